@@ -1,0 +1,25 @@
+import { defineConfig } from 'vitest/config';
+
+/** Two cores are what a small machine has: more workers than that only make timings worse. */
+const MAX_WORKERS = 2;
+
+export default defineConfig({
+  test: {
+    maxWorkers: MAX_WORKERS,
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'storage', include: ['test/storage/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000, fileParallelism: false } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      { test: { name: 'bench', include: [], benchmark: { include: ['test/bench/**/*.bench.ts'] } } },
+    ],
+  },
+});
