@@ -1,0 +1,40 @@
+import * as vscode from 'vscode';
+
+/** The part of the built-in Git extension's API that the suite uses. */
+export interface GitRepository {
+  readonly state: {
+    readonly HEAD?: { readonly commit?: string; readonly name?: string };
+    onDidChange: vscode.Event<void>;
+  };
+}
+
+interface GitApi {
+  readonly state: 'uninitialized' | 'initialized';
+  readonly repositories: GitRepository[];
+  readonly onDidOpenRepository: vscode.Event<GitRepository>;
+}
+
+/** Resolves with what `read` finds, now or after one of the event's next firings. */
+export function eventually<T>(event: vscode.Event<unknown>, read: () => T | undefined): Promise<T> {
+  return new Promise((resolve) => {
+    const first = read();
+    if (first !== undefined) {
+      resolve(first);
+      return;
+    }
+    const listener = event(() => {
+      const value = read();
+      if (value === undefined) return;
+      listener.dispose();
+      resolve(value);
+    });
+  });
+}
+
+/** The workspace's repository, once the real Git extension has opened it. */
+export async function openedRepository(): Promise<GitRepository> {
+  const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>('vscode.git');
+  if (extension === undefined) throw new Error('the Git extension is missing');
+  const api = (await extension.activate()).getAPI(1);
+  return eventually(api.onDidOpenRepository, () => api.repositories[0]);
+}

@@ -1,0 +1,208 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser, BrowserContext, FrameLocator, Locator, Page } from 'playwright-core';
+import { OUT, PROJECT } from './project';
+import { changeSettings, makeHostData, type HostData, type Settings } from './vscodeHost/hostData';
+import { hostVersion, installHost, type InstalledHost } from './vscodeHost/install';
+import { startServer, type Server } from './vscodeHost/server';
+import { openBrowser, workbenchUrl } from './vscodeHost/window';
+
+/** The themes that everything we draw must work in, and the class that the workbench then has. */
+export const THEMES = {
+  'Default Light Modern': 'vs',
+  'Default Dark Modern': 'vs-dark',
+  'Default High Contrast': 'hc-black',
+  'Default High Contrast Light': 'hc-light',
+} as const;
+
+/** The name of one of {@link THEMES}. */
+export type Theme = keyof typeof THEMES;
+
+/** What a workbench is opened with. */
+export interface WorkbenchOptions {
+  /** A folder or a `.code-workspace` file; an empty window when left out. */
+  readonly workspace?: string;
+  /** Added to the environment of server and extension host. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly settings?: Settings;
+  /** Off by default: then every folder is trusted. */
+  readonly workspaceTrust?: boolean;
+  /** Folders of installed extensions; the project itself when left out. */
+  readonly extensions?: readonly string[];
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly reconnectionGraceSeconds?: number;
+}
+
+const ACTIVATION_LIMIT_MS = 60_000;
+
+/** A VS Code server and a window of it, driven as a person would. Close it in `afterAll` or a `finally`. */
+export class Workbench {
+  #server: Server;
+  #page: Page | undefined;
+  readonly #host: InstalledHost;
+  readonly #browser: Browser;
+  readonly #context: BrowserContext;
+  readonly #options: WorkbenchOptions;
+
+  private constructor(
+    host: InstalledHost,
+    /** The folders of this VS Code; they are kept until {@link close}. */
+    readonly data: HostData,
+    server: Server,
+    browser: Browser,
+    context: BrowserContext,
+    options: WorkbenchOptions,
+  ) {
+    this.#host = host;
+    this.#server = server;
+    this.#browser = browser;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Starts the server with the extension installed and opens a window; its version comes from `HOST_VERSION`. */
+  static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
+    const host = await installHost(hostVersion(process.env['HOST_VERSION']));
+    const extensions = options.extensions ?? [PROJECT];
+    const data = makeHostData({ extensions, ...(options.settings && { settings: options.settings }) });
+    const server = await startServer({ host, data, ...options });
+    const browser = await openBrowser();
+    const context = await browser.newContext({ viewport: options.viewport ?? { width: 1280, height: 800 } });
+    const workbench = new Workbench(host, data, server, browser, context, options);
+    await workbench.openWindow();
+    return workbench;
+  }
+
+  /** The window's page. */
+  get page(): Page {
+    if (this.#page === undefined) throw new Error('the window is closed');
+    return this.#page;
+  }
+
+  get server(): Server {
+    return this.#server;
+  }
+
+  /** Opens the window (again); its storage is that of the last one. */
+  async openWindow(workspace = this.#options.workspace): Promise<void> {
+    this.#page = await this.#context.newPage();
+    await this.#page.goto(workbenchUrl({ port: this.#server.port, workspace }));
+    await this.#shown();
+  }
+
+  /** Closes the window as a person does, so that its extension host ends in order. */
+  async closeWindow(): Promise<void> {
+    await this.page.close({ runBeforeUnload: false });
+    this.#page = undefined;
+  }
+
+  /** Reloads the window: a new extension host, the same storage. */
+  async reloadWindow(): Promise<void> {
+    await this.page.reload();
+    await this.#shown();
+  }
+
+  /** Kills server and extension host without warning, starts them again on the same data, and reloads the window. */
+  async crashAndRestart(): Promise<void> {
+    await this.#server.kill();
+    const { port } = this.#server;
+    this.#server = await startServer({ host: this.#host, data: this.data, ...this.#options, port });
+    await this.reloadWindow();
+  }
+
+  async #shown(): Promise<void> {
+    await this.page.locator('.monaco-workbench').waitFor();
+    // The first thing that only a connected extension host brings.
+    await this.page.locator('.statusbar-item').first().waitFor({ timeout: ACTIVATION_LIMIT_MS });
+  }
+
+  /** Runs a command of the palette by its title. */
+  async palette(title: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.quickInput.fill(`>${title}`);
+    await this.#row(title).click();
+  }
+
+  /** The text field of the quick pick or input box that is open. */
+  get quickInput(): Locator {
+    return this.page.locator('.quick-input-widget input[type="text"]').first();
+  }
+
+  /** Chooses the row with that text in the open quick pick. */
+  async quickPick(text: string | RegExp): Promise<void> {
+    await this.#row(text).click();
+  }
+
+  /** Types into the open input box and accepts. */
+  async quickType(text: string): Promise<void> {
+    await this.quickInput.fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  #row(text: string | RegExp): Locator {
+    return this.page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+  }
+
+  /** Opens a file of the workspace by quick open. */
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press('Control+p');
+    await this.quickInput.fill(name);
+    await this.#row(path.basename(name)).click();
+  }
+
+  /** Shows a view container by the beginning of its activity bar label. */
+  async openSidebar(label: string): Promise<void> {
+    await this.page.locator(`.activitybar a.action-label[aria-label^="${label}"]`).click();
+  }
+
+  /** Rows of the tree views that are shown, all or those with that text. */
+  treeRows(text?: string | RegExp): Locator {
+    return this.page.locator('.pane-body .monaco-list-row', text === undefined ? {} : { hasText: text });
+  }
+
+  /** A status bar item by its id (`publisher.extension.itemId`). */
+  statusItem(id: string): Locator {
+    return this.page.locator(`.statusbar-item[id="${id}"]`);
+  }
+
+  /** The document of the webview that is shown. */
+  webview(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  }
+
+  /** Notifications that are shown, all or those with that text. */
+  toast(text?: string | RegExp): Locator {
+    return this.page.locator('.notification-toast', text === undefined ? {} : { hasText: text });
+  }
+
+  /** Code lenses in the editors that are shown. */
+  codeLens(text: string | RegExp): Locator {
+    return this.page.locator('.codelens-decoration', { hasText: text });
+  }
+
+  /** Changes settings while the window is open. */
+  changeSettings(changes: Settings): void {
+    changeSettings(this.data, changes);
+  }
+
+  /** Switches the colour theme and waits until it shows. */
+  async useTheme(theme: Theme): Promise<void> {
+    this.changeSettings({ 'workbench.colorTheme': theme });
+    await this.page.locator(`.monaco-workbench.${THEMES[theme]}`).waitFor();
+  }
+
+  /** Takes a picture of the window into `out/screenshots/`; returns its path. */
+  async screenshot(name: string): Promise<string> {
+    const file = path.join(OUT, 'screenshots', `${name}.png`);
+    mkdirSync(path.dirname(file), { recursive: true });
+    await this.page.screenshot({ path: file });
+    return file;
+  }
+
+  /** Ends window, browser and server, and deletes the data. */
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.#server.stop();
+    this.data.dispose();
+  }
+}
