@@ -1,0 +1,125 @@
+import { type GitSource, pruneCheckpoints } from './checkpoint';
+import type { TransitionContext, Transitioned } from './events';
+import type {
+  CheckpointTrigger,
+  Hook,
+  HookEvent,
+  HookState,
+  RecoveryContext,
+  StepCheckpoint,
+  StepContext,
+  ValidationReceipt,
+} from './hook';
+import { oneLine } from './text';
+
+/** The most characters of a description or of what is being worked on. */
+export const MAX_DESCRIPTION = 500;
+
+/** What a history event says beside its states. */
+export type Details = Record<string, unknown>;
+
+/** Collects the parts of one write: a working copy, to which history and checkpoints are appended. */
+export class Draft {
+  readonly history: HookEvent[];
+  checkpoints: StepCheckpoint[];
+  receipts: ValidationReceipt[];
+  state: HookState;
+  step: StepContext | undefined;
+  recovery: RecoveryContext | undefined;
+  private used = 0;
+
+  constructor(
+    readonly before: Hook,
+    readonly context: TransitionContext,
+  ) {
+    this.history = [...before.history];
+    this.checkpoints = before.checkpoints;
+    this.receipts = before.receipts;
+    this.state = before.state;
+    this.step = before.current_step;
+    this.recovery = before.recovery;
+  }
+
+  get stepName(): string | undefined {
+    return this.step?.step_name;
+  }
+
+  /** Moves to a state and records the event in the history. */
+  record(trigger: string, to: HookState, details: Details = {}, stepName: string | undefined = this.stepName): void {
+    const all = { ...this.stepDetails(), ...details };
+    this.history.push({
+      timestamp: this.context.now,
+      from_state: this.state,
+      to_state: to,
+      trigger,
+      ...(stepName === undefined ? {} : { step_name: stepName }),
+      ...(Object.keys(all).length === 0 ? {} : { details: all }),
+    });
+    this.state = to;
+  }
+
+  private stepDetails(): Details {
+    return this.step === undefined ? {} : { step_index: this.step.step_index, attempt: this.step.attempt };
+  }
+
+  /** Makes a checkpoint of the current step and records it. */
+  checkpoint(trigger: CheckpointTrigger, description: string, source?: GitSource): void {
+    const step = this.step;
+    if (step === undefined) return;
+    const id = this.context.checkpointIds[this.used === 0 ? 0 : 1];
+    this.used += 1;
+    const made = makeCheckpoint(id, trigger, description, step, this.before, this.context, source);
+    this.checkpoints = pruneCheckpoints([...this.checkpoints, made], this.context.config.maxCheckpoints);
+    this.step = { ...step, current_checkpoint_id: id };
+    this.record('checkpoint', this.state, {
+      checkpoint_id: id,
+      trigger,
+      ...(source === undefined ? {} : { commit: source.commit, repository: source.repository }),
+      ...(source?.ref === undefined ? {} : { ref: source.ref }),
+    });
+  }
+
+  finish(): Transitioned {
+    const { current_step: _step, recovery: _recovery, ...rest } = this.before;
+    const hook: Hook = {
+      ...rest,
+      updated_at: this.context.now,
+      state: this.state,
+      current_step: this.step,
+      history: this.history,
+      recovery: this.recovery,
+      checkpoints: this.checkpoints,
+      receipts: this.receipts,
+    };
+    return { hook, changed: true };
+  }
+}
+
+function makeCheckpoint(
+  id: string,
+  trigger: CheckpointTrigger,
+  description: string,
+  step: StepContext,
+  before: Hook,
+  context: TransitionContext,
+  source: GitSource | undefined,
+): StepCheckpoint {
+  const { git, files, artifacts } = context.capture ?? {};
+  const known = new Set(before.checkpoints.flatMap((checkpoint) => checkpoint.artifacts ?? []));
+  const fresh = (artifacts ?? []).filter((path) => !known.has(path));
+  const commit = trigger === 'git_commit' && source !== undefined ? source.commit : git?.commit;
+  return {
+    checkpoint_id: id,
+    created_at: context.now,
+    step_name: step.step_name,
+    step_index: step.step_index,
+    attempt: step.attempt,
+    description: oneLine(description, MAX_DESCRIPTION),
+    trigger,
+    git_branch: git?.branch ?? '',
+    ...(commit === undefined ? {} : { git_commit: commit }),
+    ...(git?.dirty === undefined ? {} : { git_dirty: git.dirty }),
+    ...(fresh.length === 0 ? {} : { artifacts: fresh }),
+    ...(files === undefined || files.length === 0 ? {} : { files_snapshot: [...files] }),
+  };
+}

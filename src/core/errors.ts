@@ -1,0 +1,63 @@
+/** Every way in which Atlas refuses or fails. Callers branch on the code, never on the message. */
+export type AtlasErrorCode =
+  | 'usage'
+  | 'not_found'
+  | 'illegal_transition'
+  | 'stale_caller'
+  | 'human_only'
+  | 'verification_failed'
+  | 'lock_timeout'
+  | 'damaged'
+  | 'too_new'
+  | 'unreadable'
+  | 'write_failed'
+  | 'recorded_not_written'
+  | 'unsafe_path'
+  | 'invalid_name'
+  | 'invalid_template'
+  | 'invalid_config'
+  | 'no_repository'
+  | 'git_failed'
+  | 'cancelled';
+
+/** An expected failure: `message` says what happened, `mend` what to do about it, both fit to be shown to a person. */
+export class AtlasError extends Error {
+  override readonly name = 'AtlasError';
+  readonly code: AtlasErrorCode;
+  readonly mend: string | undefined;
+
+  constructor(code: AtlasErrorCode, message: string, options: { mend?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.mend = options.mend;
+  }
+}
+
+/** A value or an expected failure; core and service never throw for what a caller can cause. */
+export type Result<T, E = AtlasError> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
+
+/** Wraps a value as a success. */
+export function ok<T>(value: T): Result<T, never> {
+  return { ok: true, value };
+}
+
+/** Makes a failure from a code, a message and what mends it. */
+export function fail(
+  code: AtlasErrorCode,
+  message: string,
+  options: { mend?: string; cause?: unknown } = {},
+): { readonly ok: false; readonly error: AtlasError } {
+  return { ok: false, error: new AtlasError(code, message, options) };
+}
+
+/** The value of a success; throws the error of a failure. For the edges, where exceptions are the rule. */
+export function unwrap<T>(result: Result<T>): T {
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,110 @@
+import type { HookInput, InputOf, TransitionContext } from './events';
+import type { Hook, ValidationReceipt } from './hook';
+import { type TaskStep, commandsOf, stepTypeOf } from './task';
+import { count, oneLine } from './text';
+import { canApprove, waitKind } from './waiting';
+
+type Guard<T extends HookInput['type']> = (
+  hook: Hook,
+  input: InputOf<T>,
+  context: TransitionContext,
+) => string | undefined;
+
+const allow = (): undefined => undefined;
+
+/** For each event that the table allows, why it is refused after all; `undefined` when it is not. */
+const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
+  init: allow,
+  setup_complete: (_hook, _input, { task }) => (task.steps.length === 0 ? 'the task has no steps' : undefined),
+  start_step: (hook) => (hook.current_step === undefined ? 'no step is left to start' : undefined),
+  note: allow,
+  checkpoint: guardCheckpoint,
+  step_output: allow,
+  step_complete: (hook, _input, context) => guardComplete(plannedStep(hook, context)),
+  validation_command: (_hook, input) => (oneLine(input.command) === '' ? 'the command is empty' : undefined),
+  receipt: (hook, input) => guardReceipt(hook, input.receipt),
+  validate_pass: guardPass,
+  validate_fail: allow,
+  human_required: allow,
+  human_approve: (hook) =>
+    canApprove(waitKind(hook))
+      ? undefined
+      : 'the task was interrupted or asked a question, so there is nothing to approve; resume or reject it',
+  human_reject: allow,
+  human_resume: (hook) => (hook.current_step === undefined ? 'there is no step to go on with' : undefined),
+  crash_detected: allow,
+  retry_step: allow,
+  retry_from_checkpoint: (hook) =>
+    hook.recovery?.last_known_state === 'step_running'
+      ? undefined
+      : 'the crash was not in "step_running"; use retry_step',
+  retry_validation: guardPastSetup,
+  skip_step: guardPastSetup,
+  manual_required: guardPastSetup,
+  finish: (hook) =>
+    hook.current_step === undefined ? undefined : `step "${hook.current_step.step_name}" is still to be done`,
+  fail: allow,
+  abandon: allow,
+};
+
+/** Why an event that the table allows is refused after all; `undefined` when it is not. */
+export function guardOf<T extends HookInput['type']>(
+  hook: Hook,
+  input: InputOf<T>,
+  context: TransitionContext,
+): string | undefined {
+  const guard = GUARDS[input.type] as Guard<T>;
+  return guard(hook, input, context);
+}
+
+function plannedStep(hook: Hook, { task }: TransitionContext): TaskStep | undefined {
+  return hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
+}
+
+function guardPastSetup(hook: Hook): string | undefined {
+  if (hook.current_step !== undefined) return undefined;
+  return 'the crash was in the set-up, before the first step; use retry_step';
+}
+
+function guardCheckpoint(hook: Hook, { trigger }: InputOf<'checkpoint'>): string | undefined {
+  if (hook.current_step === undefined) return 'no step is current';
+  if (trigger === 'interval' && hook.state !== 'step_running') return 'interval checkpoints need a running step';
+  return undefined;
+}
+
+function guardComplete(planned: TaskStep | undefined): string | undefined {
+  if (planned === undefined) return undefined;
+  const type = stepTypeOf(planned);
+  if (type === 'validation') {
+    return 'a validation step ends only when its commands passed; submit its output and validate';
+  }
+  if (type === 'human') return 'this step is ended by a human';
+  const declared = commandsOf(planned).length;
+  if (declared === 0) return undefined;
+  return `the step declares ${count(declared, 'validation command')}; submit its output and validate`;
+}
+
+function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefined {
+  const step = hook.current_step;
+  if (receipt.step_name !== step?.step_name) return `the receipt is for step "${receipt.step_name}"`;
+  if (receipt.attempt !== step.attempt) return `the receipt is for attempt ${receipt.attempt ?? 'unknown'}`;
+  return hook.receipts.some((known) => known.receipt_id === receipt.receipt_id)
+    ? `receipt "${receipt.receipt_id}" is there already`
+    : undefined;
+}
+
+function guardPass(hook: Hook, _input: InputOf<'validate_pass'>, context: TransitionContext): string | undefined {
+  const step = hook.current_step;
+  const planned = plannedStep(hook, context);
+  const proven = context.provenReceipts ?? new Set<string>();
+  const own = hook.receipts.filter((item) => item.step_name === step?.step_name && item.attempt === step.attempt);
+  const passed = (receipt: ValidationReceipt | undefined): boolean =>
+    receipt !== undefined && receipt.exit_code === 0 && proven.has(receipt.receipt_id);
+  const declared = planned === undefined ? [] : commandsOf(planned);
+  if (declared.length === 0) {
+    return own.some(passed) ? undefined : 'no receipt of this attempt passed and verifies';
+  }
+  const missing = declared.filter((command) => !passed(own.findLast((receipt) => receipt.command === command)));
+  if (missing.length === 0) return undefined;
+  return `${count(missing.length, 'declared command')} without a receipt of this attempt that passed and verifies`;
+}

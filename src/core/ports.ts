@@ -1,0 +1,93 @@
+import type { GitState } from './checkpoint';
+import type { ProcessIdentity, Vitality } from './liveness';
+import type { GitEvidence } from './recovery';
+
+/** The time, as ms since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+/** Fresh names. */
+export interface Ids {
+  /** `count` random bytes in hex. */
+  hex(count: number): string;
+}
+
+/** What a file is: times in ms since the epoch, `ino` as text. Symbolic links are not followed. */
+export interface FileStat {
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ino: string;
+}
+
+/**
+ * The file operations that the store is made of, each a point at which a process can die. Synchronous: for many
+ * small files that is several times faster. Errors are Node's, with `code`.
+ */
+export interface FileSystem {
+  /** Reads a whole file; fails with `EFBIG` if it is larger than `maxBytes`. */
+  read(path: string, maxBytes: number): Uint8Array;
+  /** Reads `length` bytes (fewer at the end) from a position. */
+  readAt(path: string, position: number, length: number): Uint8Array;
+  /** Creates or replaces a file's content in place. */
+  write(
+    path: string,
+    data: string | Uint8Array,
+    options?: { mode?: number; exclusive?: boolean; sync?: boolean },
+  ): void;
+  /** Appends and, with `sync`, waits until the data is on disk. */
+  append(path: string, data: string | Uint8Array, options?: { sync?: boolean }): void;
+  truncate(path: string, size: number): void;
+  rename(from: string, to: string): void;
+  link(existing: string, path: string): void;
+  unlink(path: string): void;
+  removeFolder(path: string): void;
+  makeFolder(path: string, mode?: number): void;
+  list(path: string): string[];
+  /** The entry itself, not what a link points to; `undefined` if there is none. */
+  stat(path: string): FileStat | undefined;
+  touch(path: string, mtimeMs: number): void;
+  realPath(path: string): string;
+  /** Waits until a folder's entries are on disk, where the system can do that. */
+  syncFolder(path: string): void;
+}
+
+/** Who this process is, and whether another lives. */
+export interface Processes {
+  self(): ProcessIdentity;
+  vitality(identity: ProcessIdentity): Vitality;
+}
+
+/** A worktree and the repository that it belongs to; real paths. */
+export interface Repository {
+  readonly worktree: string;
+  /** The folder that all worktrees share. */
+  readonly commonDir: string;
+  /** This worktree's own git folder. */
+  readonly gitDir: string;
+  /** The repository's main worktree, or the common folder of a bare one. */
+  readonly main: string;
+}
+
+/** Reads git repositories. Nothing here writes. */
+export interface GitReader {
+  /** The repository of a folder; `undefined` where there is none. */
+  locate(folder: string): Promise<Repository | undefined>;
+  /** Branch and commit without starting a process. */
+  head(repository: Repository): GitState;
+  /** Whether anything is uncommitted; `undefined` when git can't say. */
+  isDirty(repository: Repository): Promise<boolean | undefined>;
+  /** Paths (relative, `/`) of changed and untracked files, at most `limit`. */
+  changedFiles(repository: Repository, limit: number): Promise<string[]>;
+  /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */
+  evidence(repository: Repository, effect: 'commit' | 'push' | 'pr', since: string | undefined): Promise<GitEvidence>;
+}
+
+/** A log; `data` must hold no secrets. */
+export interface Logger {
+  debug(message: string, data?: Readonly<Record<string, unknown>>): void;
+  info(message: string, data?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, data?: Readonly<Record<string, unknown>>): void;
+  error(message: string, data?: Readonly<Record<string, unknown>>): void;
+}

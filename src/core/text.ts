@@ -1,0 +1,35 @@
+/** The most characters (code points) that `last_output` and `partial_output` keep. */
+export const MAX_OUTPUT_LENGTH = 500;
+
+/** The first `max` code points of a text; a surrogate pair is never split. */
+export function cut(text: string, max: number = MAX_OUTPUT_LENGTH): string {
+  if (text.length <= max) return text;
+  return Array.from(text.slice(0, max * 2))
+    .slice(0, max)
+    .join('');
+}
+
+/**
+ * A text on one line, without control and direction-changing characters (which hide or reorder what follows them),
+ * white space folded, cut at `max` code points with an ellipsis.
+ */
+export function oneLine(text: string, max = 200): string {
+  const flat = text
+    // eslint-disable-next-line no-control-regex -- control characters are what is removed here
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\s]+/gu, ' ')
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
+    .trim();
+  const short = cut(flat, max);
+  return short.length < flat.length ? `${cut(flat, max - 1)}…` : flat;
+}
+
+/** Items joined as in a sentence: `a, b and c`. */
+export function sentenceList(items: readonly string[], word = 'and'): string {
+  if (items.length < 2) return items[0] ?? '';
+  return `${items.slice(0, -1).join(', ')} ${word} ${items[items.length - 1] ?? ''}`;
+}
+
+/** A count with its noun: `1 file`, `2 files`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}

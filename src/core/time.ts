@@ -1,0 +1,78 @@
+import { type Result, fail, ok } from './errors';
+
+/** A time further ahead of the clock than this (ms) is contradictory and counts as unknown. */
+export const FUTURE_TOLERANCE_MS = 60_000;
+
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/u;
+
+/** Go writes its zero time for "not set"; it reads as no time at all. */
+const GO_ZERO_TIME = /^0001-01-01T00:00:00/u;
+
+/** An RFC 3339 time of any zone and precision as UTC with milliseconds; `undefined` if it is none. */
+export function normalizeTimestamp(text: string): string | undefined {
+  if (!RFC3339.test(text)) return undefined;
+  const ms = Date.parse(text.replace(' ', 'T').toUpperCase());
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+/** Whether a text is Go's zero time. */
+export function isZeroTime(text: string): boolean {
+  return GO_ZERO_TIME.test(text);
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time; NaN if it is none. */
+export function toMs(timestamp: string): number {
+  return Date.parse(timestamp);
+}
+
+/** Milliseconds since the epoch as an RFC 3339 UTC time. */
+export function toTimestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The newest of some times (ms) that is not contradictory, or `undefined` when none is known. */
+export function newestKnown(times: readonly (number | undefined)[], now: number): number | undefined {
+  let newest: number | undefined;
+  for (const time of times) {
+    if (time === undefined || Number.isNaN(time) || time > now + FUTURE_TOLERANCE_MS) continue;
+    if (newest === undefined || time > newest) newest = time;
+  }
+  return newest;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Parses a duration such as `5m`, `1h30m`, `720h`, `30d`, `1.5h` or `0` into milliseconds. */
+export function parseDuration(text: string): Result<number> {
+  const trimmed = text.trim();
+  if (trimmed === '0') return ok(0);
+  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
+  if (parts.length === 0 || parts.map((part) => part[0]).join('') !== trimmed) {
+    return fail('usage', `"${text}" is not a duration.`, {
+      mend: 'Write a number with a unit: 30s, 5m, 1h30m, 7d; or 0 to turn it off.',
+    });
+  }
+  const ms = parts.reduce((sum, part) => sum + Number(part[1]) * (UNIT_MS[part[2] ?? ''] ?? 0), 0);
+  return Number.isSafeInteger(Math.round(ms)) ? ok(Math.round(ms)) : fail('usage', `"${text}" is too long a duration.`);
+}
+
+/** A length of time (ms) for people: `850ms`, `12.3s`, `2m5s`, `1h4m`, `3d2h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
+  if (ms < 60_000) return `${Math.floor(ms / 100) / 10}s`;
+  const units: [number, string][] = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'm'],
+    [1000, 's'],
+  ];
+  const first = units.findIndex(([size]) => ms >= size);
+  const shown: string[] = [];
+  let rest = ms;
+  for (const [size, name] of units.slice(first, first + 2)) {
+    const amount = Math.floor(rest / size);
+    rest -= amount * size;
+    if (amount > 0) shown.push(`${amount}${name}`);
+  }
+  return shown.join('');
+}

@@ -1,0 +1,77 @@
+import { hasGitCheckpoint } from './checkpoint';
+import { Draft } from './draft';
+import { applyEffect } from './effects';
+import type { HookInput, TransitionContext, Transitioned } from './events';
+import { type Result, fail, ok } from './errors';
+import { guardOf } from './guards';
+import { type Hook, type HookState, SCHEMA_VERSION } from './hook';
+import { type HookEventType, legalNow, targetsOf } from './lifecycle';
+import { nextAttempt } from './stepAttempt';
+
+function illegal(state: HookState | 'none', event: HookEventType, why?: string): Result<never> {
+  const where = state === 'none' ? 'a task without a hook' : `state "${state}"`;
+  return fail('illegal_transition', `"${event}" is refused in ${where}${why === undefined ? '' : `: ${why}`}.`, {
+    mend: legalNow(state),
+  });
+}
+
+/** A new hook in `initializing`. */
+function initialHook(context: TransitionContext): Hook {
+  return {
+    version: SCHEMA_VERSION,
+    task_id: context.task.id,
+    workspace_id: context.task.workspace_id,
+    created_at: context.now,
+    updated_at: context.now,
+    state: 'initializing',
+    current_step: undefined,
+    history: [{ timestamp: context.now, from_state: '', to_state: 'initializing', trigger: 'init' }],
+    recovery: undefined,
+    checkpoints: [],
+    receipts: [],
+    schema_version: SCHEMA_VERSION,
+  };
+}
+
+/**
+ * Applies one event to a hook. Pure: the same arguments give the same result, and a refusal has changed nothing.
+ * @param hook the hook as read, or `undefined` for a task that has none yet
+ * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`)
+ */
+export function transition(hook: Hook | undefined, input: HookInput, context: TransitionContext): Result<Transitioned> {
+  const state = hook?.state ?? 'none';
+  if (targetsOf(state, input.type).length === 0) return illegal(state, input.type);
+  if (hook === undefined) return ok({ hook: initialHook(context), changed: true });
+  const stale = checkExpected(hook, input);
+  if (stale !== undefined) return stale;
+  const refused = guardOf(hook, input, context);
+  if (refused !== undefined) return illegal(state, input.type, refused);
+  if (isRepetition(hook, input)) return ok({ hook, changed: false });
+  const draft = new Draft(hook, context);
+  applyEffect(draft, input);
+  return ok(draft.finish());
+}
+
+const READ_AGAIN = 'Read HOOK.md again: another agent or a human has moved the task on.';
+
+function checkExpected(hook: Hook, input: HookInput): Result<never> | undefined {
+  const { step, attempt } = input.expect ?? {};
+  const current = hook.current_step;
+  if (step !== undefined && step !== current?.step_name) {
+    const is = current === undefined ? 'no step is current' : `the task is at step "${current.step_name}"`;
+    return fail('stale_caller', `"${input.type}" was meant for step ${JSON.stringify(step)}, but ${is}.`, {
+      mend: READ_AGAIN,
+    });
+  }
+  const expected = input.type === 'start_step' && current !== undefined ? nextAttempt(current) : current?.attempt;
+  if (attempt === undefined || attempt === expected) return undefined;
+  const message = `"${input.type}" was meant for attempt ${attempt}, but the task is at attempt ${expected ?? 'none'}.`;
+  return fail('stale_caller', message, { mend: READ_AGAIN });
+}
+
+function isRepetition(hook: Hook, input: HookInput): boolean {
+  if (input.type === 'crash_detected') return hook.state === 'recovering';
+  return (
+    input.type === 'checkpoint' && input.source !== undefined && hasGitCheckpoint(hook, input.trigger, input.source)
+  );
+}
