@@ -1,0 +1,74 @@
+/* `npm test`: every phase in order, or only those named as arguments. Stops at the first failure. */
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { OUT, PROJECT } from '../test/support/project.ts';
+import { count, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
+
+const TSX = tool('tsx');
+
+/** The command of a development dependency. */
+function tool(name: string): string {
+  return path.join(PROJECT, 'node_modules', '.bin', name);
+}
+
+function vitest(name: string): Phase {
+  return {
+    name,
+    command: [
+      ...([tool('vitest'), 'run', '--project', name] as const),
+      ...['--reporter=default', '--reporter=json', `--outputFile.json=${reportOf(name)}`],
+    ],
+    tests: { folder: `test/${name}`, report: 'vitest' },
+  };
+}
+
+const PHASES: readonly Phase[] = [
+  { name: 'setup', command: [TSX, 'scripts/setup.mts'] },
+  { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'] },
+  { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
+  { name: 'format', command: ['npm', 'run', '--silent', 'format:check'] },
+  { name: 'knip', command: ['npm', 'run', '--silent', 'knip'] },
+  { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
+  vitest('unit'),
+  vitest('storage'),
+  vitest('crash'),
+  {
+    name: 'host',
+    command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
+    tests: { folder: 'test/host', report: 'mocha' },
+  },
+  vitest('e2e'),
+  { name: 'package', command: [TSX, 'scripts/package.mts'] },
+];
+
+/** What must have run before a phase that is asked for by name. */
+const NEEDS: Readonly<Record<string, readonly string[]>> = { host: ['build'], e2e: ['build'], crash: ['build'] };
+
+function chosen(names: readonly string[]): Phase[] {
+  if (names.length === 0) return [...PHASES];
+  const unknown = names.filter((name) => !PHASES.some((phase) => phase.name === name));
+  if (unknown.length > 0)
+    throw new Error(`no phase ${unknown.join(', ')}; there are ${PHASES.map((p) => p.name).join(', ')}`);
+  const wanted = new Set(names.flatMap((name) => [...(NEEDS[name] ?? []), name]));
+  return PHASES.filter(({ name }) => wanted.has(name));
+}
+
+async function main(): Promise<void> {
+  const phases = chosen(process.argv.slice(2)).filter(isPresent);
+  rmSync(path.join(OUT, 'reports'), { recursive: true, force: true });
+  try {
+    for (const phase of phases) {
+      console.log(`\n== ${phase.name}`);
+      const start = performance.now();
+      await runPhase(phase);
+      console.log(`== ${phase.name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
+    }
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+  const { passed, failed } = count(phases);
+  console.log(`${passed} passed, ${failed} failed`);
+}
+
+await main();
