@@ -8,7 +8,7 @@ export interface HostData {
   readonly serverData: string;
   readonly userData: string;
   readonly extensions: string;
-  /** Where the user's settings lie; rewriting it takes effect at once. */
+  /** Where the user's settings lie; a window reads it when it loads. */
   readonly settingsFile: string;
   dispose(): void;
 }
@@ -54,7 +54,7 @@ export function makeHostData(options: { settings?: Settings; extensions?: readon
   return data;
 }
 
-/** Changes some of the user's settings and leaves the others. */
+/** Changes some of the user's settings and leaves the others; windows take it when they are reloaded. */
 export function changeSettings(data: HostData, changes: Settings): void {
   const now = JSON.parse(readFileSync(data.settingsFile, 'utf8')) as Settings;
   writeFileSync(data.settingsFile, JSON.stringify({ ...now, ...changes }, undefined, 2));

@@ -24,7 +24,9 @@ export interface ServerOptions {
 export interface Server {
   readonly port: number;
   readonly pid: number;
-  /** The process ids of the extension hosts, one a window, oldest first. */
+  /** The process id of the newest extension host: that of the window just opened or reloaded. For SIGKILL, SIGSTOP, SIGCONT. */
+  extensionHost(): Promise<number>;
+  /** All extension hosts, oldest first: those of closed windows go on for a moment. */
   extensionHosts(): Promise<number[]>;
   /** Ends the server and all that it started; its data stays. */
   stop(): Promise<void>;
@@ -54,6 +56,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     return {
       port,
       pid,
+      extensionHost: async () => newest(await extensionHosts(pid)),
       extensionHosts: () => extensionHosts(pid),
       stop: () => end('SIGTERM'),
       kill: () => end('SIGKILL'),
@@ -117,6 +120,12 @@ async function extensionHosts(group: number): Promise<number[]> {
     .filter((match) => Number(match?.[2]) === group && match?.[3]?.includes('--type=extensionHost'))
     .map((match) => Number(match?.[1]))
     .sort((a, b) => a - b);
+}
+
+function newest(hosts: readonly number[]): number {
+  const last = hosts.at(-1);
+  if (last === undefined) throw new Error('the server has no extension host: no window is open');
+  return last;
 }
 
 function deferred<T>() {

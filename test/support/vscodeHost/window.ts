@@ -15,8 +15,13 @@ const FLAGS = [
 export function findChromium(): string | undefined {
   const named = process.env['CHROMIUM'];
   if (named !== undefined && named !== '') return named;
-  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
-  return CHROMIUMS.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isExecutable);
+  return findProgram(CHROMIUMS);
+}
+
+/** The first of those programs that is on the PATH, as an absolute path. */
+export function findProgram(names: readonly string[]): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isExecutable);
 }
 
 function isExecutable(file: string): boolean {
