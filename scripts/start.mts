@@ -55,8 +55,11 @@ async function startInBrowser({ folder, env }: Sample): Promise<void> {
   data.dispose();
 }
 
-function interrupted(): Promise<unknown> {
-  return Promise.race((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => once(process, signal)));
+/** The listeners stay: a terminal's Ctrl+C comes twice, from the terminal and from npm, and the second must not cut the end short. */
+function interrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve());
+  });
 }
 
 const { values, positionals } = parseArgs({

@@ -73,7 +73,7 @@ function readArguments(): Arguments {
 function runSuite(page: Page, url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error(`no result within ${LIMIT_MS} ms`)), LIMIT_MS).unref();
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Error(signal)));
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => reject(new Error(signal)));
     page.once('crash', () => reject(new Error('the page crashed')));
     const open = async () => {
       await page.exposeFunction('codeAutomationLog', (type: string, args: unknown[]) => {
