@@ -1,0 +1,67 @@
+import { dirname } from 'node:path';
+import type { FileSystem, Ids } from '../core/ports';
+import { codeOf } from './fileErrors';
+
+/** A virus scanner or an indexer on Windows holds a new file for a moment; a rename onto it then fails. */
+const BUSY = new Set(['EPERM', 'EBUSY', 'EACCES']);
+const RENAME_TRIES = 8;
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Renames, trying again for at most about 250 ms while another program holds the target. */
+export function renameWithRetry(files: FileSystem, from: string, to: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      files.rename(from, to);
+      return;
+    } catch (error) {
+      if (attempt >= RENAME_TRIES || !BUSY.has(codeOf(error))) throw error;
+      pause(2 ** attempt);
+    }
+  }
+}
+
+/**
+ * Replaces a file so that a reader sees the old or the new content, whole. With `durable`, the new content is on
+ * disk when this returns. The temporary file lies beside it and is removed on failure.
+ */
+export function replaceFile(
+  files: FileSystem,
+  ids: Ids,
+  path: string,
+  data: string | Uint8Array,
+  options: { durable: boolean; mode?: number },
+): void {
+  const temporary = `${path}.${ids.hex(4)}.tmp`;
+  try {
+    files.write(temporary, data, { exclusive: true, sync: options.durable, mode: options.mode ?? 0o644 });
+    renameWithRetry(files, temporary, path);
+  } catch (error) {
+    try {
+      files.unlink(temporary);
+    } catch {
+      // It was never made, or the disk is gone; the first error tells.
+    }
+    throw error;
+  }
+  if (options.durable) files.syncFolder(dirname(path));
+}
+
+/** Makes a folder and those above it; one that is there is fine. */
+export function ensureFolder(files: FileSystem, path: string, mode = 0o755): void {
+  if (files.stat(path)?.kind === 'folder') return;
+  try {
+    files.makeFolder(path, mode);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' && dirname(path) !== path) {
+      ensureFolder(files, dirname(path), mode);
+      ensureFolder(files, path, mode);
+      return;
+    }
+    // A link to a folder (the root may be one) or another process that was quicker.
+    if (code !== 'EEXIST' || files.stat(files.realPath(path))?.kind !== 'folder') throw error;
+  }
+}

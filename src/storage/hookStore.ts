@@ -1,0 +1,201 @@
+import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
+import type { HookInput, TransitionContext } from '../core/events';
+import { type Hook, serializeHook } from '../core/hook';
+import { type Task, hookDamage } from '../core/task';
+import { toTimestamp } from '../core/time';
+import { transition } from '../core/transition';
+import { fileError } from './fileErrors';
+import { parseHook, readStateFile, sha256 } from './hookFile';
+import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from './lock';
+import { type TaskRef, refKey } from './paths';
+import type { Finding, StorePorts, StoredTask, Updated } from './stored';
+import { SEE_DOCTOR, TaskOpener } from './taskOpener';
+import { TaskWriter } from './taskWriter';
+
+/** Decides under the lock what to send; `undefined` sends nothing. */
+export type Decide = (stored: StoredTask) => Result<HookInput | undefined>;
+
+/** What a change needs beside the event: gathered before the lock is taken. */
+export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'provenReceipts'>;
+
+const FOREIGN_TRIES = 5;
+
+/** Reads and changes tasks. One change at a time per task, across processes; see docs/hook-files.md. */
+export class HookStore {
+  private readonly queues = new Map<string, Promise<unknown>>();
+  private readonly writer: TaskWriter;
+  private readonly opener: TaskOpener;
+
+  constructor(readonly ports: StorePorts) {
+    this.writer = new TaskWriter(ports);
+    this.opener = new TaskOpener(ports, this.writer);
+  }
+
+  /** Reads a task without the lock: what is shown may be about to change, but is whole. */
+  read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
+    const { paths, files } = this.ports;
+    const safe = this.checkFolder(ref);
+    if (!safe.ok) return safe;
+    const bytes = readStateFile(files, paths.hook(ref));
+    if (!bytes.ok) return bytes;
+    const hook = parseHook(paths.hook(ref), bytes.value);
+    if (!hook.ok) return hook;
+    const task = this.readTask(ref);
+    if (!task.ok) return task;
+    const damage = hookDamage(hook.value, task.value, ref.id);
+    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
+    const tail = this.writer.journal(ref).tail();
+    const last = tail.ok ? tail.value.last : undefined;
+    const inLine =
+      last !== undefined && tail.ok && tail.value.tornBytes === 0 && last.hook_sha256 === sha256(bytes.value);
+    return ok({ ref, hook: hook.value, task: task.value, seq: last?.seq ?? 0, suspect: !inLine });
+  }
+
+  /** task.json of a task. */
+  readTask(ref: TaskRef): Result<Task> {
+    return this.opener.readTask(ref);
+  }
+
+  /** Sends one event. The files are unchanged after a refusal. */
+  async send(ref: TaskRef, input: HookInput, context: ChangeContext): Promise<Result<Updated>> {
+    return this.update(ref, () => ok(input), context);
+  }
+
+  /** Decides under the lock what to send, and sends it. Everything that was interrupted before is mended first. */
+  async update(ref: TaskRef, decide: Decide, context: ChangeContext): Promise<Result<Updated>> {
+    return this.locked<Updated>(ref, (lock) => {
+      const findings: Finding[] = [];
+      for (let attempt = 1; ; attempt += 1) {
+        const opened = this.opener.open(ref, findings);
+        if (!opened.ok) return opened;
+        const { hook, task, tail } = opened.value;
+        const stored: StoredTask = { ref, hook, task, seq: tail.last?.seq ?? 0 };
+        const input = decide(stored);
+        if (!input.ok) return input;
+        if (input.value === undefined) return ok({ ...stored, changed: false, findings });
+        const next = transition(hook, input.value, this.transitionContext(hook, task, context));
+        if (!next.ok) return next;
+        if (!next.value.changed) return ok({ ...stored, changed: false, findings });
+        const written = this.writer.commit(ref, lock, opened.value, next.value.hook, input.value.type);
+        if (written.ok && written.value === 'foreign' && attempt < FOREIGN_TRIES) continue;
+        if (!written.ok) return written;
+        if (written.value === 'foreign') return fail('write_failed', FOREIGN_BUSY, { mend: STOP_OTHER });
+        return ok({ ...written.value, changed: true, findings });
+      }
+    });
+  }
+
+  /** Makes the first hook of a task whose task.json was just written. */
+  async create(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
+    return this.locked(ref, () => {
+      const task = this.readTask(ref);
+      if (!task.ok) return task;
+      const first = transition(undefined, { type: 'init' }, this.transitionContext(undefined, task.value, context));
+      if (!first.ok) return first;
+      this.writer.mark(ref);
+      const tail = this.writer.journal(ref).tail();
+      if (!tail.ok) return tail;
+      const hook = first.value.hook;
+      const line = { at: hook.updated_at, base_sha256: '', hook_sha256: sha256(serializeHook(hook)), event: 'init' };
+      const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
+      const written = this.writer.writeHook(ref, hook);
+      if (!written.ok) return written;
+      return ok({ ...this.writer.writeDerived(ref, hook, task.value, after), changed: true, findings: [] });
+    });
+  }
+
+  /** Mends what was interrupted and records foreign edits, without sending an event. */
+  async reconcile(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
+    return this.update(ref, () => ok(undefined), context);
+  }
+
+  /** Writes HOOK.md again from what is stored. */
+  async regenerate(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
+    const result = await this.reconcile(ref, context);
+    if (!result.ok) return result;
+    return this.locked(ref, () => {
+      const stored = this.read(ref);
+      if (!stored.ok) return stored;
+      this.writer.writeMarkdown(ref, stored.value.hook, stored.value.task, stored.value.seq);
+      return ok(result.value);
+    });
+  }
+
+  /** Runs something under the task's lock; those of this process go one at a time, in their order. */
+  async locked<T>(ref: TaskRef, use: (lock: HeldLock) => Result<T>, timeoutMs = LOCK_TIMEOUT_MS): Promise<Result<T>> {
+    const key = refKey(ref);
+    const before = this.queues.get(key) ?? Promise.resolve();
+    const run = before.then(() => this.underLock(ref, use, timeoutMs));
+    const settled = run.catch(() => undefined);
+    this.queues.set(key, settled);
+    try {
+      return await run;
+    } finally {
+      if (this.queues.get(key) === settled) this.queues.delete(key);
+    }
+  }
+
+  private async underLock<T>(ref: TaskRef, use: (lock: HeldLock) => Result<T>, timeoutMs: number): Promise<Result<T>> {
+    let lock: HeldLock | undefined;
+    try {
+      const safe = this.checkFolder(ref);
+      if (!safe.ok) return safe;
+      lock = await new GenerationLock(this.ports.paths.locks(ref), this.ports).acquire(timeoutMs);
+      return use(lock);
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('write_failed', `Task ${ref.id} can't be changed`, error) };
+    } finally {
+      this.release(lock);
+    }
+  }
+
+  private release(lock: HeldLock | undefined): void {
+    try {
+      lock?.release();
+    } catch (error) {
+      this.ports.log.warn('A lock could not be released; it is free once this process ends.', {
+        error: messageOf(error),
+      });
+    }
+  }
+
+  /** The folders down to the task have to be folders: a link could lead out of the store. */
+  private checkFolder(ref: TaskRef): Result<void> {
+    const { paths, files } = this.ports;
+    try {
+      for (const folder of [paths.workspace(ref.workspace), paths.tasks(ref.workspace), paths.task(ref)]) {
+        const kind = files.stat(folder)?.kind;
+        if (kind === undefined)
+          return fail('not_found', `There is no task ${refKey(ref)}.`, {
+            mend: 'List the tasks and choose one of them.',
+          });
+        if (kind !== 'folder') {
+          const what = kind === 'link' ? 'a symbolic link, which could lead out of the store' : 'not a folder';
+          return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Put the folder itself in its place.' });
+        }
+      }
+      return ok(undefined);
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('unreadable', `Task ${refKey(ref)} can't be read`, error) };
+    }
+  }
+
+  private transitionContext(hook: Hook | undefined, task: Task, context: ChangeContext): TransitionContext {
+    const used = new Set(hook?.history.map((event) => event.details?.['checkpoint_id']));
+    const fresh = (): string => {
+      for (;;) {
+        const id = `ckpt-${this.ports.ids.hex(4)}`;
+        if (!used.has(id)) {
+          used.add(id);
+          return id;
+        }
+      }
+    };
+    return { ...context, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: [fresh(), fresh()] };
+  }
+}
+
+const FOREIGN_BUSY = 'Another program keeps changing hook.json.';
+const STOP_OTHER = 'Stop the program that writes hook.json, then try again.';

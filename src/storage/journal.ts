@@ -1,0 +1,160 @@
+import type { FileSystem } from '../core/ports';
+import { type Result, fail, messageOf, ok } from '../core/errors';
+import { type Hook, hookSchema, serializeHook } from '../core/hook';
+import { type JournalLine, applyDelta, journalLineSchema } from '../core/journal';
+import { codeOf } from './fileErrors';
+import { sha256 } from './hookFile';
+
+const CHUNK = 64 * 1024;
+const LINE_FEED = 0x0a;
+/** The largest journal that is read whole, in bytes; only a rebuild does that. */
+const MAX_JOURNAL_BYTES = 512 * 1024 * 1024;
+
+/** The end of a journal: its last whole line, and what follows it when a writer died in the middle of a line. */
+export interface JournalTail {
+  readonly last: JournalLine | undefined;
+  /** SHA-256 of the last whole line's bytes, without its line feed; empty when there is none. */
+  readonly lastHash: string;
+  /** Where whole lines end, in bytes; what lies behind is torn. */
+  readonly end: number;
+  readonly tornBytes: number;
+}
+
+/** A journal's lines, checked: each names the hash of the one before. */
+export interface JournalContent {
+  readonly lines: readonly JournalLine[];
+  /** Why the chain ends before the file does, if it does. */
+  readonly brokenAt: { readonly line: number; readonly why: string } | undefined;
+}
+
+const EMPTY_TAIL: JournalTail = { last: undefined, lastHash: '', end: 0, tornBytes: 0 };
+
+function parseLine(bytes: Uint8Array): JournalLine | undefined {
+  try {
+    const parsed = journalLineSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** journal.jsonl of one task: append-only and hash-chained. The caller holds the task's lock when it writes. */
+export class Journal {
+  constructor(
+    private readonly files: FileSystem,
+    readonly path: string,
+  ) {}
+
+  private size(): number {
+    return this.files.stat(this.path)?.size ?? 0;
+  }
+
+  /** Reads the last whole line without reading the file. Fails with `damaged` when that line can't be parsed. */
+  tail(): Result<JournalTail> {
+    const size = this.size();
+    if (size === 0) return ok(EMPTY_TAIL);
+    for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+      const bytes = this.files.readAt(this.path, size - length, length);
+      const lineEnd = bytes.lastIndexOf(LINE_FEED);
+      const lineStart = lineEnd <= 0 ? -1 : bytes.lastIndexOf(LINE_FEED, lineEnd - 1);
+      if ((lineEnd === -1 || lineStart === -1) && length < size) continue;
+      if (lineEnd === -1) return ok({ ...EMPTY_TAIL, tornBytes: size });
+      const line = bytes.subarray(lineStart + 1, lineEnd);
+      const last = parseLine(line);
+      if (last === undefined) return fail('damaged', `The last line of ${this.path} can't be read.`);
+      const end = size - length + lineEnd + 1;
+      return ok({ last, lastHash: sha256(line), end, tornBytes: size - end });
+    }
+  }
+
+  /** The torn end's bytes, for keeping them aside before it is cut off. */
+  tornEnd(tail: JournalTail): Uint8Array {
+    return this.files.readAt(this.path, tail.end, tail.tornBytes);
+  }
+
+  /** Cuts a torn end off. */
+  cut(tail: JournalTail): void {
+    this.files.truncate(this.path, tail.end);
+  }
+
+  /**
+   * Appends one line and waits until it is on disk: then the change is made. If that fails, what was written of the
+   * line is taken back, so that the refusal is true.
+   */
+  append(tail: JournalTail, line: Omit<JournalLine, 'seq' | 'prev'>): JournalTail {
+    const full: JournalLine = { seq: (tail.last?.seq ?? 0) + 1, prev: tail.lastHash, ...line };
+    const text = JSON.stringify(full);
+    try {
+      this.files.append(this.path, `${text}\n`, { sync: true });
+    } catch (error) {
+      this.takeBack(tail);
+      throw error;
+    }
+    return { last: full, lastHash: sha256(text), end: tail.end + Buffer.byteLength(text) + 1, tornBytes: 0 };
+  }
+
+  private takeBack(tail: JournalTail): void {
+    try {
+      if (this.size() > tail.end) this.files.truncate(this.path, tail.end);
+    } catch {
+      // The next opening finds the torn or unacknowledged line; the error that follows tells of the disk.
+    }
+  }
+
+  /** Reads and checks the whole journal. A torn last line is left out. */
+  readAll(): Result<JournalContent> {
+    let bytes: Uint8Array;
+    try {
+      bytes = this.files.read(this.path, MAX_JOURNAL_BYTES);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return ok({ lines: [], brokenAt: undefined });
+      return fail('unreadable', `${this.path} can't be read: ${messageOf(error)}`, { cause: error });
+    }
+    const lines: JournalLine[] = [];
+    let previous = '';
+    for (let start = 0, number = 1; start < bytes.length; number += 1) {
+      const end = bytes.indexOf(LINE_FEED, start);
+      if (end === -1) break;
+      const raw = bytes.subarray(start, end);
+      const line = parseLine(raw);
+      if (line === undefined) return ok({ lines, brokenAt: { line: number, why: 'it is not a journal line' } });
+      if (line.prev !== previous) {
+        return ok({ lines, brokenAt: { line: number, why: "it doesn't follow from the line before" } });
+      }
+      lines.push(line);
+      previous = sha256(raw);
+      start = end + 1;
+    }
+    return ok({ lines, brokenAt: undefined });
+  }
+}
+
+/** The hook that one line makes of the one before, if its bytes have the hash that the line names. */
+export function replayLine(before: Hook | undefined, line: JournalLine): Hook | undefined {
+  let after: Hook | undefined;
+  if (line.hook !== undefined) {
+    const parsed = hookSchema.safeParse(line.hook);
+    after = parsed.success ? parsed.data : undefined;
+  } else if (before !== undefined && line.delta !== undefined) {
+    after = applyDelta(before, line.delta);
+  }
+  return after !== undefined && sha256(serializeHook(after)) === line.hook_sha256 ? after : undefined;
+}
+
+/** Builds the hook again from a journal, from the last line on that holds a whole one. */
+export function rebuildHook(content: JournalContent): Result<Hook> {
+  if (content.brokenAt !== undefined) {
+    return fail('damaged', `The journal is broken at line ${content.brokenAt.line}: ${content.brokenAt.why}.`);
+  }
+  const voided = new Set(content.lines.map((line) => line.void));
+  const holding = content.lines.filter((line) => line.void === undefined && !voided.has(line.seq));
+  const from = holding.findLastIndex((line) => line.hook !== undefined);
+  if (from === -1) return fail('damaged', 'The journal has no line to build the hook from.');
+  let hook: Hook | undefined;
+  for (const line of holding.slice(from)) {
+    hook = replayLine(hook, line);
+    if (hook === undefined)
+      return fail('damaged', `The journal's line ${line.seq} doesn't give the hook that it names.`);
+  }
+  return hook === undefined ? fail('damaged', 'The journal is empty.') : ok(hook);
+}

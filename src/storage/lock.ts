@@ -1,0 +1,196 @@
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { AtlasError } from '../core/errors';
+import { type ProcessIdentity, processIdentitySchema } from '../core/liveness';
+import type { Clock, FileSystem, Ids, Processes } from '../core/ports';
+import { ensureFolder } from './atomicFile';
+import { codeOf } from './fileErrors';
+
+/** How long a caller waits for the lock, in ms, unless it says otherwise. */
+export const LOCK_TIMEOUT_MS = 5000;
+
+const NAME = /^lock\.(\d+)$/u;
+const KEEP_GENERATIONS = 24;
+const REMOVE_ABOVE = 48;
+const MAX_LOCK_BYTES = 64 * 1024;
+const RELEASED = 'released\n';
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+const holderSchema = z.looseObject({ process: processIdentitySchema, taken_at: z.string() });
+
+/** What a lock's newest generation says. */
+export type LockState =
+  | { readonly kind: 'free'; readonly generation: number }
+  | { readonly kind: 'held'; readonly generation: number; readonly holder: ProcessIdentity | undefined };
+
+/** A lock that this process holds. */
+export interface HeldLock {
+  readonly generation: number;
+  /** Whether no higher generation was made, that is, nobody took this holder for dead. */
+  isNewest(): boolean;
+  release(): void;
+}
+
+/** What a lock needs from outside. */
+export interface LockPorts {
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/**
+ * A lock between processes, made of numbered files. The holder of `lock.<n>` is named in it; the next one makes
+ * `lock.<n+1>` by link(), which exactly one can, once `<n>` is released or its holder is provably dead. So breaking
+ * a dead lock is taking the next number, and a live one can't be removed by mistake.
+ */
+export class GenerationLock {
+  constructor(
+    private readonly folder: string,
+    private readonly ports: LockPorts,
+  ) {}
+
+  /** Takes the lock, waiting with jitter. Throws `lock_timeout` when it isn't had in time. */
+  async acquire(timeoutMs: number = LOCK_TIMEOUT_MS): Promise<HeldLock> {
+    const deadline = performance.now() + timeoutMs;
+    for (let attempt = 0; ; attempt += 1) {
+      const held = this.tryAcquire();
+      if (held !== undefined) return held;
+      const left = deadline - performance.now();
+      if (left <= 0) throw this.timeout();
+      const longest = Math.min(50, 2 ** Math.min(attempt, 6));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, 1 + Math.random() * longest)));
+    }
+  }
+
+  /** Takes the lock if it is free now. */
+  tryAcquire(): HeldLock | undefined {
+    ensureFolder(this.ports.files, this.folder);
+    const state = this.inspect();
+    if (state.kind === 'held' && !this.isDead(state)) return undefined;
+    const generation = state.generation + 1;
+    const path = this.pathOf(generation);
+    if (!this.make(path)) return undefined;
+    const held = this.hold(generation, path);
+    // The list that the number came from may have been old; whoever has a higher one holds the lock.
+    if (!held.isNewest()) {
+      held.release();
+      return undefined;
+    }
+    this.removeOld(generation);
+    return held;
+  }
+
+  /** Who holds the lock now. */
+  inspect(): LockState {
+    for (;;) {
+      const generation = this.generations().at(-1) ?? 0;
+      if (generation === 0) return { kind: 'free', generation };
+      try {
+        const bytes = this.ports.files.read(this.pathOf(generation), MAX_LOCK_BYTES);
+        return parseLock(generation, Buffer.from(bytes).toString('utf8'));
+      } catch (error) {
+        // Removed as an old generation since it was listed: a newer one is there.
+        if (codeOf(error) !== 'ENOENT') throw error;
+      }
+    }
+  }
+
+  private hold(generation: number, path: string): HeldLock {
+    return {
+      generation,
+      isNewest: () => this.generations().at(-1) === generation,
+      release: () => {
+        this.ports.files.append(path, RELEASED);
+      },
+    };
+  }
+
+  /** A lock file that names nobody is from a machine that lost power before its content was on disk. */
+  private isDead(state: Extract<LockState, { kind: 'held' }>): boolean {
+    if (state.holder !== undefined) {
+      const vitality = this.ports.processes.vitality(state.holder);
+      return vitality === 'dead' || vitality === 'rebooted';
+    }
+    const stat = this.ports.files.stat(this.pathOf(state.generation));
+    return stat !== undefined && stat.mtimeMs < this.ports.clock.now() - uptime() * 1000;
+  }
+
+  private make(path: string): boolean {
+    const { files, ids, processes, clock } = this.ports;
+    const content = { process: processes.self(), taken_at: new Date(clock.now()).toISOString() };
+    const text = `${JSON.stringify(content)}\n`;
+    const temporary = join(this.folder, `${ids.hex(6)}.tmp`);
+    files.write(temporary, text, { exclusive: true });
+    try {
+      files.link(temporary, path);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      if (!NO_LINKS.has(codeOf(error))) throw error;
+      return this.makeWithoutLink(path, text);
+    } finally {
+      files.unlink(temporary);
+    }
+  }
+
+  /** For file systems without hard links: the file exists before it names its holder, which only delays others. */
+  private makeWithoutLink(path: string, text: string): boolean {
+    try {
+      this.ports.files.write(path, text, { exclusive: true });
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    }
+  }
+
+  private removeOld(newest: number): void {
+    const old = this.generations();
+    if (old.length <= REMOVE_ABOVE) return;
+    for (const generation of old) {
+      if (generation > newest - KEEP_GENERATIONS) break;
+      try {
+        this.ports.files.unlink(this.pathOf(generation));
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+      }
+    }
+  }
+
+  private generations(): number[] {
+    const numbers = this.ports.files.list(this.folder).flatMap((name) => {
+      const match = NAME.exec(name);
+      return match === null ? [] : [Number(match[1])];
+    });
+    return numbers.sort((a, b) => a - b);
+  }
+
+  private pathOf(generation: number): string {
+    return join(this.folder, `lock.${generation}`);
+  }
+
+  private timeout(): AtlasError {
+    const state = this.inspect();
+    const holder = state.kind === 'held' ? state.holder : undefined;
+    const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
+    const elsewhere = holder !== undefined && this.ports.processes.vitality(holder) === 'unknown';
+    return new AtlasError('lock_timeout', `${who} holds the task's lock (${this.folder}).`, {
+      mend: elsewhere
+        ? 'It runs on another machine or in another container, so it can\'t be seen from here whether it lives. Run "Atlas: Run Doctor" to settle that.'
+        : 'Try again in a moment; if it stays so, end that process.',
+    });
+  }
+}
+
+function parseLock(generation: number, text: string): LockState {
+  const [first = '', second] = text.split('\n', 2);
+  if (second === RELEASED.trim()) return { kind: 'free', generation };
+  try {
+    const parsed = holderSchema.safeParse(JSON.parse(first));
+    return { kind: 'held', generation, holder: parsed.success ? parsed.data.process : undefined };
+  } catch {
+    return { kind: 'held', generation, holder: undefined };
+  }
+}

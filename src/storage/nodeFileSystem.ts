@@ -1,0 +1,132 @@
+import * as fs from 'node:fs';
+import type { FileStat, FileSystem } from '../core/ports';
+
+function kindOf(stats: fs.Stats): FileStat['kind'] {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'folder';
+  return stats.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** The error that reading a file beyond its allowed size gives; its shape is Node's. */
+function tooLarge(path: string, size: number, max: number): NodeJS.ErrnoException {
+  const error: NodeJS.ErrnoException = new Error(`EFBIG: ${path} has ${size} bytes, at most ${max} are read`);
+  error.code = 'EFBIG';
+  error.path = path;
+  return error;
+}
+
+function writeAll(fd: number, data: string | Uint8Array): void {
+  const bytes = typeof data === 'string' ? Buffer.from(data, 'utf8') : data;
+  let written = 0;
+  while (written < bytes.length) written += fs.writeSync(fd, bytes, written, bytes.length - written);
+}
+
+function withFile(path: string, flags: string, mode: number, use: (fd: number) => void): void {
+  const fd = fs.openSync(path, flags, mode);
+  try {
+    use(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** The file operations of this machine. */
+export class NodeFileSystem implements FileSystem {
+  read(path: string, maxBytes: number): Uint8Array {
+    const fd = fs.openSync(path, 'r');
+    try {
+      const { size } = fs.fstatSync(fd);
+      if (size > maxBytes) throw tooLarge(path, size, maxBytes);
+      return fs.readFileSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  readAt(path: string, position: number, length: number): Uint8Array {
+    const fd = fs.openSync(path, 'r');
+    try {
+      const buffer = Buffer.allocUnsafe(length);
+      let filled = 0;
+      while (filled < length) {
+        const count = fs.readSync(fd, buffer, filled, length - filled, position + filled);
+        if (count === 0) break;
+        filled += count;
+      }
+      return buffer.subarray(0, filled);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  write(
+    path: string,
+    data: string | Uint8Array,
+    options: { mode?: number; exclusive?: boolean; sync?: boolean } = {},
+  ): void {
+    withFile(path, options.exclusive === true ? 'wx' : 'w', options.mode ?? 0o644, (fd) => {
+      writeAll(fd, data);
+      if (options.sync === true) fs.fsyncSync(fd);
+    });
+  }
+
+  append(path: string, data: string | Uint8Array, options: { sync?: boolean } = {}): void {
+    withFile(path, 'a', 0o644, (fd) => {
+      writeAll(fd, data);
+      if (options.sync === true) fs.fdatasyncSync(fd);
+    });
+  }
+
+  truncate(path: string, size: number): void {
+    withFile(path, 'r+', 0o644, (fd) => {
+      fs.ftruncateSync(fd, size);
+      fs.fdatasyncSync(fd);
+    });
+  }
+
+  rename(from: string, to: string): void {
+    fs.renameSync(from, to);
+  }
+
+  link(existing: string, path: string): void {
+    fs.linkSync(existing, path);
+  }
+
+  unlink(path: string): void {
+    fs.unlinkSync(path);
+  }
+
+  removeFolder(path: string): void {
+    fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  makeFolder(path: string, mode = 0o755): void {
+    fs.mkdirSync(path, { mode });
+  }
+
+  list(path: string): string[] {
+    return fs.readdirSync(path);
+  }
+
+  stat(path: string): FileStat | undefined {
+    const stats = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    return { kind: kindOf(stats), size: stats.size, mtimeMs: stats.mtimeMs, ino: String(stats.ino) };
+  }
+
+  touch(path: string, mtimeMs: number): void {
+    fs.utimesSync(path, mtimeMs / 1000, mtimeMs / 1000);
+  }
+
+  realPath(path: string): string {
+    return fs.realpathSync.native(path);
+  }
+
+  syncFolder(path: string): void {
+    // Windows can't open a folder for this; its file system orders the rename itself.
+    if (process.platform === 'win32') return;
+    withFile(path, 'r', 0, (fd) => {
+      fs.fsyncSync(fd);
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { unwrap } from '../core/errors';
+import { checkTaskId, checkWorkspaceName } from '../core/ids';
+
+/** Names a task in the store. */
+export interface TaskRef {
+  readonly workspace: string;
+  readonly id: string;
+}
+
+/** A task's name as one text, `<workspace>/<id>`; also the key of maps. */
+export function refKey(ref: TaskRef): string {
+  return `${ref.workspace}/${ref.id}`;
+}
+
+/** The store's root: `ATLAS_HOME`, else the setting, else `~/.atlas`. A leading `~` means the home folder. */
+export function resolveRoot(environment: string | undefined, setting: string | undefined): string {
+  const chosen = [environment, setting].find((value) => value !== undefined && value.trim() !== '')?.trim();
+  if (chosen === undefined) return join(homedir(), '.atlas');
+  const expanded = /^~(?=$|[\\/])/u.test(chosen) ? join(homedir(), chosen.slice(1)) : chosen;
+  return isAbsolute(expanded) ? resolve(expanded) : resolve(homedir(), expanded);
+}
+
+/** Between workspace and task id in a marker's name; neither may contain it. */
+const MARKER_SEPARATOR = '@';
+
+/** Where everything lies below a root. Names are checked before they become part of a path. */
+export class StorePaths {
+  constructor(readonly root: string) {}
+
+  get config(): string {
+    return join(this.root, 'config.yaml');
+  }
+
+  get workspaces(): string {
+    return join(this.root, 'workspaces');
+  }
+
+  /** One marker for each task that isn't finished, touched on every change: one watch tells of all. */
+  get open(): string {
+    return join(this.root, 'open');
+  }
+
+  marker(ref: TaskRef): string {
+    this.task(ref);
+    return join(this.open, `${ref.workspace}${MARKER_SEPARATOR}${ref.id}`);
+  }
+
+  /** The task that a marker's file name stands for; `undefined` for any other file. */
+  refOfMarker(name: string): TaskRef | undefined {
+    const [workspace = '', id = '', ...rest] = name.split(MARKER_SEPARATOR);
+    const valid = rest.length === 0 && checkWorkspaceName(workspace).ok && checkTaskId(id).ok;
+    return valid ? { workspace, id } : undefined;
+  }
+
+  workspace(name: string): string {
+    return join(this.workspaces, unwrap(checkWorkspaceName(name)));
+  }
+
+  tasks(workspace: string): string {
+    return join(this.workspace(workspace), 'tasks');
+  }
+
+  task(ref: TaskRef): string {
+    return join(this.tasks(ref.workspace), unwrap(checkTaskId(ref.id)));
+  }
+
+  hook(ref: TaskRef): string {
+    return join(this.task(ref), 'hook.json');
+  }
+
+  taskFile(ref: TaskRef): string {
+    return join(this.task(ref), 'task.json');
+  }
+
+  markdown(ref: TaskRef): string {
+    return join(this.task(ref), 'HOOK.md');
+  }
+
+  journal(ref: TaskRef): string {
+    return join(this.task(ref), 'journal.jsonl');
+  }
+
+  log(ref: TaskRef): string {
+    return join(this.task(ref), 'task.log');
+  }
+
+  locks(ref: TaskRef): string {
+    return join(this.task(ref), 'locks');
+  }
+
+  owners(ref: TaskRef): string {
+    return join(this.task(ref), 'owners');
+  }
+
+  artifacts(ref: TaskRef): string {
+    return join(this.task(ref), 'artifacts');
+  }
+
+  receipts(ref: TaskRef): string {
+    return join(this.task(ref), 'receipts');
+  }
+}

@@ -1,0 +1,38 @@
+import type { Hook } from '../core/hook';
+import type { Clock, FileSystem, Ids, Logger, Processes } from '../core/ports';
+import type { Task } from '../core/task';
+import type { StorePaths, TaskRef } from './paths';
+
+/** Makes the bytes of HOOK.md; `seq` is that of the journal's last line. */
+export type MarkdownRenderer = (ref: TaskRef, hook: Hook, task: Task, seq: number) => string;
+
+/** What the store is made of. */
+export interface StorePorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly render: MarkdownRenderer;
+}
+
+/** Something that was found and mended, for people. */
+export interface Finding {
+  readonly kind: 'torn_line' | 'replayed' | 'rebuilt' | 'edited' | 'rolled_back' | 'adopted' | 'task_aligned';
+  readonly message: string;
+}
+
+/** A task as it is in the store. */
+export interface StoredTask {
+  readonly ref: TaskRef;
+  readonly hook: Hook;
+  readonly task: Task;
+  readonly seq: number;
+}
+
+/** A task after a change; `changed` is false where the event was a repetition. */
+export interface Updated extends StoredTask {
+  readonly changed: boolean;
+  readonly findings: readonly Finding[];
+}

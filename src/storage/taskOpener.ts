@@ -1,0 +1,164 @@
+import { type AtlasError, type Result, fail, ok } from '../core/errors';
+import { type Hook, isTerminal, serializeHook } from '../core/hook';
+import { type Task, alignTask, hookDamage, serializeTask } from '../core/task';
+import { toTimestamp } from '../core/time';
+import { renameWithRetry } from './atomicFile';
+import { parseHook, parseTask, readStateFile, sha256 } from './hookFile';
+import { type JournalTail, rebuildHook, replayLine } from './journal';
+import { type TaskRef, refKey } from './paths';
+import type { Finding, StorePorts } from './stored';
+import type { Opened, TaskWriter } from './taskWriter';
+
+/** What mends a damaged task. */
+export const SEE_DOCTOR = 'Run "Atlas: Run Doctor"; the other tasks are not affected.';
+
+const ADOPTED = {
+  adopted: 'hook.json was written by another program; its present content was recorded.',
+  edited: 'hook.json was changed by something other than Atlas; the change was recorded and the work goes on from it.',
+  rolled_back: 'hook.json was put back to an older version; that was recorded and the work goes on from it.',
+} as const;
+
+type Settled = Pick<Opened, 'hook' | 'bytesSha' | 'tail'>;
+
+/** Brings one task's files in line before a change. The caller holds the task's lock. */
+export class TaskOpener {
+  constructor(
+    private readonly ports: StorePorts,
+    private readonly writer: TaskWriter,
+  ) {}
+
+  /** task.json of a task. */
+  readTask(ref: TaskRef): Result<Task> {
+    const path = this.ports.paths.taskFile(ref);
+    const bytes = readStateFile(this.ports.files, path);
+    return bytes.ok ? parseTask(path, bytes.value) : bytes;
+  }
+
+  /** Opens a task for a change: brings hook.json, journal and task.json in line, and says what was found. */
+  open(ref: TaskRef, findings: Finding[]): Result<Opened> {
+    const { paths, files } = this.ports;
+    const task = this.readTask(ref);
+    if (!task.ok) return task;
+    const tail = this.cutTornEnd(ref, findings);
+    if (!tail.ok) return tail;
+    const bytes = readStateFile(files, paths.hook(ref));
+    const read = bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
+    const rebuildable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
+    if (!read.ok && !rebuildable) return read;
+    const hook =
+      read.ok && bytes.ok
+        ? this.settle(ref, read.value, sha256(bytes.value), tail.value, findings)
+        : this.rebuild(ref, tail.value, read.ok ? undefined : read.error, findings);
+    if (!hook.ok) return hook;
+    const damage = hookDamage(hook.value.hook, task.value, ref.id);
+    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
+    const stat = files.stat(paths.hook(ref));
+    if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} vanished while it was read.`);
+    const aligned = this.align(ref, task.value, hook.value.hook, findings);
+    if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, aligned, hook.value.tail.last?.seq ?? 0);
+    return ok({ ...hook.value, task: aligned, stat });
+  }
+
+  private cutTornEnd(ref: TaskRef, findings: Finding[]): Result<JournalTail> {
+    const journal = this.writer.journal(ref);
+    const tail = journal.tail();
+    if (!tail.ok || tail.value.tornBytes === 0) return tail;
+    const aside = `${journal.path}.torn-${this.stamp()}`;
+    this.ports.files.write(aside, journal.tornEnd(tail.value), { sync: true });
+    journal.cut(tail.value);
+    findings.push({
+      kind: 'torn_line',
+      message: `A write to the journal was interrupted; its ${tail.value.tornBytes} bytes were never acknowledged and are kept in ${aside}.`,
+    });
+    return ok({ ...tail.value, tornBytes: 0 });
+  }
+
+  /** Compares a readable hook.json with the journal: in line, written but not applied, or changed by others. */
+  private settle(ref: TaskRef, hook: Hook, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
+    const { last } = tail;
+    if (last?.hook_sha256 === sha) return ok({ hook, bytesSha: sha, tail });
+    if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
+      const applied = replayLine(hook, last);
+      if (applied !== undefined) {
+        const written = this.writer.writeHook(ref, applied);
+        if (!written.ok) return written;
+        findings.push({
+          kind: 'replayed',
+          message: `"${last.event}" was recorded but not yet in hook.json; it is now.`,
+        });
+        return ok({ hook: applied, bytesSha: last.hook_sha256, tail });
+      }
+    }
+    return this.adopt(ref, hook, sha, tail, findings);
+  }
+
+  /** Records a hook.json that something else wrote, so that the work goes on from it. */
+  private adopt(ref: TaskRef, hook: Hook, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
+    const kind = tail.last === undefined ? 'adopted' : this.wasVersion(ref, sha) ? 'rolled_back' : 'edited';
+    const now = toTimestamp(this.ports.clock.now());
+    const step = hook.current_step;
+    const adopted: Hook = {
+      ...hook,
+      history: [
+        ...hook.history,
+        {
+          timestamp: now,
+          from_state: hook.state,
+          to_state: hook.state,
+          trigger: 'adopted_edit',
+          ...(step === undefined ? {} : { step_name: step.step_name }),
+          details: { kind },
+        },
+      ],
+    };
+    const text = serializeHook(adopted);
+    const line = { at: now, base_sha256: sha, hook_sha256: sha256(text), event: 'adopted_edit', hook: { ...adopted } };
+    if (!isTerminal(adopted.state)) this.writer.mark(ref);
+    const after = this.writer.journal(ref).append(tail, line);
+    const written = this.writer.writeHook(ref, adopted);
+    if (!written.ok) return written;
+    findings.push({ kind, message: ADOPTED[kind] });
+    return ok({ hook: adopted, bytesSha: line.hook_sha256, tail: after });
+  }
+
+  private wasVersion(ref: TaskRef, sha: string): boolean {
+    const content = this.writer.journal(ref).readAll();
+    return content.ok && content.value.lines.some((line) => line.hook_sha256 === sha);
+  }
+
+  /** Builds a lost or corrupt hook.json from the journal; a corrupt one is set aside first, never overwritten. */
+  private rebuild(ref: TaskRef, tail: JournalTail, why: AtlasError | undefined, findings: Finding[]): Result<Settled> {
+    const { paths, files } = this.ports;
+    const path = paths.hook(ref);
+    const content = this.writer.journal(ref).readAll();
+    if (why?.code === 'not_found' && content.ok && content.value.lines.length === 0) return { ok: false, error: why };
+    const rebuilt = content.ok ? rebuildHook(content.value) : content;
+    if (!rebuilt.ok) {
+      return fail('damaged', `${why?.message ?? `${path} is lost.`} ${rebuilt.error.message}`, { mend: SEE_DOCTOR });
+    }
+    let aside = '';
+    if (files.stat(path) !== undefined) {
+      aside = `${path}.corrupt-${this.stamp()}`;
+      renameWithRetry(files, path, aside);
+    }
+    const written = this.writer.writeHook(ref, rebuilt.value);
+    if (!written.ok) return written;
+    const kept = aside === '' ? '' : ` The old file is kept as ${aside}.`;
+    findings.push({ kind: 'rebuilt', message: `${why?.message ?? ''} It was rebuilt from the journal.${kept}`.trim() });
+    this.ports.log.warn(`hook.json of ${refKey(ref)} was rebuilt from the journal.`);
+    return ok({ hook: rebuilt.value, bytesSha: sha256(serializeHook(rebuilt.value)), tail });
+  }
+
+  private align(ref: TaskRef, task: Task, hook: Hook, findings: Finding[]): Task {
+    const aligned = alignTask(task, hook);
+    if (serializeTask(aligned) === serializeTask(task)) return task;
+    this.writer.writeTask(ref, aligned);
+    findings.push({ kind: 'task_aligned', message: 'task.json disagreed with hook.json and was brought in line.' });
+    this.ports.log.warn(`task.json of ${refKey(ref)} was brought in line with its hook.`);
+    return aligned;
+  }
+
+  private stamp(): string {
+    return `${toTimestamp(this.ports.clock.now()).replace(/[-:]/gu, '').replace('.', '-')}-${this.ports.ids.hex(2)}`;
+  }
+}
