@@ -15,6 +15,7 @@ const root = import.meta.dirname;
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/extension.ts', target: 'extension' },
   { out: 'markdown', source: 'src/extension/panels/markdown.ts', target: 'extension' },
+  { out: 'yaml', source: 'src/storage/yaml.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
   { out: 'webview/hook', source: 'webview/hook/main.ts', target: 'webview' },
   { out: 'webview/receipts', source: 'webview/receipts/main.ts', target: 'webview' },

@@ -70,16 +70,20 @@ export interface Repository {
   readonly main: string;
 }
 
+/** What is uncommitted in a worktree: paths relative to it with `/`, untracked files included. */
+export interface GitStatus {
+  readonly dirty: boolean;
+  readonly files: readonly string[];
+}
+
 /** Reads git repositories. Nothing here writes. */
 export interface GitReader {
   /** The repository of a folder; `undefined` where there is none. */
   locate(folder: string): Promise<Repository | undefined>;
   /** Branch and commit without starting a process. */
   head(repository: Repository): GitState;
-  /** Whether anything is uncommitted; `undefined` when git can't say. */
-  isDirty(repository: Repository): Promise<boolean | undefined>;
-  /** Paths (relative, `/`) of changed and untracked files, at most `limit`. */
-  changedFiles(repository: Repository, limit: number): Promise<string[]>;
+  /** What is uncommitted; `undefined` when git can't say in time (ms). */
+  status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined>;
   /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */
   evidence(repository: Repository, effect: 'commit' | 'push' | 'pr', since: string | undefined): Promise<GitEvidence>;
 }

@@ -34,13 +34,7 @@ export class TaskWriter {
   }
 
   /** The write itself: journal line, hook.json, then what follows from them. `foreign`: somebody else was quicker. */
-  commit(
-    ref: TaskRef,
-    lock: HeldLock,
-    opened: Opened,
-    next: Hook,
-    event: string,
-  ): Result<StoredTask | 'foreign'> {
+  commit(ref: TaskRef, lock: HeldLock, opened: Opened, next: Hook, event: string): Result<StoredTask | 'foreign'> {
     const { paths, files } = this.ports;
     const text = serializeHook(next);
     const delta = diffHook(opened.hook, next);

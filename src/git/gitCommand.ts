@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { type Result, fail, ok } from '../core/errors';
+
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+/** Variables with which git, run from one of its hooks, would look at another repository than the one meant. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('GIT_') || name.startsWith('GIT_CONFIG'),
+  );
+  return { ...Object.fromEntries(entries), GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+}
+
+/** What a git command ended with. */
+export interface GitOutput {
+  readonly code: number;
+  readonly stdout: string;
+}
+
+/**
+ * Runs git in a folder. An exit code other than 0 is an answer, not a failure; it fails (`git_failed`) when git is not
+ * there, was killed or took longer than `timeoutMs`. A repository's own programs (fsmonitor) are not started.
+ */
+export async function runGit(folder: string, args: readonly string[], timeoutMs = 10_000): Promise<Result<GitOutput>> {
+  return new Promise((resolve) => {
+    execFile(
+      'git',
+      ['-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', ...args],
+      { cwd: folder, env: cleanEnvironment(), timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true },
+      (error, stdout) => {
+        if (error === null) resolve(ok({ code: 0, stdout }));
+        else if (typeof error.code === 'number') resolve(ok({ code: error.code, stdout }));
+        else resolve(fail('git_failed', `git ${args[0] ?? ''} failed: ${error.message}`, { cause: error }));
+      },
+    );
+  });
+}

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import type { GitState } from '../core/checkpoint';
+import type { GitReader, GitStatus, Repository } from '../core/ports';
+import type { GitEvidence } from '../core/recovery';
+import { toMs } from '../core/time';
+import { runGit } from './gitCommand';
+import { locateRepository } from './locate';
+import { readHead } from './refs';
+import { classifyHeadMove, readReflog } from './reflog';
+
+/** Reads repositories from their files where that is enough, else with the git command. */
+export class CommandGitReader implements GitReader {
+  async locate(folder: string): Promise<Repository | undefined> {
+    return Promise.resolve(locateRepository(folder));
+  }
+
+  head(repository: Repository): GitState {
+    return readHead(repository);
+  }
+
+  async status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined> {
+    const output = await runGit(
+      repository.worktree,
+      ['status', '--porcelain=v1', '-z', '--untracked-files=all'],
+      timeoutMs,
+    );
+    if (!output.ok || output.value.code !== 0) return undefined;
+    const files = parseStatus(output.value.stdout);
+    return { dirty: files.length > 0, files };
+  }
+
+  async evidence(
+    repository: Repository,
+    effect: 'commit' | 'push' | 'pr',
+    since: string | undefined,
+  ): Promise<GitEvidence> {
+    if (effect === 'push') return this.pushEvidence(repository);
+    if (effect === 'pr') return pullRequestEvidence(repository);
+    const status = await this.status(repository, 10_000);
+    const commits = commitsSince(repository, since);
+    return {
+      ...(commits === undefined ? {} : { commitsOfAttempt: commits }),
+      ...(status === undefined ? {} : { clean: !status.dirty }),
+    };
+  }
+
+  private async pushEvidence(repository: Repository): Promise<GitEvidence> {
+    const upstream = await runGit(repository.worktree, ['rev-parse', '--verify', '--quiet', '@{upstream}']);
+    if (!upstream.ok) return {};
+    if (upstream.value.code === 0) {
+      const has = await runGit(repository.worktree, ['merge-base', '--is-ancestor', 'HEAD', '@{upstream}']);
+      if (!has.ok || has.value.code > 1) return {};
+      return { upstreamHasHead: has.value.code === 0 };
+    }
+    // No upstream is set: a push without -u still moves a remote-tracking branch.
+    const remotes = await runGit(repository.worktree, ['remote']);
+    if (!remotes.ok || remotes.value.code !== 0 || remotes.value.stdout.trim() === '') return {};
+    const containing = await runGit(repository.worktree, ['branch', '-r', '--contains', 'HEAD']);
+    if (!containing.ok || containing.value.code !== 0) return {};
+    return { upstreamHasHead: containing.value.stdout.trim() !== '' };
+  }
+}
+
+/** Paths of `git status --porcelain=v1 -z`: a rename's record is followed by its old path, which is left out. */
+function parseStatus(output: string): string[] {
+  const records = output.split('\0').filter((record) => record !== '');
+  const files: string[] = [];
+  for (let index = 0; index < records.length; index += 1) {
+    const record = records[index] ?? '';
+    files.push(record.slice(3));
+    if (/^[RC]|^.[RC]/u.test(record)) index += 1;
+  }
+  return files;
+}
+
+/** New commits that HEAD's reflog has since a time (whole seconds, as git writes them), newest first. */
+function commitsSince(repository: Repository, since: string | undefined): string[] | undefined {
+  const read = readReflog(join(repository.gitDir, 'logs', 'HEAD'));
+  if (read === undefined || since === undefined) return undefined;
+  const from = Math.floor(toMs(since) / 1000) * 1000;
+  const made = read.entries.filter((entry) => entry.at >= from && classifyHeadMove(entry.message) === 'commit');
+  return made.map((entry) => entry.to).reverse();
+}
+
+/** Asks GitHub's command; without it, or without a connection, nothing is known. */
+async function pullRequestEvidence(repository: Repository): Promise<GitEvidence> {
+  return new Promise((resolve) => {
+    const args = ['pr', 'view', '--json', 'url'];
+    const options = { cwd: repository.worktree, timeout: 10_000, windowsHide: true };
+    execFile('gh', args, options, (error, _stdout, stderr) => {
+      if (error === null) resolve({ pullRequest: true });
+      else resolve(/no pull requests? found/iu.test(stderr) ? { pullRequest: false } : {});
+    });
+  });
+}

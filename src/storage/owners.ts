@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { type Owner, type OwnerFile, ownerFileSchema } from '../core/liveness';
+import type { Clock, FileSystem, Ids, Processes } from '../core/ports';
+import { toTimestamp } from '../core/time';
+import { ensureFolder, replaceFile } from './atomicFile';
+import { codeOf } from './fileErrors';
+import type { StorePaths, TaskRef } from './paths';
+
+const MAX_OWNER_BYTES = 64 * 1024;
+/** Owners that signed off are forgotten after this (ms): only what was touched lately says anything. */
+const FORGET_MS = 24 * 3_600_000;
+
+interface OwnerPorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** owners/: who is at work on a task. A process writes only its own file. */
+export class OwnerStore {
+  constructor(private readonly ports: OwnerPorts) {}
+
+  private pathOf(ref: TaskRef): string {
+    return join(this.ports.paths.owners(ref), `${this.ports.processes.self().incarnation}.json`);
+  }
+
+  /** Makes this process an owner, bound to a step and attempt where it has one. */
+  adopt(ref: TaskRef, kind: OwnerFile['kind'], bound?: { stepIndex: number; attempt: number }): void {
+    const { files, paths, processes, clock } = this.ports;
+    ensureFolder(files, paths.owners(ref));
+    this.write(ref, {
+      kind,
+      process: processes.self(),
+      ...(bound === undefined ? {} : { step_index: bound.stepIndex, attempt: bound.attempt }),
+      started_at: toTimestamp(clock.now()),
+    });
+    this.forgetOld(ref);
+  }
+
+  /** Says that this process still lives. Makes the file again if it is gone. */
+  touch(ref: TaskRef, kind: OwnerFile['kind'] = 'window'): void {
+    try {
+      this.ports.files.touch(this.pathOf(ref), this.ports.clock.now());
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      this.adopt(ref, kind);
+    }
+  }
+
+  /** Says that this process ended its work on purpose, with its child's exit where it had one. */
+  signOff(ref: TaskRef, exit: { code?: number; signal?: string } = {}): void {
+    const own = this.readFile(this.pathOf(ref));
+    if (own === undefined) return;
+    this.write(ref, {
+      ...own,
+      signed_off_at: toTimestamp(this.ports.clock.now()),
+      ...(exit.code === undefined ? {} : { exit_code: exit.code }),
+      ...(exit.signal === undefined ? {} : { exit_signal: exit.signal }),
+    });
+  }
+
+  /** Whether this process is an owner now. */
+  isOwner(ref: TaskRef): boolean {
+    const own = this.readFile(this.pathOf(ref));
+    return own !== undefined && own.signed_off_at === undefined;
+  }
+
+  /** All owners of a task, observed now. A file that can't be read says nothing and is left alone. */
+  list(ref: TaskRef): Owner[] {
+    const { files, paths, processes } = this.ports;
+    const folder = paths.owners(ref);
+    if (files.stat(folder)?.kind !== 'folder') return [];
+    return files
+      .list(folder)
+      .filter((name) => name.endsWith('.json'))
+      .sort()
+      .flatMap((name): Owner[] => {
+        const path = join(folder, name);
+        const file = this.readFile(path);
+        const stat = files.stat(path);
+        if (file === undefined || stat === undefined) return [];
+        return [{ file, vitality: processes.vitality(file.process), lastTouch: stat.mtimeMs }];
+      });
+  }
+
+  /** Removes what the dead left behind; called once a crash was recorded, so that it isn't found twice. */
+  removeDead(ref: TaskRef): void {
+    const { files, paths } = this.ports;
+    for (const owner of this.list(ref)) {
+      const gone = owner.vitality === 'dead' || owner.vitality === 'rebooted';
+      if (!gone && owner.file.exit_code === undefined && owner.file.exit_signal === undefined) continue;
+      this.remove(join(paths.owners(ref), `${owner.file.process.incarnation}.json`), files);
+    }
+  }
+
+  private forgetOld(ref: TaskRef): void {
+    const { files, paths, clock } = this.ports;
+    for (const owner of this.list(ref)) {
+      if (owner.file.signed_off_at === undefined || clock.now() - owner.lastTouch < FORGET_MS) continue;
+      this.remove(join(paths.owners(ref), `${owner.file.process.incarnation}.json`), files);
+    }
+  }
+
+  private remove(path: string, files: FileSystem): void {
+    try {
+      files.unlink(path);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  private write(ref: TaskRef, file: OwnerFile): void {
+    const { files, ids, clock } = this.ports;
+    const path = this.pathOf(ref);
+    replaceFile(files, ids, path, `${JSON.stringify(file, null, 2)}\n`, { durable: false });
+    files.touch(path, clock.now());
+  }
+
+  private readFile(path: string): OwnerFile | undefined {
+    try {
+      const parsed = ownerFileSchema.safeParse(
+        JSON.parse(Buffer.from(this.ports.files.read(path, MAX_OWNER_BYTES)).toString('utf8')),
+      );
+      return parsed.success ? parsed.data : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { LineCounter, isMap, isScalar, parseDocument } from 'yaml';
+
+/** A place in a text; both count from 1. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A YAML text as plain data, with the places of its fields. */
+export interface ParsedYaml {
+  readonly data: unknown;
+  /** The first syntax error. */
+  readonly error: { readonly message: string; readonly position: TextPosition } | undefined;
+  /** Where the field at a path stands, or the nearest field above it that is there. */
+  positionOf(path: readonly (string | number)[]): TextPosition;
+}
+
+/** Parses one YAML document. Aliases are limited, so that a small file can't become a huge one. */
+export function parseYaml(text: string): ParsedYaml {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const at = (offset: number): TextPosition => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const problem = document.errors[0];
+  const error = problem === undefined ? undefined : { message: problem.message, position: at(problem.pos[0]) };
+  return {
+    data: error === undefined ? (document.toJS({ maxAliasCount: 100 }) as unknown) : undefined,
+    error,
+    positionOf: (path) => {
+      for (let length = path.length; length > 0; length -= 1) {
+        const parent = document.getIn(path.slice(0, length - 1), true);
+        const key = path[length - 1];
+        const pair = isMap(parent)
+          ? parent.items.find((item) => (isScalar(item.key) ? item.key.value : item.key) === key)
+          : undefined;
+        const node: unknown = pair?.key ?? document.getIn(path.slice(0, length), true);
+        const start = isScalar(node) || isMap(node) ? node.range?.[0] : undefined;
+        if (start !== undefined) return at(start);
+      }
+      return { line: 1, column: 1 };
+    },
+  };
+}
