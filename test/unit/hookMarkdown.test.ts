@@ -297,6 +297,21 @@ describe('the record', () => {
     expect(section(render(driven), 'Current State')).not.toContain('Changed from outside');
     const hook = { ...driven.now, history: [...driven.now.history, event, event] };
     expect(section(render(driven, { hook }), 'Current State')).toContain('(2 times, last seen 2026-01-17T15:00:00Z)');
+    const back = { ...event, details: { kind: 'rolled_back' } };
+    const rolled = { ...driven.now, history: [...driven.now.history, event, back] };
+    expect(section(render(driven, { hook: rolled }), 'Current State')).toContain('put back to an older version');
+  });
+
+  it('orders checkpoints by their time, not by when they were noticed', () => {
+    const driven = running('ai').send({ type: 'checkpoint', trigger: 'manual', description: 'noticed first' });
+    const [first, ...rest] = [...driven.now.checkpoints].reverse();
+    if (first === undefined) throw new Error('no checkpoint');
+    const late = { ...first, created_at: '2026-01-17T14:30:30Z', description: 'made first' };
+    const timeline = section(
+      render(driven, { hook: { ...driven.now, checkpoints: [...rest, first, late] } }),
+      'Checkpoints Timeline',
+    );
+    expect(timeline.indexOf('made first')).toBeLessThan(timeline.indexOf('noticed first'));
   });
 
   it('shows the last twenty checkpoints and how many it leaves out', () => {

@@ -1,6 +1,6 @@
 import type { ValidationReceipt } from '../hook';
 import type { TaskStep } from '../task';
-import { formatDuration } from '../time';
+import { formatDuration, toMs } from '../time';
 import { block, code, codeCell, flat, prose, table } from './escape';
 import { type HookView, type ReceiptVerdict, utc } from './view';
 
@@ -57,7 +57,9 @@ function shortVerdict(known: ReceiptVerdict | undefined): string {
 
 /** `## Checkpoints Timeline`: the newest, oldest of them first. */
 export function checkpointsTimeline({ hook }: HookView): string {
-  const shown = hook.checkpoints.slice(-MAX_CHECKPOINTS);
+  // A commit that was noticed late has its own time, so the list's order is not that of the times.
+  const byTime = [...hook.checkpoints].sort((a, b) => toMs(a.created_at) - toMs(b.created_at));
+  const shown = byTime.slice(-MAX_CHECKPOINTS);
   const left = hook.checkpoints.length - shown.length;
   if (shown.length === 0) return '## Checkpoints Timeline\n\nNone yet.';
   const rows = shown.map((checkpoint) => [

@@ -28,18 +28,24 @@ export function currentState(view: HookView): string {
   return [`## Current State: \`${hook.state}\``, stacked(lines), ...adoptedEdits(view)].join('\n\n');
 }
 
+const EDITS: Readonly<Record<string, string>> = {
+  adopted: '`hook.json` was written by another program',
+  edited: '`hook.json` was edited by something other than Atlas',
+  rolled_back: '`hook.json` was put back to an older version, so what happened after that may be missing here',
+};
+
 /** Foreign edits are told for as long as the history has them: what follows them stands on them. */
 function adoptedEdits({ hook }: HookView): string[] {
   const edits = hook.history.filter((event) => event.trigger === 'adopted_edit');
   const last = edits.at(-1);
   if (last === undefined) return [];
-  const reason = last.details?.['reason'];
+  const kind = last.details?.['kind'];
+  const what = (typeof kind === 'string' ? EDITS[kind] : undefined) ?? EDITS['edited'] ?? '';
   const times = edits.length === 1 ? 'once' : `${edits.length} times`;
   return [
     [
-      `> ⚠️ **Changed from outside:** \`hook.json\` was edited by something other than Atlas (${times}, last seen ${utc(last.timestamp)}).`,
-      `> Atlas kept that version. Compare what this file says with \`git status\` and \`git log\` before you rely on it.`,
-      ...(typeof reason === 'string' && reason.trim() !== '' ? [`> What was found: "${prose(reason)}"`] : []),
+      `> ⚠️ **Changed from outside:** ${what} (${times}, last seen ${utc(last.timestamp)}).`,
+      '> Atlas recorded that and goes on from it. Compare what this file says with `git status` and `git log` before you rely on it.',
     ].join('  \n'),
   ];
 }
