@@ -14,6 +14,8 @@ export interface Capture {
   readonly files?: readonly FileSnapshot[];
   /** Paths relative to artifacts/ of all that is there; those that no checkpoint has yet are recorded. */
   readonly artifacts?: readonly string[];
+  /** Files that git reports as changed while the step ran. */
+  readonly touched?: readonly string[];
 }
 
 /** What identifies a commit or push, so that it makes one checkpoint however many report it. */

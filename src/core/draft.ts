@@ -62,21 +62,33 @@ export class Draft {
     return this.step === undefined ? {} : { step_index: this.step.step_index, attempt: this.step.attempt };
   }
 
-  /** Makes a checkpoint of the current step and records it. */
-  checkpoint(trigger: CheckpointTrigger, description: string, source?: GitSource): void {
-    const step = this.step;
-    if (step === undefined) return;
+  /** Makes a checkpoint of the current step, or of the one that ran at `at`, and records it. */
+  checkpoint(trigger: CheckpointTrigger, description: string, source?: GitSource, at?: string): void {
+    const current = this.step;
+    if (current === undefined) return;
     const id = this.context.checkpointIds[this.used === 0 ? 0 : 1];
     this.used += 1;
-    const made = makeCheckpoint(id, trigger, description, step, this.before, this.context, source);
+    const late = at !== undefined && at < this.context.now ? at : undefined;
+    const step = (late === undefined ? undefined : stepRunningAt(this.before, late)) ?? current;
+    const made = makeCheckpoint({ id, trigger, description, step, source, at: late }, this.before, this.context);
     this.checkpoints = pruneCheckpoints([...this.checkpoints, made], this.context.config.maxCheckpoints);
-    this.step = { ...step, current_checkpoint_id: id };
+    if (step.step_index === current.step_index) this.step = this.withTouched({ ...current, current_checkpoint_id: id });
     this.record('checkpoint', this.state, {
       checkpoint_id: id,
       trigger,
+      step_index: step.step_index,
+      attempt: step.attempt,
       ...(source === undefined ? {} : { commit: source.commit, repository: source.repository }),
       ...(source?.ref === undefined ? {} : { ref: source.ref }),
+      ...(late === undefined ? {} : { at: late }),
     });
+  }
+
+  /** While a step runs, what git reports as changed is its work. */
+  private withTouched(step: StepContext): StepContext {
+    const touched = this.context.capture?.touched ?? [];
+    if (this.before.state !== 'step_running' || touched.length === 0) return step;
+    return { ...step, files_touched: [...new Set([...(step.files_touched ?? []), ...touched])] };
   }
 
   finish(): Transitioned {
@@ -95,26 +107,39 @@ export class Draft {
   }
 }
 
-function makeCheckpoint(
-  id: string,
-  trigger: CheckpointTrigger,
-  description: string,
-  step: StepContext,
-  before: Hook,
-  context: TransitionContext,
-  source: GitSource | undefined,
-): StepCheckpoint {
+interface Making {
+  readonly id: string;
+  readonly trigger: CheckpointTrigger;
+  readonly description: string;
+  readonly step: StepAt;
+  readonly source: GitSource | undefined;
+  readonly at: string | undefined;
+}
+
+type StepAt = Pick<StepContext, 'step_name' | 'step_index' | 'attempt'>;
+
+/** The step that was started last before a time; `undefined` when the history doesn't tell. */
+function stepRunningAt(hook: Hook, at: string): StepAt | undefined {
+  const started = hook.history.findLast((event) => event.trigger === 'start_step' && event.timestamp <= at);
+  const index = started?.details?.['step_index'];
+  const attempt = started?.details?.['attempt'];
+  if (started?.step_name === undefined || typeof index !== 'number' || typeof attempt !== 'number') return undefined;
+  return { step_name: started.step_name, step_index: index, attempt };
+}
+
+function makeCheckpoint(making: Making, before: Hook, context: TransitionContext): StepCheckpoint {
+  const { id, trigger, step, source } = making;
   const { git, files, artifacts } = context.capture ?? {};
   const known = new Set(before.checkpoints.flatMap((checkpoint) => checkpoint.artifacts ?? []));
   const fresh = (artifacts ?? []).filter((path) => !known.has(path));
   const commit = trigger === 'git_commit' && source !== undefined ? source.commit : git?.commit;
   return {
     checkpoint_id: id,
-    created_at: context.now,
+    created_at: making.at ?? context.now,
     step_name: step.step_name,
     step_index: step.step_index,
     attempt: step.attempt,
-    description: oneLine(description, MAX_DESCRIPTION),
+    description: oneLine(making.description, MAX_DESCRIPTION),
     trigger,
     git_branch: git?.branch ?? '',
     ...(commit === undefined ? {} : { git_commit: commit }),

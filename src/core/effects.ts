@@ -24,7 +24,7 @@ const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
   start_step: startStep,
   note,
   checkpoint: (draft, input) => {
-    draft.checkpoint(input.trigger, input.description, input.source);
+    draft.checkpoint(input.trigger, input.description, input.source, input.at);
   },
   step_output: (draft, input) => {
     keepOutput(draft, input.output);
@@ -126,7 +126,8 @@ function startStep(draft: Draft, input: InputOf<'start_step'>): void {
     ...(input.workingOn === undefined ? {} : { working_on: oneLine(input.workingOn, MAX_DESCRIPTION) }),
     ...(input.prompt === undefined ? {} : { prompt: cut(input.prompt, MAX_PROMPT) }),
   };
-  draft.record('start_step', 'step_running');
+  const dirty = input.dirtyBefore ?? [];
+  draft.record('start_step', 'step_running', dirty.length === 0 ? {} : { dirty_before: [...dirty] });
   const planned = draft.context.task.steps[before.step_index];
   if (planned !== undefined && stepTypeOf(planned) === 'human') wait(draft, 'human_required', 'review', undefined);
 }

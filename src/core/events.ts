@@ -13,7 +13,13 @@ export interface Expected {
 export type HookInput = { readonly expect?: Expected } & (
   | { readonly type: 'init' }
   | { readonly type: 'setup_complete' }
-  | { readonly type: 'start_step'; readonly workingOn?: string; readonly prompt?: string }
+  | {
+      readonly type: 'start_step';
+      readonly workingOn?: string;
+      readonly prompt?: string;
+      /** Files that were uncommitted before the step, so that they aren't taken for its work. */
+      readonly dirtyBefore?: readonly string[];
+    }
   | {
       readonly type: 'note';
       readonly workingOn?: string;
@@ -27,6 +33,8 @@ export type HookInput = { readonly expect?: Expected } & (
       readonly trigger: CheckpointTrigger;
       readonly description: string;
       readonly source?: GitSource;
+      /** When it happened, if that was noticed later; it belongs to the step that ran then. */
+      readonly at?: string;
     }
   | { readonly type: 'step_output'; readonly output?: string }
   | { readonly type: 'step_complete'; readonly output?: string }

@@ -83,6 +83,26 @@ function isAgentSign(event: Hook['history'][number]): boolean {
   return event.trigger !== 'checkpoint' || event.details?.['trigger'] !== 'interval';
 }
 
+/** When an event happened (ms), which for one that was noticed later is not when it was recorded. */
+function happenedAt(event: Hook['history'][number]): number {
+  const at = event.details?.['at'];
+  return toMs(typeof at === 'string' ? at : event.timestamp);
+}
+
+/** The last change (ms) that shows life: a commit that was only noticed late doesn't make the task younger. */
+function lastChange(hook: Hook): number {
+  let newest = Number.NEGATIVE_INFINITY;
+  for (let index = hook.history.length - 1; index >= 0; index -= 1) {
+    const event = hook.history[index];
+    if (event === undefined) break;
+    if (event.details?.['at'] === undefined) {
+      return Math.max(newest, index === hook.history.length - 1 ? toMs(hook.updated_at) : toMs(event.timestamp));
+    }
+    newest = Math.max(newest, happenedAt(event));
+  }
+  return Math.max(newest, toMs(hook.created_at));
+}
+
 /** The last time (ms) at which the agent showed a sign: a transition, a checkpoint, a changed file. */
 export function lastAgentSign(
   hook: Hook,
@@ -93,8 +113,8 @@ export function lastAgentSign(
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
     if (event === undefined || !isAgentSign(event)) continue;
-    signs.push(toMs(event.timestamp));
-    break;
+    signs.push(happenedAt(event));
+    if (event.details?.['at'] === undefined) break;
   }
   return newestKnown(signs, now);
 }
@@ -133,7 +153,7 @@ function isDead(owner: Owner): boolean {
 }
 
 function lastSignOf(hook: Hook, owners: readonly Owner[], now: number): number | undefined {
-  return newestKnown([toMs(hook.updated_at), ...owners.map((owner) => owner.lastTouch)], now);
+  return newestKnown([lastChange(hook), ...owners.map((owner) => owner.lastTouch)], now);
 }
 
 /** A bound agent or the running validation that died or failed. */

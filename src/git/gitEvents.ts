@@ -183,3 +183,11 @@ async function pushesOf(repository: Repository, ref: string, entries: readonly R
   }
   return events;
 }
+
+/** Paths that a commit changed against its first parent, relative to the worktree; empty if git can't say. */
+export async function filesOfCommit(worktree: string, commit: string): Promise<string[]> {
+  const args = ['diff-tree', '--no-commit-id', '--name-only', '-r', '--root', '-z', commit, '--'];
+  const output = await runGit(worktree, args);
+  if (!output.ok || output.value.code !== 0) return [];
+  return output.value.stdout.split('\0').filter((path) => path !== '');
+}

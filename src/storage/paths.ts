@@ -102,3 +102,8 @@ export class StorePaths {
     return join(this.task(ref), 'receipts');
   }
 }
+
+/** Where an artifact lies that a hook names relative to artifacts/. */
+export function artifactPath(paths: StorePaths, ref: TaskRef, relative: string): string {
+  return join(paths.artifacts(ref), relative);
+}

@@ -1,0 +1,241 @@
+import { basename } from 'node:path';
+import type { CheckpointTrigger, RecoveryAction } from '../core/hook';
+import { type AtlasError, type Result, fail, ok } from '../core/errors';
+import type { Expected, HookInput } from '../core/events';
+import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
+import type { Repository } from '../core/ports';
+import { createTask } from '../core/task';
+import { findTemplate } from '../core/template';
+import { oneLine } from '../core/text';
+import { toMs, toTimestamp } from '../core/time';
+import { HookStore } from '../storage/hookStore';
+import { OwnerStore } from '../storage/owners';
+import type { TaskRef } from '../storage/paths';
+import type { StoredTask, Updated } from '../storage/stored';
+import { WorkspaceStore } from '../storage/workspaces';
+import { PATIENT_STATUS_MS, STATUS_BUDGET_MS, capture, repositoryOf } from './capture';
+import { Catalog } from './catalog';
+import { CleanupService } from './cleanupService';
+import { ConfigSource } from './configSource';
+import { GitCheckpoints } from './gitCheckpoints';
+import type { ServicePorts } from './ports';
+import { RecoveryService } from './recoveryService';
+
+/** What a new task needs. `folder` is any folder of the repository, or one without a repository. */
+export interface StartTask {
+  readonly title: string;
+  readonly template: string;
+  readonly folder: string;
+}
+
+/** Where a folder's tasks belong. */
+export interface Place {
+  readonly workspace: string | undefined;
+  readonly repository: Repository | undefined;
+  /** Real path of the worktree, or of the folder where there is no repository. */
+  readonly worktree: string;
+}
+
+/** Events during which a step's files are looked at, since they make a checkpoint or end an attempt. */
+const CAPTURING = new Set<HookInput['type']>([
+  'checkpoint',
+  'step_complete',
+  'validate_pass',
+  'human_approve',
+  'skip_step',
+]);
+
+const MAX_TITLE = 500;
+
+/** The use cases: everything that the command and the extension may call. One instance per process and store. */
+export class Atlas {
+  readonly store: HookStore;
+  readonly owners: OwnerStore;
+  readonly workspaces: WorkspaceStore;
+  readonly catalog: Catalog;
+  readonly configs: ConfigSource;
+  readonly recovery: RecoveryService;
+  readonly git: GitCheckpoints;
+  readonly cleanup: CleanupService;
+
+  constructor(readonly ports: ServicePorts) {
+    this.store = new HookStore({
+      ...ports,
+      render: (ref, hook, task, seq) =>
+        renderHookMarkdown({
+          hook,
+          task,
+          seq,
+          location: { root: ports.paths.root, hookPath: ports.paths.markdown(ref) },
+          verdicts: new Map(),
+          version: ports.version,
+        }),
+    });
+    this.owners = new OwnerStore(ports);
+    this.workspaces = new WorkspaceStore(ports);
+    this.catalog = new Catalog(ports, this.store, this.workspaces);
+    this.configs = new ConfigSource(ports);
+    this.recovery = new RecoveryService(ports, this.store, this.owners, this.configs);
+    this.git = new GitCheckpoints(ports, this.store, this.catalog, this.workspaces, this.configs);
+    this.cleanup = new CleanupService(ports, this.store, this.catalog, this.workspaces);
+  }
+
+  /** The repository and workspace of a folder. The workspace is absent until it has a task. */
+  async locate(folder: string): Promise<Place> {
+    const repository = await this.ports.git.locate(folder);
+    const worktree = repository?.worktree ?? this.ports.files.realPath(folder);
+    return { workspace: this.workspaces.find(repository?.main ?? worktree), repository, worktree };
+  }
+
+  /** Starts a task: its files, `init`, `setup_complete`. */
+  async startTask(start: StartTask): Promise<Result<Updated>> {
+    const title = oneLine(start.title, MAX_TITLE);
+    if (title === '') return fail('usage', 'A task needs a title.', { mend: 'Say in a few words what is to be done.' });
+    const place = await this.locate(start.folder);
+    const loaded = await this.configs.templates(place.worktree);
+    const template = findTemplate(start.template, loaded.templates);
+    if (!template.ok) return template;
+    const { config } = await this.configs.forWorktree(place.worktree);
+    const branch = place.repository === undefined ? undefined : this.ports.git.head(place.repository).branch;
+    const workspace = this.workspaces.ensure(place.repository?.main ?? place.worktree, branch);
+    if (!workspace.ok) return workspace;
+    // What was committed until now is not this task's.
+    if (place.repository !== undefined) await this.git.scan(place.repository);
+    const ref = this.workspaces.addTask(workspace.value, (id) =>
+      createTask({
+        id,
+        workspaceId: workspace.value,
+        description: title,
+        template: template.value,
+        config,
+        worktree: place.worktree,
+        branch,
+        now: toTimestamp(this.ports.clock.now()),
+      }),
+    );
+    if (!ref.ok) return ref;
+    const created = await this.store.create(ref.value, { config });
+    return created.ok ? this.store.send(ref.value, { type: 'setup_complete' }, { config }) : created;
+  }
+
+  /** Sends an event to a task, with what it records captured first. */
+  async send(ref: TaskRef, input: HookInput, patient = false): Promise<Result<Updated>> {
+    const read = this.catalog.read(ref);
+    // A hook.json that is lost or corrupt can be mended under the lock; there is only nothing to capture.
+    const task = read.ok ? read.value : undefined;
+    const loaded =
+      task === undefined ? await this.configs.forWorktree(undefined) : await this.configs.forTask(task.task);
+    const taken =
+      task !== undefined && CAPTURING.has(input.type)
+        ? await capture(this.ports, ref, task.hook, task.task, {
+            statusMs: patient ? PATIENT_STATUS_MS : STATUS_BUDGET_MS,
+          })
+        : undefined;
+    return this.store.send(ref, input, { config: loaded.config, ...(taken === undefined ? {} : { capture: taken }) });
+  }
+
+  /** Makes a checkpoint that somebody asked for. */
+  async checkpoint(ref: TaskRef, description: string, trigger: CheckpointTrigger = 'manual'): Promise<Result<Updated>> {
+    const text = oneLine(description) === '' ? 'Manual checkpoint' : description;
+    return this.send(ref, { type: 'checkpoint', trigger, description: text }, true);
+  }
+
+  /** Starts the current step; a crashed task's plan is applied first. */
+  async startStep(
+    ref: TaskRef,
+    options: { expect?: Expected; workingOn?: string; prompt?: string } = {},
+  ): Promise<Result<Updated>> {
+    const read = this.catalog.read(ref);
+    if (read.ok && read.value.hook.state === 'recovering') {
+      const recovered = await this.recovery.recover(read.value);
+      if (!recovered.ok || recovered.value.hook.state !== 'step_pending') return recovered;
+    }
+    const repository = read.ok ? await repositoryOf(this.ports, read.value.task) : undefined;
+    const status = repository === undefined ? undefined : await this.ports.git.status(repository, PATIENT_STATUS_MS);
+    const dirtyBefore = (status?.files ?? []).slice(0, 200);
+    return this.send(ref, { type: 'start_step', ...options, ...(dirtyBefore.length === 0 ? {} : { dirtyBefore }) });
+  }
+
+  /**
+   * Makes the interval checkpoint of a running step if it is due. Looked at under the lock, so that of several windows
+   * one makes it.
+   */
+  async intervalCheckpoint(ref: TaskRef): Promise<Result<Updated>> {
+    const read = this.catalog.read(ref);
+    if (!read.ok) return read;
+    const { config } = await this.configs.forTask(read.value.task);
+    const due = (stored: StoredTask): boolean => this.intervalDue(stored, config.checkpointIntervalMs);
+    if (!due(read.value)) return ok({ ...read.value, changed: false, findings: [] });
+    const taken = await capture(this.ports, ref, read.value.hook, read.value.task);
+    const at = toTimestamp(this.ports.clock.now());
+    const input: HookInput = {
+      type: 'checkpoint',
+      trigger: 'interval',
+      description: `Periodic checkpoint at ${at.slice(11, 19)}`,
+    };
+    return this.store.update(ref, (stored) => ok(due(stored) ? input : undefined), { config, capture: taken });
+  }
+
+  /** Due an interval after the step's start or its last interval checkpoint. */
+  private intervalDue({ hook }: StoredTask, intervalMs: number): boolean {
+    const step = hook.current_step;
+    if (hook.state !== 'step_running' || step?.started_at === undefined || intervalMs <= 0) return false;
+    const last = hook.checkpoints.findLast(
+      (item) => item.trigger === 'interval' && item.step_index === step.step_index,
+    );
+    const since = Math.max(toMs(step.started_at), last === undefined ? 0 : toMs(last.created_at));
+    return this.ports.clock.now() - since >= intervalMs;
+  }
+
+  /** Goes on with a task: applies a crashed one's plan, ends the wait of a waiting one. */
+  async resume(ref: TaskRef): Promise<Result<Updated>> {
+    const read = this.catalog.read(ref);
+    if (!read.ok) return read;
+    if (read.value.hook.state === 'recovering') return this.recovery.recover(read.value);
+    return this.send(ref, { type: 'human_resume' });
+  }
+
+  /** Recovers a task by its plan, or by another action that a human chose. */
+  async recover(ref: TaskRef, action?: RecoveryAction): Promise<Result<Updated>> {
+    const read = this.catalog.read(ref);
+    return read.ok ? this.recovery.recover(read.value, action) : read;
+  }
+
+  /** Mends what was interrupted and records foreign edits. */
+  async reconcile(ref: TaskRef): Promise<Result<Updated>> {
+    const { config } = await this.configs.forWorktree(undefined);
+    return this.store.reconcile(ref, { config });
+  }
+
+  /** Writes HOOK.md again. */
+  async regenerate(ref: TaskRef): Promise<Result<Updated>> {
+    const { config } = await this.configs.forWorktree(undefined);
+    return this.store.regenerate(ref, { config });
+  }
+
+  /** The one line that tells an agent of its task; empty when the task is over. */
+  synopsis(stored: StoredTask): string {
+    return synopsis(stored.hook, stored.task, this.ports.paths.markdown(stored.ref));
+  }
+
+  /** Everything that is known of a task, as one JSON value. Holds no keys. */
+  export(ref: TaskRef): Result<{ hook: unknown; task: unknown; exported_at: string }> {
+    const read = this.catalog.read(ref);
+    if (!read.ok) return read;
+    return ok({
+      exported_at: toTimestamp(this.ports.clock.now()),
+      hook: read.value.hook,
+      task: read.value.task,
+    });
+  }
+}
+
+/** An error's text with what mends it. */
+export function explain(error: AtlasError): string {
+  return error.mend === undefined ? error.message : `${error.message} ${error.mend}`;
+}
+
+/** The name of a repository's folder, for people. */
+export function placeName(place: Place): string {
+  return basename(place.repository?.main ?? place.worktree);
+}

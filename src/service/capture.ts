@@ -1,0 +1,75 @@
+import type { Capture } from '../core/checkpoint';
+import type { FileSnapshot, Hook } from '../core/hook';
+import type { Repository } from '../core/ports';
+import { type Task, worktreeOf } from '../core/task';
+import type { TaskRef } from '../storage/paths';
+import { listArtifacts, takeSnapshots } from '../storage/snapshots';
+import type { ServicePorts } from './ports';
+
+/** How long an automatic checkpoint waits for `git status`, in ms; later, `git_dirty` is left out. */
+export const STATUS_BUDGET_MS = 250;
+/** How long a person who asked for a checkpoint waits for it. */
+export const PATIENT_STATUS_MS = 3000;
+/** The most files that git may add to a step's list. */
+const MAX_TOUCHED = 500;
+
+/** What to look at beside the task's own record. */
+export interface CaptureOptions {
+  readonly statusMs?: number;
+  readonly alsoFiles?: readonly string[];
+}
+
+/** The repository of the worktree in which a task was started; `undefined` if it is gone or there was none. */
+export async function repositoryOf(ports: ServicePorts, task: Task): Promise<Repository | undefined> {
+  const worktree = worktreeOf(task);
+  if (worktree === undefined) return undefined;
+  const repository = await ports.git.locate(worktree);
+  // A folder that lies in another repository since the worktree was removed is not the task's.
+  return repository?.worktree === worktree ? repository : undefined;
+}
+
+/** Files that were uncommitted before the current attempt began. */
+function dirtyBefore(hook: Hook): ReadonlySet<string> {
+  const started = hook.history.findLast((event) => event.trigger === 'start_step');
+  const files: unknown = started?.details?.['dirty_before'];
+  return new Set(Array.isArray(files) ? files.filter((file): file is string => typeof file === 'string') : []);
+}
+
+/** The newest snapshot of each file. */
+export function lastSnapshots(hook: Hook): FileSnapshot[] {
+  const newest = new Map<string, FileSnapshot>();
+  for (const checkpoint of hook.checkpoints) {
+    for (const file of checkpoint.files_snapshot ?? []) newest.set(file.path, file);
+  }
+  return [...newest.values()];
+}
+
+/** Gathers what a checkpoint records: git's state, the touched files and the artifacts. Takes no lock. */
+export async function capture(
+  ports: ServicePorts,
+  ref: TaskRef,
+  hook: Hook,
+  task: Task,
+  options: CaptureOptions = {},
+): Promise<Capture> {
+  const repository = await repositoryOf(ports, task);
+  const artifacts = listArtifacts(ports.files, ports.paths.artifacts(ref));
+  const worktree = repository?.worktree ?? worktreeOf(task);
+  const status =
+    repository === undefined ? undefined : await ports.git.status(repository, options.statusMs ?? STATUS_BUDGET_MS);
+  const before = dirtyBefore(hook);
+  const touched = [...(status?.files ?? []).filter((file) => !before.has(file)), ...(options.alsoFiles ?? [])];
+  const paths = [...new Set([...(hook.current_step?.files_touched ?? []), ...touched.slice(0, MAX_TOUCHED)])];
+  const snapshots =
+    worktree === undefined ? [] : await takeSnapshots(ports.files, worktree, paths, lastSnapshots(hook));
+  const known = new Set(snapshots.map((file) => file.path));
+  return {
+    artifacts,
+    files: snapshots,
+    // What lies outside the worktree or is a folder has no snapshot, and is no file of the step.
+    touched: touched.filter((file) => known.has(file)).slice(0, MAX_TOUCHED),
+    ...(repository === undefined
+      ? {}
+      : { git: { ...ports.git.head(repository), ...(status === undefined ? {} : { dirty: status.dirty }) } }),
+  };
+}

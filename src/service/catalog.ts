@@ -1,0 +1,118 @@
+import { type AtlasError, type Result, fail } from '../core/errors';
+import { isTerminal } from '../core/hook';
+import type { HookStore } from '../storage/hookStore';
+import { type TaskRef, refKey } from '../storage/paths';
+import type { StoredTask } from '../storage/stored';
+import type { WorkspaceStore } from '../storage/workspaces';
+import type { ServicePorts } from './ports';
+
+/** A task that can't be shown as what it is, and why. */
+export interface DamagedTask {
+  readonly ref: TaskRef;
+  readonly error: AtlasError;
+}
+
+/** How long the sweep reads before others get a turn, in ms. */
+const SLICE_MS = 20;
+/** In our own files the state stands in the first bytes; enough to tell a finished task without reading it. */
+const HEAD_BYTES = 1024;
+const FINISHED = /^\s*"state": "(completed|failed|abandoned)",?$/mu;
+
+/** Which tasks there are, read when they are asked for and again when their files changed. */
+export class Catalog {
+  private readonly cache = new Map<string, { stamp: string; read: Result<StoredTask & { suspect: boolean }> }>();
+
+  constructor(
+    private readonly ports: ServicePorts,
+    private readonly store: HookStore,
+    private readonly workspaces: WorkspaceStore,
+  ) {}
+
+  /** A task as it is stored. `suspect`: its files disagree with its journal, which only its lock can settle. */
+  read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
+    const stamp = this.stampOf(ref);
+    if (stamp === undefined)
+      return fail('not_found', `There is no task ${refKey(ref)}.`, { mend: 'List the tasks and choose one of them.' });
+    const known = this.cache.get(refKey(ref));
+    if (known?.stamp === stamp) return known.read;
+    const read = this.store.read(ref);
+    this.cache.set(refKey(ref), { stamp, read });
+    return read;
+  }
+
+  private stampOf(ref: TaskRef): string | undefined {
+    const { paths, files } = this.ports;
+    try {
+      if (files.stat(paths.task(ref)) === undefined) return undefined;
+      return [paths.hook(ref), paths.taskFile(ref), paths.journal(ref)]
+        .map((path) => files.stat(path))
+        .map((stat) => (stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`))
+        .join('|');
+    } catch {
+      // An invalid name or a folder without permission: the read itself says what is wrong.
+      return 'unknown';
+    }
+  }
+
+  /** The tasks that are not finished, as the markers say, sorted by workspace and id. */
+  open(workspace?: string): TaskRef[] {
+    const marked = this.workspaces.marked();
+    return workspace === undefined ? marked : marked.filter((ref) => ref.workspace === workspace);
+  }
+
+  /** The open tasks of a workspace that can be read, the one that was changed last first. */
+  openTasks(workspace?: string): StoredTask[] {
+    return this.open(workspace)
+      .flatMap((ref) => {
+        const read = this.read(ref);
+        return read.ok && !isTerminal(read.value.hook.state) ? [read.value] : [];
+      })
+      .sort((a, b) => (a.hook.updated_at < b.hook.updated_at ? 1 : -1));
+  }
+
+  /** Ids of the tasks of a workspace that are not open, newest first. Reads none of them. */
+  finished(workspace: string): TaskRef[] {
+    const open = new Set(this.open(workspace).map((ref) => ref.id));
+    return this.workspaces
+      .taskIds(workspace)
+      .filter((id) => !open.has(id))
+      .reverse()
+      .map((id) => ({ workspace, id }));
+  }
+
+  /**
+   * Looks at every task without a marker, in slices, and reports those that should have one: their markers were lost,
+   * or they are damaged.
+   */
+  async sweep(found: (ref: TaskRef) => void, cancelled: () => boolean = () => false): Promise<void> {
+    let sliceEnd = performance.now() + SLICE_MS;
+    for (const workspace of this.workspaces.names()) {
+      for (const ref of this.finished(workspace)) {
+        if (cancelled()) return;
+        if (!this.isFinished(ref)) found(ref);
+        if (performance.now() < sliceEnd) continue;
+        await new Promise((resolve) => setImmediate(resolve));
+        sliceEnd = performance.now() + SLICE_MS;
+      }
+    }
+  }
+
+  private isFinished(ref: TaskRef): boolean {
+    const { paths, files } = this.ports;
+    try {
+      // A cleaned task has no hook any more, and a task.json that says so.
+      if (files.stat(paths.hook(ref)) === undefined) return files.stat(paths.journal(ref)) === undefined;
+      return (
+        FINISHED.test(Buffer.from(files.readAt(paths.hook(ref), 0, HEAD_BYTES)).toString('utf8')) ||
+        this.readsFinished(ref)
+      );
+    } catch {
+      return false;
+    }
+  }
+
+  private readsFinished(ref: TaskRef): boolean {
+    const read = this.store.read(ref);
+    return read.ok && isTerminal(read.value.hook.state);
+  }
+}

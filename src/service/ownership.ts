@@ -1,0 +1,73 @@
+import { isInFlight } from '../core/hook';
+import { messageOf } from '../core/errors';
+import { type TaskRef, refKey } from '../storage/paths';
+import type { Atlas } from './atlas';
+
+/**
+ * A window's part in its tasks: it owns what runs while it is open, says every minute that it lives, and makes the
+ * interval checkpoints. It signs off when it closes; if it can't, its silence tells.
+ */
+export class WindowOwnership {
+  private readonly owned = new Map<string, TaskRef>();
+
+  constructor(private readonly atlas: Atlas) {}
+
+  /** Adopts the tasks that are in flight and lets go of those that no longer are. */
+  update(refs: readonly TaskRef[]): void {
+    const flying = refs.filter((ref) => {
+      const read = this.atlas.catalog.read(ref);
+      return read.ok && isInFlight(read.value.hook.state);
+    });
+    const keys = new Set(flying.map(refKey));
+    for (const [key, ref] of this.owned) {
+      if (keys.has(key)) continue;
+      this.owned.delete(key);
+      this.safely(() => {
+        this.atlas.owners.signOff(ref);
+      });
+    }
+    for (const ref of flying) {
+      if (this.owned.has(refKey(ref))) continue;
+      this.safely(() => {
+        this.atlas.owners.adopt(ref, 'window');
+        this.owned.set(refKey(ref), ref);
+      });
+    }
+  }
+
+  /** Says that this window lives. */
+  heartbeat(): void {
+    for (const ref of this.owned.values()) {
+      this.safely(() => {
+        this.atlas.owners.touch(ref);
+      });
+    }
+  }
+
+  /** Makes the interval checkpoints that are due. */
+  async tick(): Promise<void> {
+    for (const ref of [...this.owned.values()]) {
+      const result = await this.atlas.intervalCheckpoint(ref);
+      if (!result.ok) this.atlas.ports.log.warn('The interval checkpoint failed.', { error: result.error.message });
+    }
+  }
+
+  /** Signs off everywhere; synchronous, since a closing window waits for nothing. */
+  signOff(): void {
+    for (const ref of this.owned.values()) {
+      this.safely(() => {
+        this.atlas.owners.signOff(ref);
+      });
+    }
+    this.owned.clear();
+  }
+
+  /** An owner file that can't be written (a full or read-only disk) must not stop the window's other work. */
+  private safely(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.atlas.ports.log.warn("The window's owner file can't be written.", { error: messageOf(error) });
+    }
+  }
+}

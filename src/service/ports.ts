@@ -1,0 +1,41 @@
+import type { Clock, FileSystem, GitReader, Ids, Logger, Processes } from '../core/ports';
+import { CommandGitReader } from '../git/gitReader';
+import { NodeFileSystem } from '../storage/nodeFileSystem';
+import { StorePaths } from '../storage/paths';
+import { SystemProcesses } from '../storage/processes';
+import { systemClock, systemIds } from '../storage/systemPorts';
+
+/** Everything that the use cases need from outside. */
+export interface ServicePorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly git: GitReader;
+  readonly log: Logger;
+  /** The version of this program, for HOOK.md's footer. */
+  readonly version: string;
+}
+
+/** The ports of this machine for a store. */
+export function systemPorts(root: string, version: string, log: Logger): ServicePorts {
+  return {
+    paths: new StorePaths(root),
+    files: new NodeFileSystem(),
+    processes: new SystemProcesses(),
+    clock: systemClock,
+    ids: systemIds,
+    git: new CommandGitReader(),
+    log,
+    version,
+  };
+}
+
+/** A log that keeps nothing. */
+export const silentLog: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
