@@ -1,14 +1,19 @@
 import { type GitSource, pruneCheckpoints } from './checkpoint';
 import type { TransitionContext, Transitioned } from './events';
-import type {
-  CheckpointTrigger,
-  Hook,
-  HookEvent,
-  HookState,
-  RecoveryContext,
-  StepCheckpoint,
-  StepContext,
-  ValidationReceipt,
+import {
+  type CheckpointTrigger,
+  type Hook,
+  type HookEvent,
+  type HookState,
+  type RecoveryContext,
+  type StepCheckpoint,
+  type StepContext,
+  type ValidationReceipt,
+  hookEventSchema,
+  recoveryContextSchema,
+  stepCheckpointSchema,
+  stepContextSchema,
+  validationReceiptSchema,
 } from './hook';
 import { oneLine } from './text';
 
@@ -91,20 +96,32 @@ export class Draft {
     return { ...step, files_touched: [...new Set([...(step.files_touched ?? []), ...touched])] };
   }
 
+  /**
+   * The hook after the event. What is new in it is made what a reader of the file will read (fields in the schemas'
+   * order, times normalised): only then do the journal's changes, replayed one after the other, give the same bytes.
+   */
   finish(): Transitioned {
-    const { current_step: _step, recovery: _recovery, ...rest } = this.before;
+    const { before, step, recovery } = this;
+    const { current_step: _step, recovery: _recovery, ...rest } = before;
     const hook: Hook = {
       ...rest,
       updated_at: this.context.now,
       state: this.state,
-      current_step: this.step,
-      history: this.history,
-      recovery: this.recovery,
-      checkpoints: this.checkpoints,
-      receipts: this.receipts,
+      current_step: step === undefined || step === before.current_step ? step : stepContextSchema.parse(step),
+      history: asRead(this.history, before.history, (event) => hookEventSchema.parse(event)),
+      recovery:
+        recovery === undefined || recovery === before.recovery ? recovery : recoveryContextSchema.parse(recovery),
+      checkpoints: asRead(this.checkpoints, before.checkpoints, (item) => stepCheckpointSchema.parse(item)),
+      receipts: asRead(this.receipts, before.receipts, (item) => validationReceiptSchema.parse(item)),
     };
     return { hook, changed: true };
   }
+}
+
+/** A list with the items that weren't there before as a reader will read them. */
+function asRead<T>(now: readonly T[], before: readonly T[], parse: (item: T) => T): T[] {
+  const known = new Set(before);
+  return now.map((item) => (known.has(item) ? item : parse(item)));
 }
 
 interface Making {

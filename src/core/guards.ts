@@ -1,5 +1,5 @@
 import type { HookInput, InputOf, TransitionContext } from './events';
-import type { Hook, ValidationReceipt } from './hook';
+import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './hook';
 import { type TaskStep, commandsOf, stepTypeOf } from './task';
 import { count, oneLine } from './text';
 import { canApprove, waitKind } from './waiting';
@@ -32,7 +32,8 @@ const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
       : 'the task was interrupted or asked a question, so there is nothing to approve; resume or reject it',
   human_reject: allow,
   human_resume: (hook) => (hook.current_step === undefined ? 'there is no step to go on with' : undefined),
-  crash_detected: allow,
+  crash_detected: (_hook, { recovery }) =>
+    recoveryContextSchema.safeParse(recovery).success ? undefined : 'what is said about the crash is malformed',
   retry_step: allow,
   retry_from_checkpoint: (hook) =>
     hook.recovery?.last_known_state === 'step_running'
@@ -85,6 +86,7 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
 }
 
 function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefined {
+  if (!validationReceiptSchema.safeParse(receipt).success) return 'the receipt is malformed';
   const step = hook.current_step;
   if (receipt.step_name !== step?.step_name) return `the receipt is for step "${receipt.step_name}"`;
   if (receipt.attempt !== step.attempt) return `the receipt is for attempt ${receipt.attempt ?? 'unknown'}`;

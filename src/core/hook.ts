@@ -252,6 +252,6 @@ const HOOK_KEY_ORDER = [
 export function serializeHook(hook: Hook): string {
   const ordered: Record<string, unknown> = {};
   for (const key of HOOK_KEY_ORDER) if (hook[key] !== undefined) ordered[key] = hook[key];
-  for (const [key, value] of Object.entries(hook)) if (!(key in ordered)) ordered[key] = value;
+  for (const [key, value] of Object.entries(hook)) if (!Object.hasOwn(ordered, key)) ordered[key] = value;
   return `${JSON.stringify(ordered, null, 2)}\n`;
 }

@@ -242,8 +242,15 @@ function currentIndex(task: Task, hook: Hook): number {
   return hook.current_step?.step_index ?? Math.min(task.current_step, task.steps.length);
 }
 
-/** A task brought in line with its hook, which wins. A task that agrees comes back equal. */
+/**
+ * A task brought in line with its hook, which wins. A task as read that agrees comes back equal, to the order of its
+ * fields: else it would be written again on each opening.
+ */
 export function alignTask(task: Task, hook: Hook): Task {
+  return taskSchema.parse(aligned(task, hook));
+}
+
+function aligned(task: Task, hook: Hook): Task {
   const current = currentIndex(task, hook);
   const facts = foldHistory(task, hook);
   const status = taskStatusOf(hook);
