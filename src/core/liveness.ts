@@ -109,14 +109,15 @@ export function lastAgentSign(
   now: number,
   others: readonly (number | undefined)[] = [],
 ): number | undefined {
-  const signs: (number | undefined)[] = [...others, toMs(hook.created_at)];
+  const signs: (number | undefined)[] = [...others];
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
     if (event === undefined || !isAgentSign(event)) continue;
     signs.push(happenedAt(event));
-    if (event.details?.['at'] === undefined) break;
+    // A time in the future is unknown, and what lies before it no longer says when the last sign was.
+    if (event.details?.['at'] === undefined) return newestKnown(signs, now);
   }
-  return newestKnown(signs, now);
+  return newestKnown([...signs, toMs(hook.created_at)], now);
 }
 
 /** What `diagnose` looks at beside the hook. Times in ms. */
@@ -182,7 +183,7 @@ function diagnoseWorkers(hook: Hook, owners: readonly Owner[], now: number): Dia
 function diagnoseOwners(hook: Hook, owners: readonly Owner[], signs: Signs): Diagnosis {
   const { now, staleThresholdMs } = signs;
   const present = owners.filter((owner) => owner.file.signed_off_at === undefined);
-  const alive = present.filter((owner) => owner.vitality === 'alive');
+  const alive = present.filter((owner) => owner.vitality === 'alive' || isFreshElsewhere(owner, signs));
   if (alive.length > 0) return diagnoseQuiet(hook, alive, signs);
   const dead = present.filter(isDead);
   const lastSign = lastSignOf(hook, owners, now);
@@ -194,6 +195,12 @@ function diagnoseOwners(hook: Hook, owners: readonly Owner[], signs: Signs): Dia
   if (lastSign === undefined) return { kind: 'recent', clockSuspect: true };
   if (now - lastSign > staleThresholdMs) return { kind: 'crashed', type: 'timeout', cause: 'silence', lastSign };
   return present.length > 0 ? { kind: 'working' } : { kind: 'recent', clockSuspect: false };
+}
+
+/** An owner on another machine or in another container can't be seen, but what it touched lately lives. */
+function isFreshElsewhere(owner: Owner, { now, staleThresholdMs }: Signs): boolean {
+  if (owner.vitality !== 'unknown' || newestKnown([owner.lastTouch], now) === undefined) return false;
+  return now - owner.lastTouch <= staleThresholdMs;
 }
 
 function diagnoseQuiet(hook: Hook, alive: readonly Owner[], signs: Signs): Diagnosis {
