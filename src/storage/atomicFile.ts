@@ -4,6 +4,8 @@ import { codeOf } from './fileErrors';
 
 /** A virus scanner or an indexer on Windows holds a new file for a moment; a rename onto it then fails. */
 const BUSY = new Set(['EPERM', 'EBUSY', 'EACCES']);
+/** What a file system without hard links says. */
+export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 const RENAME_TRIES = 8;
 
 function pause(ms: number): void {
@@ -47,6 +49,24 @@ export function replaceFile(
     throw error;
   }
   if (options.durable) files.syncFolder(dirname(path));
+}
+
+/** Makes a file that isn't there yet, whole and durably; false if another process was quicker. */
+export function createFile(files: FileSystem, ids: Ids, path: string, data: string): boolean {
+  const temporary = `${path}.${ids.hex(4)}.tmp`;
+  try {
+    files.write(temporary, data, { exclusive: true, sync: true });
+    files.link(temporary, path);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (!NO_LINKS.has(codeOf(error))) throw error;
+    if (files.stat(path) !== undefined) return false;
+    renameWithRetry(files, temporary, path);
+  } finally {
+    if (files.stat(temporary) !== undefined) files.unlink(temporary);
+  }
+  files.syncFolder(dirname(path));
+  return true;
 }
 
 /** Makes a folder and those above it; one that is there is fine. */

@@ -23,6 +23,7 @@ const FOREIGN_TRIES = 5;
 /** Reads and changes tasks. One change at a time per task, across processes; see docs/hook-files.md. */
 export class HookStore {
   private readonly queues = new Map<string, Promise<unknown>>();
+  private readonly locks = new Map<string, GenerationLock>();
   private readonly writer: TaskWriter;
   private readonly opener: TaskOpener;
 
@@ -92,9 +93,11 @@ export class HookStore {
       if (!task.ok) return task;
       const first = transition(undefined, { type: 'init' }, this.transitionContext(undefined, task.value, context));
       if (!first.ok) return first;
-      this.writer.mark(ref);
       const tail = this.writer.journal(ref).tail();
       if (!tail.ok) return tail;
+      if (tail.value.end + tail.value.tornBytes > 0 || this.ports.files.stat(this.ports.paths.hook(ref)) !== undefined)
+        return fail('illegal_transition', `"init" is refused: task ${ref.id} has a hook already.`);
+      this.writer.mark(ref);
       const hook = first.value.hook;
       const line = { at: hook.updated_at, base_sha256: '', hook_sha256: sha256(serializeHook(hook)), event: 'init' };
       const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
@@ -102,6 +105,11 @@ export class HookStore {
       if (!written.ok) return written;
       return ok({ ...this.writer.writeDerived(ref, hook, task.value, after), changed: true, findings: [] });
     });
+  }
+
+  /** Marks a task as not finished again, whose marker was lost. */
+  restoreMarker(ref: TaskRef): void {
+    this.writer.mark(ref);
   }
 
   /** Mends what was interrupted and records foreign edits, without sending an event. */
@@ -140,7 +148,7 @@ export class HookStore {
     try {
       const safe = this.checkFolder(ref);
       if (!safe.ok) return safe;
-      lock = await new GenerationLock(this.ports.paths.locks(ref), this.ports).acquire(timeoutMs);
+      lock = await this.lockOf(ref).acquire(timeoutMs);
       return use(lock);
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
@@ -150,13 +158,24 @@ export class HookStore {
     }
   }
 
+  private lockOf(ref: TaskRef): GenerationLock {
+    const known = this.locks.get(refKey(ref));
+    if (known !== undefined) return known;
+    const lock = new GenerationLock(this.ports.paths.locks(ref), this.ports);
+    this.locks.set(refKey(ref), lock);
+    return lock;
+  }
+
   private release(lock: HeldLock | undefined): void {
     try {
       lock?.release();
     } catch (error) {
-      this.ports.log.warn('A lock could not be released; it is free once this process ends.', {
-        error: messageOf(error),
-      });
+      this.ports.log.warn(
+        'A lock could not be released; it is free for this process, and for others once this one ends.',
+        {
+          error: messageOf(error),
+        },
+      );
     }
   }
 

@@ -1,8 +1,8 @@
 import type { FileSystem } from '../core/ports';
-import { type Result, fail, messageOf, ok } from '../core/errors';
+import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { type Hook, hookSchema, serializeHook } from '../core/hook';
 import { type JournalLine, applyDelta, journalLineSchema } from '../core/journal';
-import { codeOf } from './fileErrors';
+import { codeOf, fileError } from './fileErrors';
 import { sha256 } from './hookFile';
 
 const CHUNK = 64 * 1024;
@@ -45,12 +45,28 @@ export class Journal {
     readonly path: string,
   ) {}
 
+  /** A link is not followed: cutting or appending behind it would change a file that isn't the store's. */
   private size(): number {
-    return this.files.stat(this.path)?.size ?? 0;
+    const stat = this.files.stat(this.path);
+    if (stat !== undefined && stat.kind !== 'file') {
+      throw new AtlasError('unsafe_path', `${this.path} is a ${stat.kind}, not a file.`, {
+        mend: `Move the ${stat.kind} away; the journal itself belongs there.`,
+      });
+    }
+    return stat?.size ?? 0;
   }
 
   /** Reads the last whole line without reading the file. Fails with `damaged` when that line can't be parsed. */
   tail(): Result<JournalTail> {
+    try {
+      return this.readTail();
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('unreadable', `${this.path} can't be read`, error) };
+    }
+  }
+
+  private readTail(): Result<JournalTail> {
     const size = this.size();
     if (size === 0) return ok(EMPTY_TAIL);
     for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
@@ -105,9 +121,11 @@ export class Journal {
   readAll(): Result<JournalContent> {
     let bytes: Uint8Array;
     try {
+      this.size();
       bytes = this.files.read(this.path, MAX_JOURNAL_BYTES);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return ok({ lines: [], brokenAt: undefined });
+      if (error instanceof AtlasError) return { ok: false, error };
       return fail('unreadable', `${this.path} can't be read: ${messageOf(error)}`, { cause: error });
     }
     const lines: JournalLine[] = [];

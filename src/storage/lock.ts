@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { AtlasError } from '../core/errors';
 import { type ProcessIdentity, processIdentitySchema } from '../core/liveness';
 import type { Clock, FileSystem, Ids, Processes } from '../core/ports';
-import { ensureFolder } from './atomicFile';
+import { NO_LINKS, ensureFolder } from './atomicFile';
 import { codeOf } from './fileErrors';
 
 /** How long a caller waits for the lock, in ms, unless it says otherwise. */
@@ -15,7 +15,6 @@ const KEEP_GENERATIONS = 24;
 const REMOVE_ABOVE = 48;
 const MAX_LOCK_BYTES = 64 * 1024;
 const RELEASED = 'released\n';
-const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 const holderSchema = z.looseObject({ process: processIdentitySchema, taken_at: z.string() });
 
@@ -46,6 +45,9 @@ export interface LockPorts {
  * a dead lock is taking the next number, and a live one can't be removed by mistake.
  */
 export class GenerationLock {
+  /** The generation that this process is done with, but could not say so in its file (a full disk). */
+  private unreleased = 0;
+
   constructor(
     private readonly folder: string,
     private readonly ports: LockPorts,
@@ -68,7 +70,7 @@ export class GenerationLock {
   tryAcquire(): HeldLock | undefined {
     ensureFolder(this.ports.files, this.folder);
     const state = this.inspect();
-    if (state.kind === 'held' && !this.isDead(state)) return undefined;
+    if (state.kind === 'held' && state.generation !== this.unreleased && !this.isDead(state)) return undefined;
     const generation = state.generation + 1;
     const path = this.pathOf(generation);
     if (!this.make(path)) return undefined;
@@ -102,7 +104,9 @@ export class GenerationLock {
       generation,
       isNewest: () => this.generations().at(-1) === generation,
       release: () => {
+        this.unreleased = generation;
         this.ports.files.append(path, RELEASED);
+        this.unreleased = 0;
       },
     };
   }
@@ -122,8 +126,8 @@ export class GenerationLock {
     const content = { process: processes.self(), taken_at: new Date(clock.now()).toISOString() };
     const text = `${JSON.stringify(content)}\n`;
     const temporary = join(this.folder, `${ids.hex(6)}.tmp`);
-    files.write(temporary, text, { exclusive: true });
     try {
+      files.write(temporary, text, { exclusive: true });
       files.link(temporary, path);
       return true;
     } catch (error) {
@@ -131,7 +135,7 @@ export class GenerationLock {
       if (!NO_LINKS.has(codeOf(error))) throw error;
       return this.makeWithoutLink(path, text);
     } finally {
-      files.unlink(temporary);
+      this.discard(temporary);
     }
   }
 
@@ -146,16 +150,21 @@ export class GenerationLock {
     }
   }
 
+  /** What can't be removed now is in nobody's way. */
+  private discard(path: string): void {
+    try {
+      this.ports.files.unlink(path);
+    } catch {
+      // It may be gone already, or never have been made.
+    }
+  }
+
   private removeOld(newest: number): void {
     const old = this.generations();
     if (old.length <= REMOVE_ABOVE) return;
     for (const generation of old) {
       if (generation > newest - KEEP_GENERATIONS) break;
-      try {
-        this.ports.files.unlink(this.pathOf(generation));
-      } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error;
-      }
+      this.discard(this.pathOf(generation));
     }
   }
 

@@ -1,10 +1,21 @@
 import * as fs from 'node:fs';
 import type { FileStat, FileSystem } from '../core/ports';
+import { codeOf } from './fileErrors';
 
 function kindOf(stats: fs.Stats): FileStat['kind'] {
   if (stats.isFile()) return 'file';
   if (stats.isDirectory()) return 'folder';
   return stats.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** Below a file there is nothing, just as in a folder that isn't there. */
+function lstat(path: string): fs.Stats | undefined {
+  try {
+    return fs.lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (codeOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
 }
 
 /** The error that reading a file beyond its allowed size gives; its shape is Node's. */
@@ -109,7 +120,7 @@ export class NodeFileSystem implements FileSystem {
   }
 
   stat(path: string): FileStat | undefined {
-    const stats = fs.lstatSync(path, { throwIfNoEntry: false });
+    const stats = lstat(path);
     if (stats === undefined) return undefined;
     return { kind: kindOf(stats), size: stats.size, mtimeMs: stats.mtimeMs, ino: String(stats.ino) };
   }

@@ -69,6 +69,11 @@ export class OwnerStore {
 
   /** All owners of a task, observed now. A file that can't be read says nothing and is left alone. */
   list(ref: TaskRef): Owner[] {
+    return this.found(ref).map(({ owner }) => owner);
+  }
+
+  /** A file's own name is what it is removed by, never what it says. */
+  private found(ref: TaskRef): { path: string; owner: Owner }[] {
     const { files, paths, processes } = this.ports;
     const folder = paths.owners(ref);
     if (files.stat(folder)?.kind !== 'folder') return [];
@@ -76,36 +81,34 @@ export class OwnerStore {
       .list(folder)
       .filter((name) => name.endsWith('.json'))
       .sort()
-      .flatMap((name): Owner[] => {
+      .flatMap((name) => {
         const path = join(folder, name);
-        const file = this.readFile(path);
         const stat = files.stat(path);
+        const file = stat?.kind === 'file' ? this.readFile(path) : undefined;
         if (file === undefined || stat === undefined) return [];
-        return [{ file, vitality: processes.vitality(file.process), lastTouch: stat.mtimeMs }];
+        return [{ path, owner: { file, vitality: processes.vitality(file.process), lastTouch: stat.mtimeMs } }];
       });
   }
 
   /** Removes what the dead left behind; called once a crash was recorded, so that it isn't found twice. */
   removeDead(ref: TaskRef): void {
-    const { files, paths } = this.ports;
-    for (const owner of this.list(ref)) {
+    for (const { path, owner } of this.found(ref)) {
       const gone = owner.vitality === 'dead' || owner.vitality === 'rebooted';
       if (!gone && owner.file.exit_code === undefined && owner.file.exit_signal === undefined) continue;
-      this.remove(join(paths.owners(ref), `${owner.file.process.incarnation}.json`), files);
+      this.remove(path);
     }
   }
 
   private forgetOld(ref: TaskRef): void {
-    const { files, paths, clock } = this.ports;
-    for (const owner of this.list(ref)) {
-      if (owner.file.signed_off_at === undefined || clock.now() - owner.lastTouch < FORGET_MS) continue;
-      this.remove(join(paths.owners(ref), `${owner.file.process.incarnation}.json`), files);
+    for (const { path, owner } of this.found(ref)) {
+      if (owner.file.signed_off_at === undefined || this.ports.clock.now() - owner.lastTouch < FORGET_MS) continue;
+      this.remove(path);
     }
   }
 
-  private remove(path: string, files: FileSystem): void {
+  private remove(path: string): void {
     try {
-      files.unlink(path);
+      this.ports.files.unlink(path);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }

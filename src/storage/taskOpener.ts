@@ -55,6 +55,7 @@ export class TaskOpener {
     const stat = files.stat(paths.hook(ref));
     if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} vanished while it was read.`);
     const aligned = this.align(ref, task.value, hook.value.hook, findings);
+    this.writer.mendMarker(ref, hook.value.hook);
     if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, aligned, hook.value.tail.last?.seq ?? 0);
     return ok({ ...hook.value, task: aligned, stat });
   }

@@ -89,7 +89,10 @@ export class TaskWriter {
     this.writeMarkdown(ref, hook, aligned, seq);
     this.attempt(ref, 'the marker', () => {
       if (isTerminal(hook.state)) this.unmark(ref);
-      else this.ports.files.touch(this.ports.paths.marker(ref), this.ports.clock.now());
+      else {
+        this.mark(ref);
+        this.ports.files.touch(this.ports.paths.marker(ref), this.ports.clock.now());
+      }
     });
     this.attempt(ref, 'task.log', () => {
       this.appendLog(ref, hook, tail.last?.event ?? '');
@@ -143,6 +146,14 @@ export class TaskWriter {
     if (files.stat(paths.marker(ref)) !== undefined) return;
     files.write(paths.marker(ref), '', { sync: true });
     files.syncFolder(paths.open);
+  }
+
+  /** Makes a lost marker again, removes one that a crash left behind. */
+  mendMarker(ref: TaskRef, hook: Hook): void {
+    this.attempt(ref, 'the marker', () => {
+      if (isTerminal(hook.state)) this.unmark(ref);
+      else this.mark(ref);
+    });
   }
 
   private unmark(ref: TaskRef): void {

@@ -6,7 +6,7 @@ import { checkTaskId, checkWorkspaceName, taskIdAt, workspaceNameFrom } from '..
 import type { Clock, FileSystem, Ids } from '../core/ports';
 import { type Task, serializeTask } from '../core/task';
 import { toTimestamp } from '../core/time';
-import { ensureFolder, replaceFile } from './atomicFile';
+import { createFile, ensureFolder, replaceFile } from './atomicFile';
 import { codeOf, fileError } from './fileErrors';
 import { readStateFile, sha256 } from './hookFile';
 import type { StorePaths, TaskRef } from './paths';
@@ -87,10 +87,12 @@ export class WorkspaceStore {
     const found = this.find(path);
     if (found !== undefined) return ok(found);
     try {
-      const name = this.candidates(path).find((candidate) => !this.isTaken(candidate));
-      if (name === undefined) return fail('write_failed', `No name is left for the workspace of ${path}.`);
-      this.make(name, path, branch);
-      return ok(name);
+      // Another process may take a name, or make this very workspace, at the same time.
+      for (const name of this.candidates(path)) {
+        if (!this.isTaken(name)) this.make(name, path, branch);
+        if (this.belongs(name, path)) return ok(name);
+      }
+      return fail('write_failed', `No name is left for the workspace of ${path}.`);
     } catch (error) {
       return { ok: false, error: fileError('write_failed', `The workspace of ${path} can't be made`, error) };
     }
@@ -109,7 +111,8 @@ export class WorkspaceStore {
   /** A folder that a crash left before workspace.json was written belongs to nobody yet. */
   private isTaken(name: string): boolean {
     const folder = this.ports.paths.workspace(name);
-    return this.ports.files.stat(folder) !== undefined && this.entries(folder).length > 0;
+    if (this.ports.files.stat(folder) === undefined) return false;
+    return this.entries(folder).some((entry) => !entry.endsWith('.tmp'));
   }
 
   private make(name: string, path: string, branch: string | undefined): void {
@@ -125,9 +128,7 @@ export class WorkspaceStore {
       updated_at: now,
       schema_version: SCHEMA_VERSION,
     };
-    replaceFile(files, ids, join(paths.workspace(name), 'workspace.json'), `${JSON.stringify(workspace, null, 2)}\n`, {
-      durable: true,
-    });
+    createFile(files, ids, join(paths.workspace(name), 'workspace.json'), `${JSON.stringify(workspace, null, 2)}\n`);
   }
 
   /** Makes the folder of a new task and writes its task.json; the id is the first that is free. */
