@@ -5,7 +5,15 @@ import { oneLine } from '../core/text';
 import { runGit } from './gitCommand';
 import { listWorktrees } from './locate';
 import { readHead } from './refs';
-import { type ReflogEntry, type ReflogPosition, classifyHeadMove, readReflog, reflogEnd, subjectOf } from './reflog';
+import {
+  type ReflogEntry,
+  type ReflogPosition,
+  branchLeft,
+  classifyHeadMove,
+  readReflog,
+  reflogEnd,
+  subjectOf,
+} from './reflog';
 
 const ZERO = /^0+$/u;
 /** Branches of worker hooks; what happens on them is no work of the user's. */
@@ -69,15 +77,10 @@ function splitRef(ref: string): { remote: string; branch: string } {
   return { remote, branch: branch.join('/') };
 }
 
-/** Worktrees that are the user's: those of worker hooks are left out. */
-function userWorktrees(repository: Repository): Repository[] {
-  return listWorktrees(repository).filter((worktree) => !FORGE.test(readHead(worktree).branch ?? ''));
-}
-
 /** The cursor that says "nothing before now": for a repository that is looked at for the first time. */
 export function currentCursor(repository: Repository): GitCursor {
   const heads: Record<string, ReflogPosition & { commit?: string }> = {};
-  for (const worktree of userWorktrees(repository)) heads[worktree.worktree] = headPosition(worktree);
+  for (const worktree of listWorktrees(repository)) heads[worktree.worktree] = headPosition(worktree);
   const remotes: Record<string, ReflogPosition> = {};
   for (const { ref, path } of remoteLogs(repository)) remotes[ref] = reflogEnd(path) ?? { size: 0, last: '' };
   return { heads, remotes };
@@ -98,12 +101,12 @@ export async function readGitEvents(
 ): Promise<{ events: GitEvent[]; cursor: GitCursor }> {
   const events: GitEvent[] = [];
   const heads: Record<string, ReflogPosition & { commit?: string }> = {};
-  for (const worktree of userWorktrees(repository)) {
+  for (const worktree of listWorktrees(repository)) {
     const known = cursor.heads[worktree.worktree];
-    const { commit } = readHead(worktree);
+    const { commit, branch } = readHead(worktree);
     const read = readReflog(headLog(worktree), known);
-    if (read === undefined) events.push(...(await compareHead(worktree, known?.commit, commit)));
-    else events.push(...(await commitsOf(worktree, read.entries)));
+    if (read !== undefined) events.push(...(await commitsOf(worktree, offForge(read.entries, branch))));
+    else if (!FORGE.test(branch ?? '')) events.push(...(await compareHead(worktree, known?.commit, commit)));
     heads[worktree.worktree] = {
       ...(read?.position ?? { size: 0, last: '' }),
       ...(commit === undefined ? {} : { commit }),
@@ -119,17 +122,33 @@ export async function readGitEvents(
   return { events: events.sort((a, b) => a.at - b.at), cursor: { heads, remotes } };
 }
 
-async function commitsOf(worktree: Repository, entries: readonly ReflogEntry[]): Promise<GitEvent[]> {
-  const events: GitEvent[] = [];
+/** The entries that were not made while HEAD was on a worker hook's branch. `branch` is the one it is on now. */
+function offForge(entries: readonly ReflogEntry[], branch: string | undefined): ReflogEntry[] {
+  let at = branch;
+  const kept = entries.toReversed().filter((entry) => {
+    const inForge = FORGE.test(at ?? '');
+    at = branchLeft(entry.message) ?? at;
+    return !inForge;
+  });
+  return kept.reverse();
+}
+
+/** The commits among HEAD's moves. */
+export async function commitsOf(
+  worktree: Repository,
+  entries: readonly ReflogEntry[],
+): Promise<Extract<GitEvent, { kind: 'commit' }>[]> {
+  const events: Extract<GitEvent, { kind: 'commit' }>[] = [];
   for (const entry of entries) {
     const kind = classifyHeadMove(entry.message);
     if (kind === 'other' || entry.from === entry.to) continue;
     if (kind === 'unknown' && !(await isChild(worktree, entry.from, entry.to))) continue;
+    const told = kind === 'unknown' ? undefined : subjectOf(entry.message);
     events.push({
       kind: 'commit',
       worktree: worktree.worktree,
       commit: entry.to,
-      subject: kind === 'unknown' ? await subject(worktree, entry.to) : subjectOf(entry.message),
+      subject: told ?? (await subject(worktree, entry.to)),
       at: entry.at,
     });
   }

@@ -5,9 +5,10 @@ import type { GitReader, GitStatus, Repository } from '../core/ports';
 import type { GitEvidence } from '../core/recovery';
 import { toMs } from '../core/time';
 import { runGit } from './gitCommand';
+import { commitsOf } from './gitEvents';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
-import { classifyHeadMove, readReflog } from './reflog';
+import { readReflog } from './reflog';
 
 /** Reads repositories from their files where that is enough, else with the git command. */
 export class CommandGitReader implements GitReader {
@@ -38,7 +39,7 @@ export class CommandGitReader implements GitReader {
     if (effect === 'push') return this.pushEvidence(repository);
     if (effect === 'pr') return pullRequestEvidence(repository);
     const status = await this.status(repository, 10_000);
-    const commits = commitsSince(repository, since);
+    const commits = await commitsSince(repository, since);
     return {
       ...(commits === undefined ? {} : { commitsOfAttempt: commits }),
       ...(status === undefined ? {} : { clean: !status.dirty }),
@@ -75,12 +76,12 @@ function parseStatus(output: string): string[] {
 }
 
 /** New commits that HEAD's reflog has since a time (whole seconds, as git writes them), newest first. */
-function commitsSince(repository: Repository, since: string | undefined): string[] | undefined {
+async function commitsSince(repository: Repository, since: string | undefined): Promise<string[] | undefined> {
   const read = readReflog(join(repository.gitDir, 'logs', 'HEAD'));
   if (read === undefined || since === undefined) return undefined;
   const from = Math.floor(toMs(since) / 1000) * 1000;
-  const made = read.entries.filter((entry) => entry.at >= from && classifyHeadMove(entry.message) === 'commit');
-  return made.map((entry) => entry.to).reverse();
+  const recent = read.entries.filter((entry) => entry.at >= from);
+  return (await commitsOf(repository, recent)).map((event) => event.commit).reverse();
 }
 
 /** Asks GitHub's command; without it, or without a connection, nothing is known. */

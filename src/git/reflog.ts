@@ -8,7 +8,7 @@ export interface ReflogEntry {
   readonly message: string;
 }
 
-/** How far a reflog was read: its size in bytes and its last line then. */
+/** How far a reflog was read: the size of its whole lines in bytes and the last of them then. */
 export interface ReflogPosition {
   readonly size: number;
   readonly last: string;
@@ -55,8 +55,22 @@ function wholeLines(text: string): string[] {
 export function reflogEnd(path: string): ReflogPosition | undefined {
   const text = readText(path);
   if (text === undefined) return undefined;
-  const lines = wholeLines(text);
-  return { size: Buffer.byteLength(text), last: lines.at(-1) ?? '' };
+  return endOf(wholeLines(text));
+}
+
+function endOf(lines: readonly string[]): ReflogPosition {
+  return { size: lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0), last: lines.at(-1) ?? '' };
+}
+
+/** The index of the line that a position ends with, found by its place first: lines of one second can be equal. */
+function indexOf(position: ReflogPosition, lines: readonly string[]): number {
+  let size = 0;
+  for (const [index, line] of lines.entries()) {
+    size += Buffer.byteLength(line) + 1;
+    if (size === position.size && line === position.last) return index;
+    if (size >= position.size) break;
+  }
+  return position.last === '' ? -1 : lines.lastIndexOf(position.last);
 }
 
 /**
@@ -70,9 +84,9 @@ export function readReflog(
   const text = readText(path);
   if (text === undefined) return undefined;
   const lines = wholeLines(text);
-  const position = { size: Buffer.byteLength(text), last: lines.at(-1) ?? '' };
+  const position = endOf(lines);
   if (position.size === since.size && position.last === since.last) return { entries: [], position };
-  const known = since.last === '' ? -1 : lines.lastIndexOf(since.last);
+  const known = indexOf(since, lines);
   const after = parseEntry(since.last)?.at;
   const entries = lines.slice(known + 1).flatMap((line) => parseEntry(line) ?? []);
   const rewritten = known === -1 && after !== undefined;
@@ -83,9 +97,9 @@ export function readReflog(
 export type CommitKind = 'commit' | 'other' | 'unknown';
 
 const NO_COMMIT =
-  /^(commit \(amend\)|checkout|reset|rebase|pull.*(fast-forward|rebase)|merge .*: fast-forward|branch|clone|initial pull|update by push|fetch|switch|stash|bisect|Branch: renamed|initial|filter-branch|am --abort|worktree)/iu;
+  /^(commit \(amend\)|checkout|reset|rebase|pull[^:]* \([a-z]+\)|pull[^:]*: fast-forward|merge [^:]*: fast-forward|branch|clone|initial pull|update by push|fetch|switch|stash|bisect|Branch: renamed|filter-branch|am --abort|worktree)/iu;
 const COMMIT =
-  /^(commit(?: \((?:initial|merge|cherry-pick|revert)\))?: |merge .*: |pull.*: merge made|cherry-pick: |revert: |am: )/iu;
+  /^(commit(?: \((?:initial|merge|cherry-pick|revert)\))?: |merge [^:]*: merge made|pull[^:]*: merge made|cherry-pick: |revert: |am: )/iu;
 
 /** Classifies the message that git wrote beside a move of HEAD. */
 export function classifyHeadMove(message: string): CommitKind {
@@ -93,7 +107,12 @@ export function classifyHeadMove(message: string): CommitKind {
   return COMMIT.test(message) ? 'commit' : 'unknown';
 }
 
-/** The commit's subject, which git repeats in the reflog after the verb. */
-export function subjectOf(message: string): string {
-  return message.replace(/^[^:]*: /u, '');
+/** The commit's subject, which git repeats in the reflog after the verb, but not for a merge that it made itself. */
+export function subjectOf(message: string): string | undefined {
+  return /^(merge|pull)/iu.test(message) ? undefined : message.replace(/^[^:]*: /u, '');
+}
+
+/** The branch that a checkout left, which all entries before it were made on. */
+export function branchLeft(message: string): string | undefined {
+  return /^checkout: moving from (\S+) to /u.exec(message)?.[1];
 }
