@@ -81,10 +81,13 @@ export class Catalog {
   }
 
   /**
-   * Looks at every task without a marker, in slices, and reports those that should have one: their markers were lost,
-   * or they are damaged.
+   * Looks at every task, in slices, and reports those whose marker is wrong: it was lost, a crash left it behind, or
+   * the task is damaged.
    */
   async sweep(found: (ref: TaskRef) => void, cancelled: () => boolean = () => false): Promise<void> {
+    for (const ref of this.open()) {
+      if (this.readsFinished(ref)) found(ref);
+    }
     let sliceEnd = performance.now() + SLICE_MS;
     for (const workspace of this.workspaces.names()) {
       for (const ref of this.finished(workspace)) {

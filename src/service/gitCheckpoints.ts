@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { HookConfig } from '../core/config';
 import { type GitSource, hasGitCheckpoint, isAutomaticEnabled } from '../core/checkpoint';
-import { type Result, messageOf, ok } from '../core/errors';
+import { AtlasError, type AtlasErrorCode, type Result, messageOf, ok } from '../core/errors';
 import { isInFlight } from '../core/hook';
 import type { Repository } from '../core/ports';
 import { worktreeOf } from '../core/task';
@@ -16,9 +16,9 @@ import {
   readGitEvents,
 } from '../git/gitEvents';
 import { replaceFile } from '../storage/atomicFile';
-import { codeOf } from '../storage/fileErrors';
+import { codeOf, fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
-import { GenerationLock } from '../storage/lock';
+import { GenerationLock, type HeldLock } from '../storage/lock';
 import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
 import { capture } from './capture';
@@ -35,6 +35,8 @@ const MAX_CURSOR_BYTES = 8 * 1024 * 1024;
 
 /** Turns commits and pushes, whoever made them, into one checkpoint each. */
 export class GitCheckpoints {
+  private readonly locks = new Map<string, GenerationLock>();
+
   constructor(
     private readonly ports: ServicePorts,
     private readonly store: HookStore,
@@ -51,8 +53,9 @@ export class GitCheckpoints {
   async scan(repository: Repository): Promise<Result<number>> {
     const workspace = this.workspaces.find(repository.main);
     if (workspace === undefined) return ok(0);
-    const lock = await new GenerationLock(join(this.ports.paths.workspace(workspace), 'locks'), this.ports).acquire();
+    let lock: HeldLock | undefined;
     try {
+      lock = await this.lockOf(workspace).acquire();
       const cursor = this.readCursor(workspace);
       if (cursor === undefined) {
         this.writeCursor(workspace, currentCursor(repository));
@@ -63,8 +66,27 @@ export class GitCheckpoints {
       // What could not be written is read again the next time.
       if (made.ok && JSON.stringify(read.cursor) !== JSON.stringify(cursor)) this.writeCursor(workspace, read.cursor);
       return made;
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('write_failed', `Commits of ${repository.main} can't be recorded`, error) };
     } finally {
-      lock.release();
+      this.release(lock);
+    }
+  }
+
+  private lockOf(workspace: string): GenerationLock {
+    const known = this.locks.get(workspace);
+    if (known !== undefined) return known;
+    const lock = new GenerationLock(join(this.ports.paths.workspace(workspace), 'locks'), this.ports);
+    this.locks.set(workspace, lock);
+    return lock;
+  }
+
+  private release(lock: HeldLock | undefined): void {
+    try {
+      lock?.release();
+    } catch (error) {
+      this.ports.log.warn('The lock of a workspace could not be released.', { error: messageOf(error) });
     }
   }
 
@@ -137,9 +159,18 @@ export class GitCheckpoints {
     const sent = await this.store.send(task.ref, input, { config, capture: taken });
     if (sent.ok) return ok(sent.value.changed);
     // The task ended meanwhile: the event is nobody's any more, which is no failure.
-    return sent.error.code === 'illegal_transition' ? ok(false) : sent;
+    if (sent.error.code === 'illegal_transition') return ok(false);
+    if (!STAYS.has(sent.error.code)) return sent;
+    // Waiting for that task to be mended would keep the others' commits from being seen.
+    this.ports.log.warn(`${describeGitEvent(event)}: no checkpoint, since the task can't be changed.`, {
+      error: sent.error.message,
+    });
+    return ok(false);
   }
 }
+
+/** Failures that trying again doesn't end. */
+const STAYS = new Set<AtlasErrorCode>(['damaged', 'too_new', 'unreadable', 'unsafe_path', 'not_found']);
 
 /** git counts whole seconds; a little later than that is still "now". */
 const LATE_MS = 10_000;

@@ -130,7 +130,13 @@ export class RecoveryService {
     const message = detected.value.task.hook.recovery?.reason;
     const type = EVENT_OF[chosen];
     const input = { type, ...(type === 'manual_required' && message !== undefined ? { message } : {}) } as HookInput;
-    return this.store.send(stored.ref, input, { config });
+    const recovered = await this.store.send(stored.ref, input, { config });
+    if (!recovered.ok) return recovered;
+    // Whoever found the crash may itself have died before it removed what the dead left behind.
+    this.owners.removeDead(stored.ref);
+    // Nobody else would repeat the set-up.
+    if (recovered.value.hook.state !== 'initializing') return recovered;
+    return this.store.send(stored.ref, { type: 'setup_complete' }, { config });
   }
 
   private asRequested(ref: TaskRef, hook: Hook): Diagnosis {
@@ -180,7 +186,9 @@ export class RecoveryService {
   /** The end of the log of the validation command that was running. */
   private partialOutput(ref: TaskRef, hook: Hook): string | undefined {
     if (hook.state !== 'step_validating') return undefined;
-    const event = hook.history.findLast((item) => item.trigger === 'validation_command');
+    const event = hook.history.findLast(
+      (item) => item.trigger === 'validation_command' || item.trigger === 'step_output',
+    );
     const log = event?.details?.['log'];
     if (typeof log !== 'string' || log.includes('..')) return undefined;
     const path = artifactPath(this.ports.paths, ref, log);
