@@ -1,8 +1,68 @@
 import * as vscode from 'vscode';
+import { Atlas } from '../service/atlas';
+import { systemPorts } from '../service/ports';
+import { resolveRoot } from '../storage/paths';
+import { type AtlasApi, createApi } from './api';
+import { registerCommands } from './commands/register';
+import { FileActivity } from './fileActivity';
+import { GitBridge } from './git/gitBridge';
+import { Notifications } from './notifications';
+import { CommandPanelActions, SessionPanelSource } from './panelPorts';
+import { HookPanels } from './panels/hookPanel';
+import { setting } from './platform/config';
+import { ChannelLogger } from './platform/log';
+import { showFailure } from './platform/messages';
+import { TextDocuments } from './platform/textDocuments';
+import { watchPullRequests } from './pullRequests';
+import { Session } from './session';
+import { StatusBar } from './statusBar';
+import { TasksTree } from './views/tasksTree';
+import { watchWindow } from './windowEvents';
 
-/** Called by the editor once; composes the extension and owns what must be disposed. */
-export function activate(context: vscode.ExtensionContext): void {
-  const log = vscode.window.createOutputChannel('Atlas', { log: true });
-  context.subscriptions.push(log);
-  log.info('activated');
+/** Called by the editor once: composes the extension and says who disposes of what. */
+export function activate(extension: vscode.ExtensionContext): AtlasApi {
+  const log = new ChannelLogger();
+  const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
+  const { version } = extension.extension.packageJSON as { version: string };
+  const session = new Session(new Atlas(systemPorts(root, version, log)));
+  const tree = new TasksTree(session);
+  const git = new GitBridge(session, log);
+  const documents = new TextDocuments();
+  const panels = new HookPanels({
+    extensionUri: extension.extensionUri,
+    source: new SessionPanelSource(session),
+    commands: new CommandPanelActions(session),
+    log,
+  });
+  const openPanel = panels.open.bind(panels);
+  const context = {
+    session,
+    tree,
+    log,
+    git,
+    extension,
+    openPanel: (ref: Parameters<typeof openPanel>[0]) => openPanel(ref),
+  };
+  extension.environmentVariableCollection.replace('ATLAS_HOME', root);
+  extension.subscriptions.push(
+    session,
+    log.channel,
+    tree,
+    git,
+    documents,
+    panels,
+    new StatusBar(session),
+    new FileActivity(session),
+    new Notifications(session, extension.globalState),
+    watchPullRequests(session),
+    watchWindow(session, git),
+    vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true }),
+    ...registerCommands(context, documents),
+  );
+  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
+  const ready = session
+    .start(folders)
+    .then(() => git.start())
+    .catch((error: unknown) => showFailure(error, log));
+  return createApi(session, ready);
 }

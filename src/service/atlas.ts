@@ -207,6 +207,12 @@ export class Atlas {
     return this.store.reconcile(ref, { config });
   }
 
+  /** Takes up a task that has no marker but isn't finished: its marker was lost, or it is damaged. */
+  async reconcileLost(ref: TaskRef): Promise<Result<Updated>> {
+    this.store.restoreMarker(ref);
+    return this.reconcile(ref);
+  }
+
   /** Writes HOOK.md again. */
   async regenerate(ref: TaskRef): Promise<Result<Updated>> {
     const { config } = await this.configs.forWorktree(undefined);

@@ -1,0 +1,93 @@
+import type * as vscode from 'vscode';
+import { unwrap } from '../core/errors';
+import type { HookInput } from '../core/events';
+import type { Hook } from '../core/hook';
+import type { Diagnosis } from '../core/liveness';
+import type { Task } from '../core/task';
+import type { StartTask } from '../service/atlas';
+import type { TaskRef } from '../storage/paths';
+import type { Session } from './session';
+
+/** A task as other extensions see it: copies, which nothing is written back from. */
+export interface AtlasTask {
+  readonly ref: TaskRef;
+  readonly hook: Hook;
+  readonly task: Task;
+  readonly diagnosis: Diagnosis;
+  /** Where HOOK.md lies. */
+  readonly hookMd: string;
+}
+
+/** What a person has to decide; the API refuses it, so that an agent's extension can't approve its own work. */
+const HUMAN_ONLY = ['human_approve', 'human_reject', 'fail', 'abandon'] as const;
+
+/** An event that other extensions may send. */
+export type AtlasEvent = Exclude<HookInput, { readonly type: (typeof HUMAN_ONLY)[number] | 'init' | 'crash_detected' }>;
+
+/**
+ * The API that `activate()` returns, version 1. Fields are only ever added to a version.
+ * Rejections are errors with `code`, `message` and `mend`.
+ */
+export interface AtlasApi {
+  readonly version: 1;
+  /** The store's root folder. */
+  readonly root: string;
+  /** Resolves once the window's tasks were looked at for the first time. */
+  readonly ready: Promise<void>;
+  /** The open tasks of this window, the one changed last first. */
+  tasks(): readonly AtlasTask[];
+  /** One task, finished ones included. */
+  task(ref: TaskRef): AtlasTask | undefined;
+  /** Tells of a task that changed, or, without a name, that any may have. */
+  readonly onDidChangeTask: vscode.Event<TaskRef | undefined>;
+  startTask(start: StartTask): Promise<AtlasTask>;
+  checkpoint(ref: TaskRef, description: string): Promise<AtlasTask>;
+  /** Drives a task; what is a human's is refused. */
+  send(ref: TaskRef, event: AtlasEvent): Promise<AtlasTask>;
+  /** Looks for crashes and commits now. */
+  look(): Promise<void>;
+}
+
+/** Makes the API of a session. */
+export function createApi(session: Session, ready: Promise<void>): AtlasApi {
+  const { atlas } = session;
+  const describe = (ref: TaskRef): AtlasTask | undefined => {
+    const view = session.view(ref);
+    if (view === undefined) return undefined;
+    const { hook, task } = structuredClone({ hook: view.stored.hook, task: view.stored.task });
+    return { ref, hook, task, diagnosis: view.diagnosis, hookMd: atlas.ports.paths.markdown(ref) };
+  };
+  const changed = (ref: TaskRef): AtlasTask => {
+    session.changed(ref);
+    const task = describe(ref);
+    if (task === undefined) throw new Error(`Task ${ref.id} can't be read.`);
+    return task;
+  };
+  return {
+    version: 1,
+    root: atlas.ports.paths.root,
+    ready,
+    tasks: () => session.ownTasks().flatMap(({ ref }) => describe(ref) ?? []),
+    task: describe,
+    onDidChangeTask: session.onDidChange,
+    startTask: async (start) => {
+      const { ref } = unwrap(await atlas.startTask(start));
+      await session.locatePlaces();
+      return changed(ref);
+    },
+    checkpoint: async (ref, description) => changed(unwrap(await atlas.checkpoint(ref, description)).ref),
+    send: async (ref, event) => {
+      refuseHumanOnly(event);
+      return changed(unwrap(await atlas.send(ref, event)).ref);
+    },
+    look: async () => session.look(),
+  };
+}
+
+/** Callers are other people's code: the type alone keeps nobody out. */
+function refuseHumanOnly(event: AtlasEvent): void {
+  const type: string = event.type;
+  if ((HUMAN_ONLY as readonly string[]).includes(type) || type === 'init' || type === 'crash_detected') {
+    throw new Error(`"${type}" is a human's decision, or Atlas's own; it can't be sent through the API.`);
+  }
+}

@@ -1,0 +1,22 @@
+import * as vscode from 'vscode';
+
+/** The context keys that menus and commands depend on. */
+export interface ContextKeys {
+  /** Whether this window has a task that isn't finished. */
+  readonly 'atlas.hasOpenTask': boolean;
+  /** Whether the store has any task, finished ones included. */
+  readonly 'atlas.hasTask': boolean;
+  /** Whether the store's root can't be used. */
+  readonly 'atlas.storeDamaged': boolean;
+  /** Whether the tree shows all workspaces instead of this window's. */
+  readonly 'atlas.showsAllWorkspaces': boolean;
+}
+
+const known = new Map<string, unknown>();
+
+/** Sets a context key, if it isn't so already. */
+export function setContext<K extends keyof ContextKeys>(key: K, value: ContextKeys[K]): void {
+  if (known.get(key) === value) return;
+  known.set(key, value);
+  void vscode.commands.executeCommand('setContext', key, value);
+}

@@ -1,0 +1,262 @@
+import * as vscode from 'vscode';
+import { messageOf } from '../core/errors';
+import { isInFlight, isTerminal } from '../core/hook';
+import { type Diagnosis, diagnose } from '../core/liveness';
+import type { HookConfig } from '../core/config';
+import { DEFAULT_CONFIG } from '../core/config';
+import { worktreeOf } from '../core/task';
+import type { Atlas, Place } from '../service/atlas';
+import { WindowOwnership } from '../service/ownership';
+import { ensureFolder } from '../storage/atomicFile';
+import { type TaskRef, refKey } from '../storage/paths';
+import { StoreWatcher } from '../storage/storeWatcher';
+import type { StoredTask } from '../storage/stored';
+
+/** How often this window says that it lives, in ms. */
+const HEARTBEAT_MS = 60_000;
+/** How often due checkpoints, silence and deaths are looked for, in ms. */
+const TICK_MS = 10_000;
+
+/** A task with how it fares. */
+export interface TaskView {
+  readonly stored: StoredTask;
+  readonly diagnosis: Diagnosis;
+  /** What was found and mended in its files since this window opened, for people. */
+  readonly findings: readonly string[];
+}
+
+/** This window's view of the store: which tasks it has, how they fare, and the work that keeps them recoverable. */
+export class Session implements vscode.Disposable {
+  private readonly changes = new vscode.EventEmitter<TaskRef | undefined>();
+  private readonly crashes = new vscode.EventEmitter<StoredTask>();
+  private readonly watcher: StoreWatcher;
+  private readonly ownership: WindowOwnership;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly findings = new Map<string, string[]>();
+  private readonly configs = new Map<string, HookConfig>();
+  private readonly fileChanges = new Map<string, number>();
+  private readonly roots = new Set<string>();
+  private places: Place[] = [];
+  private looking: Promise<void> = Promise.resolve();
+  private disposed = false;
+
+  /** Tells of a changed task, or without a name of any. */
+  readonly onDidChange = this.changes.event;
+  /** Tells of a crash that this window recorded or found recorded. */
+  readonly onDidFindCrash = this.crashes.event;
+
+  constructor(readonly atlas: Atlas) {
+    this.ownership = new WindowOwnership(atlas);
+    this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => {
+      this.noticed(refs);
+    });
+  }
+
+  /** Looks at the folders and the store, recovers what crashed, and keeps looking. */
+  async start(folders: readonly string[]): Promise<void> {
+    for (const folder of folders) this.roots.add(folder);
+    await this.locatePlaces();
+    if (!vscode.workspace.isTrusted) {
+      this.changes.fire(undefined);
+      return;
+    }
+    ensureFolder(this.atlas.ports.files, this.atlas.ports.paths.open);
+    await this.watcher.start(this.atlas.catalog.open());
+    await this.look();
+    this.timers.push(
+      setInterval(() => this.ownership.heartbeat(), HEARTBEAT_MS),
+      setInterval(() => void this.tick(), TICK_MS),
+    );
+    void this.sweep();
+  }
+
+  /** Adds a folder whose tasks are this window's: a workspace folder or a repository that git found. */
+  async addRoot(folder: string): Promise<void> {
+    if (this.roots.has(folder)) return;
+    this.roots.add(folder);
+    await this.locatePlaces();
+    await this.look();
+  }
+
+  /** Forgets a folder that was closed. */
+  async removeRoot(folder: string): Promise<void> {
+    if (!this.roots.delete(folder)) return;
+    await this.locatePlaces();
+    this.changes.fire(undefined);
+  }
+
+  /** Where this window's tasks belong. */
+  get ownPlaces(): readonly Place[] {
+    return this.places;
+  }
+
+  /** Names of the workspaces of this window's folders. */
+  ownWorkspaces(): string[] {
+    return [...new Set(this.places.flatMap((place) => place.workspace ?? []))];
+  }
+
+  /** This window's open tasks, the one changed last first. */
+  ownTasks(): StoredTask[] {
+    return this.ownWorkspaces().flatMap((workspace) => this.atlas.catalog.openTasks(workspace));
+  }
+
+  /** A task with how it fares now; `undefined` when it can't be read. */
+  view(ref: TaskRef): TaskView | undefined {
+    const read = this.atlas.catalog.read(ref);
+    if (!read.ok) return undefined;
+    const owners = isInFlight(read.value.hook.state) ? this.atlas.owners.list(ref) : [];
+    const config = this.configs.get(worktreeOf(read.value.task) ?? '') ?? DEFAULT_CONFIG;
+    const diagnosis = diagnose(read.value.hook, {
+      now: this.atlas.ports.clock.now(),
+      owners,
+      staleThresholdMs: config.staleThresholdMs,
+      otherSigns: [this.fileChanges.get(worktreeOf(read.value.task) ?? '') ?? 0],
+    });
+    return { stored: read.value, diagnosis, findings: this.findings.get(refKey(ref)) ?? [] };
+  }
+
+  /** A file of a worktree changed, which shows that somebody is at work. */
+  sawFileChange(worktree: string): void {
+    this.fileChanges.set(worktree, this.atlas.ports.clock.now());
+  }
+
+  /** Runs a change of this window and tells of it at once, without waiting for the watcher. */
+  changed(ref: TaskRef): void {
+    this.follow();
+    this.changes.fire(ref);
+  }
+
+  /** Looks for crashes, commits and foreign edits now. One look at a time. */
+  async look(): Promise<void> {
+    this.looking = this.looking
+      .then(() => this.lookOnce())
+      .catch((error: unknown) => {
+        this.atlas.ports.log.error('Looking at the tasks failed.', { error: messageOf(error) });
+      });
+    return this.looking;
+  }
+
+  private async lookOnce(): Promise<void> {
+    if (this.disposed || !vscode.workspace.isTrusted) return;
+    for (const place of this.places) {
+      this.configs.set(place.worktree, (await this.atlas.configs.forWorktree(place.worktree)).config);
+    }
+    for (const workspace of this.ownWorkspaces()) {
+      for (const ref of this.atlas.catalog.open(workspace)) await this.lookAt(ref);
+    }
+    this.follow();
+    await this.scanGit();
+    this.changes.fire(undefined);
+  }
+
+  private async lookAt(ref: TaskRef): Promise<void> {
+    const read = this.atlas.catalog.read(ref);
+    const mendable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
+    if (mendable || (read.ok && read.value.suspect)) await this.mend(ref);
+    const settled = this.atlas.catalog.read(ref);
+    if (!settled.ok || isTerminal(settled.value.hook.state)) return;
+    const before = settled.value.hook.state;
+    const detected = await this.atlas.recovery.detect(settled.value);
+    if (!detected.ok) this.atlas.ports.log.warn('Looking for a crash failed.', { error: detected.error.message });
+    else if (detected.value.recorded || before === 'recovering') this.crashes.fire(detected.value.task);
+  }
+
+  private async mend(ref: TaskRef): Promise<void> {
+    const result = await this.atlas.reconcile(ref);
+    if (!result.ok) {
+      this.atlas.ports.log.warn(`Task ${refKey(ref)} can't be mended.`, { error: result.error.message });
+      return;
+    }
+    const messages = result.value.findings.map((finding) => finding.message);
+    if (messages.length === 0) return;
+    this.findings.set(refKey(ref), [...(this.findings.get(refKey(ref)) ?? []), ...messages]);
+    for (const message of messages) this.atlas.ports.log.warn(message, { task: refKey(ref) });
+  }
+
+  /** Makes the checkpoints for commits and pushes of this window's repositories. */
+  async scanGit(): Promise<void> {
+    if (this.disposed || !vscode.workspace.isTrusted) return;
+    for (const { repository } of this.places) {
+      if (repository === undefined) continue;
+      try {
+        const made = await this.atlas.git.scan(repository);
+        if (!made.ok) this.atlas.ports.log.warn('Reading commits failed.', { error: made.error.message });
+        else if (made.value > 0) this.changes.fire(undefined);
+      } catch (error) {
+        this.atlas.ports.log.warn('Reading commits failed.', { error: messageOf(error) });
+      }
+    }
+  }
+
+  private async tick(): Promise<void> {
+    await this.ownership.tick();
+    const silent = this.ownTasks().some((task) => {
+      const kind = this.view(task.ref)?.diagnosis.kind;
+      return kind === 'crashed';
+    });
+    if (silent) await this.look();
+    else this.changes.fire(undefined);
+  }
+
+  private noticed(refs: readonly TaskRef[]): void {
+    for (const ref of refs) this.watcher.add(ref);
+    const mine = new Set(this.ownWorkspaces());
+    const unknown = refs.some((ref) => !mine.has(ref.workspace));
+    void (async () => {
+      if (unknown) await this.locatePlaces();
+      for (const ref of refs) {
+        const read = this.atlas.catalog.read(ref);
+        if (read.ok && read.value.suspect && this.ownWorkspaces().includes(ref.workspace)) await this.lookAt(ref);
+        if (read.ok && isTerminal(read.value.hook.state)) this.watcher.remove(ref);
+      }
+      this.follow();
+      for (const ref of refs) this.changes.fire(ref);
+    })().catch((error: unknown) => {
+      this.atlas.ports.log.error('Taking up a change failed.', { error: messageOf(error) });
+    });
+  }
+
+  private follow(): void {
+    if (this.disposed || !vscode.workspace.isTrusted) return;
+    const own = this.ownTasks().map((task) => task.ref);
+    for (const ref of own) this.watcher.add(ref);
+    this.ownership.update(own);
+  }
+
+  /** Finds the workspaces again: a folder gets one with its first task. */
+  async locatePlaces(): Promise<void> {
+    const places: Place[] = [];
+    for (const root of this.roots) {
+      try {
+        const place = await this.atlas.locate(root);
+        if (!places.some((known) => known.worktree === place.worktree)) places.push(place);
+      } catch (error) {
+        this.atlas.ports.log.warn(`Folder ${root} can't be read.`, { error: messageOf(error) });
+      }
+    }
+    this.places = places;
+  }
+
+  private async sweep(): Promise<void> {
+    const lost: TaskRef[] = [];
+    await this.atlas.catalog.sweep(
+      (ref) => lost.push(ref),
+      () => this.disposed,
+    );
+    for (const ref of lost) {
+      const mended = await this.atlas.reconcileLost(ref);
+      if (!mended.ok) this.atlas.ports.log.warn(`Task ${refKey(ref)} is damaged.`, { error: mended.error.message });
+    }
+    if (lost.length > 0) await this.look();
+  }
+
+  /** Signs off: a window that closes or reloads has not crashed. */
+  dispose(): void {
+    this.disposed = true;
+    for (const timer of this.timers) clearInterval(timer);
+    this.ownership.signOff();
+    void this.watcher.close();
+    this.changes.dispose();
+    this.crashes.dispose();
+  }
+}

@@ -1,0 +1,229 @@
+import * as vscode from 'vscode';
+import { explain } from '../../service/atlas';
+import { refKey, type TaskRef } from '../../storage/paths';
+import type { Session } from '../session';
+import { setContext } from '../platform/contextKeys';
+import { type TreeNode, nodeId } from './nodes';
+import {
+  checkpointRow,
+  checkpointTooltip,
+  damagedRow,
+  eventRow,
+  groupRow,
+  stepRow,
+  taskRow,
+  taskTooltip,
+} from './rows';
+
+/** How many finished tasks are read and shown at once. */
+const PAGE = 50;
+/** How many history events are shown. */
+const HISTORY_SHOWN = 200;
+const REFRESH_MS = 100;
+
+/** How the tasks of a workspace are ordered. */
+export type TaskOrder = 'updated' | 'created' | 'title';
+
+/** The Tasks tree: workspace → task → steps → checkpoints. Children are made when a row is opened. */
+export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
+  private readonly changes = new vscode.EventEmitter<TreeNode | undefined>();
+  private readonly shown = new Map<string, number>();
+  private readonly parents = new Map<string, TreeNode>();
+  private readonly subscription: vscode.Disposable;
+  private timer: NodeJS.Timeout | undefined;
+  private order: TaskOrder = 'updated';
+  private all = false;
+  readonly onDidChangeTreeData = this.changes.event;
+
+  constructor(private readonly session: Session) {
+    this.subscription = session.onDidChange(() => {
+      this.refresh();
+    });
+  }
+
+  /** Draws the tree again soon; several calls draw it once. */
+  refresh(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.changes.fire(undefined);
+    }, REFRESH_MS);
+  }
+
+  /** Orders the tasks. */
+  sortBy(order: TaskOrder): void {
+    this.order = order;
+    this.refresh();
+  }
+
+  /** Shows the tasks of all workspaces, or of this window's. */
+  showAll(all: boolean): void {
+    this.all = all;
+    setContext('atlas.showsAllWorkspaces', all);
+    this.refresh();
+  }
+
+  /** Shows one page more of a workspace's finished tasks. */
+  showMore(workspace: string): void {
+    this.shown.set(workspace, (this.shown.get(workspace) ?? PAGE) + PAGE);
+    this.refresh();
+  }
+
+  getParent(node: TreeNode): TreeNode | undefined {
+    return this.parents.get(nodeId(node));
+  }
+
+  getChildren(node?: TreeNode): TreeNode[] {
+    const children = node === undefined ? this.roots() : this.childrenOf(node);
+    if (node !== undefined) for (const child of children) this.parents.set(nodeId(child), node);
+    return children;
+  }
+
+  private roots(): TreeNode[] {
+    const own = this.session.ownWorkspaces();
+    const names = this.all ? this.session.atlas.workspaces.names() : own;
+    const sorted = [...names].sort((a, b) => Number(own.includes(b)) - Number(own.includes(a)) || (a < b ? -1 : 1));
+    const roots = sorted.flatMap((workspace): TreeNode[] => {
+      const any = this.session.atlas.workspaces.taskIds(workspace).length > 0;
+      return any ? [{ kind: 'workspace', workspace }] : [];
+    });
+    setContext('atlas.hasTask', roots.length > 0);
+    setContext('atlas.hasOpenTask', this.session.ownTasks().length > 0);
+    return roots;
+  }
+
+  private childrenOf(node: TreeNode): TreeNode[] {
+    switch (node.kind) {
+      case 'workspace':
+        return this.tasksOf(node.workspace);
+      case 'finished':
+        return this.finishedOf(node.workspace);
+      case 'task':
+        return this.stepsOf(node.ref);
+      case 'step':
+        return this.checkpointsOf(node.ref, node.index);
+      case 'history':
+        return this.historyOf(node.ref);
+      case 'checkpoint':
+      case 'event':
+      case 'more':
+        return [];
+    }
+  }
+
+  private tasksOf(workspace: string): TreeNode[] {
+    const { catalog } = this.session.atlas;
+    const open = this.sorted(catalog.open(workspace));
+    const tasks = open.map((ref): TreeNode => ({ kind: 'task', ref }));
+    return catalog.finished(workspace).length > 0 ? [...tasks, { kind: 'finished', workspace }] : tasks;
+  }
+
+  private sorted(refs: readonly TaskRef[]): TaskRef[] {
+    const key = (ref: TaskRef): string => {
+      const read = this.session.atlas.catalog.read(ref);
+      if (!read.ok) return '';
+      if (this.order === 'title') return read.value.task.description.toLowerCase();
+      return this.order === 'created' ? read.value.hook.created_at : read.value.hook.updated_at;
+    };
+    const keyed = refs.map((ref) => ({ ref, key: key(ref) }));
+    keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    if (this.order !== 'title') keyed.reverse();
+    return keyed.map(({ ref }) => ref);
+  }
+
+  private finishedOf(workspace: string): TreeNode[] {
+    const refs = this.session.atlas.catalog.finished(workspace);
+    const shown = this.shown.get(workspace) ?? PAGE;
+    const tasks = refs.slice(0, shown).map((ref): TreeNode => ({ kind: 'task', ref }));
+    return refs.length > shown ? [...tasks, { kind: 'more', workspace, shown }] : tasks;
+  }
+
+  private stepsOf(ref: TaskRef): TreeNode[] {
+    const view = this.session.view(ref);
+    if (view === undefined) return [];
+    const steps = view.stored.task.steps.map((_step, index): TreeNode => ({ kind: 'step', ref, index }));
+    return [...steps, { kind: 'history', ref }];
+  }
+
+  private checkpointsOf(ref: TaskRef, index: number): TreeNode[] {
+    const read = this.session.atlas.catalog.read(ref);
+    if (!read.ok) return [];
+    return read.value.hook.checkpoints
+      .filter((checkpoint) => checkpoint.step_index === index)
+      .map((checkpoint): TreeNode => ({ kind: 'checkpoint', ref, id: checkpoint.checkpoint_id }))
+      .reverse();
+  }
+
+  private historyOf(ref: TaskRef): TreeNode[] {
+    const read = this.session.atlas.catalog.read(ref);
+    if (!read.ok) return [];
+    const events = read.value.hook.history.map((_event, index): TreeNode => ({ kind: 'event', ref, index }));
+    return events.slice(-HISTORY_SHOWN).reverse();
+  }
+
+  getTreeItem(node: TreeNode): vscode.TreeItem {
+    const now = this.session.atlas.ports.clock.now();
+    switch (node.kind) {
+      case 'workspace':
+        return groupRow(node, { own: this.session.ownWorkspaces().includes(node.workspace) });
+      case 'finished':
+        return groupRow(node, { count: this.session.atlas.catalog.finished(node.workspace).length });
+      case 'more':
+        return groupRow(node, { count: this.session.atlas.catalog.finished(node.workspace).length - node.shown });
+      case 'task':
+        return this.taskItem(node, now);
+      case 'step':
+        return this.stepItem(node);
+      case 'checkpoint':
+      case 'event':
+      case 'history':
+        return this.recordItem(node, now);
+    }
+  }
+
+  private taskItem(node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
+    const view = this.session.view(node.ref);
+    if (view !== undefined) return taskRow(node, view, now);
+    const read = this.session.atlas.catalog.read(node.ref);
+    return damagedRow(node, read.ok ? refKey(node.ref) : explain(read.error));
+  }
+
+  private stepItem(node: TreeNode & { kind: 'step' }): vscode.TreeItem {
+    const view = this.session.view(node.ref);
+    const step = view?.stored.task.steps[node.index];
+    if (view === undefined || step === undefined) return new vscode.TreeItem('');
+    return stepRow(node, view, step, this.checkpointsOf(node.ref, node.index).length);
+  }
+
+  private recordItem(node: TreeNode & { kind: 'checkpoint' | 'event' | 'history' }, now: number): vscode.TreeItem {
+    const read = this.session.atlas.catalog.read(node.ref);
+    if (!read.ok) return new vscode.TreeItem('');
+    const { hook } = read.value;
+    if (node.kind === 'history') return groupRow(node, { count: hook.history.length });
+    if (node.kind === 'event') {
+      const event = hook.history[node.index];
+      return event === undefined ? new vscode.TreeItem('') : eventRow(node, event, now);
+    }
+    const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
+    return checkpoint === undefined ? new vscode.TreeItem('') : checkpointRow(node, checkpoint, now);
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, node: TreeNode): vscode.TreeItem {
+    if (node.kind === 'task') {
+      const view = this.session.view(node.ref);
+      if (view !== undefined) item.tooltip = taskTooltip(view);
+    } else if (node.kind === 'checkpoint') {
+      const read = this.session.atlas.catalog.read(node.ref);
+      const checkpoint = read.ok
+        ? read.value.hook.checkpoints.find((each) => each.checkpoint_id === node.id)
+        : undefined;
+      if (checkpoint !== undefined) item.tooltip = checkpointTooltip(checkpoint);
+    }
+    return item;
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.subscription.dispose();
+    this.changes.dispose();
+  }
+}
