@@ -1,0 +1,152 @@
+import * as z from 'zod/mini';
+import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/hook';
+import { documentNodeSchema, webLinkSchema } from './document';
+import { responseSchema } from './requests';
+
+/** What a person can start from the panel; the commands are `atlas.<action>`. */
+export const HOOK_PANEL_ACTIONS = [
+  'startStep',
+  'completeStep',
+  'runValidation',
+  'submitStepOutput',
+  'approve',
+  'reject',
+  'resume',
+  'recover',
+  'checkpoint',
+  'failTask',
+  'abandonTask',
+] as const;
+
+/** What a person can start from the panel. */
+export type HookPanelActionName = (typeof HOOK_PANEL_ACTIONS)[number];
+
+const actionSchema = z.object({
+  action: z.enum(HOOK_PANEL_ACTIONS),
+  /** Of `recover`: another plan than the computed one. */
+  recovery: z.optional(z.enum(RECOVERY_ACTIONS)),
+  label: z.string(),
+  hint: z.string(),
+  rank: z.enum(['primary', 'secondary', 'ending']),
+});
+
+const noticeSchema = z.object({
+  id: z.string(),
+  level: z.enum(['info', 'warning', 'error']),
+  text: z.string(),
+  at: z.optional(z.string()),
+});
+
+const markSchema = z.object({
+  id: z.string(),
+  at: z.string(),
+  trigger: z.enum(CHECKPOINT_TRIGGERS),
+  triggerLabel: z.string(),
+  /** What the mark is, as one text for a tooltip and a screen reader; the time is added by the view. */
+  label: z.string(),
+});
+
+const timelineSchema = z.object({
+  from: z.string(),
+  to: z.string(),
+  /** In order of time. */
+  marks: z.array(markSchema),
+});
+
+const fileSchema = z.object({
+  path: z.string(),
+  kind: z.enum(['unchanged', 'changed', 'missing', 'new', 'unknown']),
+  label: z.string(),
+});
+
+/** The fixed texts of the view, in the editor's language. */
+const stringsSchema = z.object({
+  actions: z.string(),
+  timeline: z.string(),
+  timelineHelp: z.string(),
+  noCheckpoints: z.string(),
+  gap: z.string(),
+  latest: z.string(),
+  files: z.string(),
+  noFiles: z.string(),
+  document: z.string(),
+  notices: z.string(),
+  updated: z.string(),
+  openFile: z.string(),
+  openSource: z.string(),
+  copySynopsis: z.string(),
+  copyPath: z.string(),
+  dismiss: z.string(),
+  working: z.string(),
+  timedOut: z.string(),
+});
+
+/** All that the panel shows. Texts are plain text. */
+export const hookPanelModelSchema = z.object({
+  ref: z.object({ workspace: z.string(), id: z.string() }),
+  title: z.string(),
+  state: z.enum(HOOK_STATES),
+  stateLabel: z.string(),
+  /** Workspace, template and the like, in the order in which they are shown. */
+  facts: z.array(z.object({ label: z.string(), text: z.string() })),
+  /** Said when state, step or attempt change. */
+  announcement: z.string(),
+  updatedAt: z.string(),
+  notices: z.array(noticeSchema),
+  actions: z.array(actionSchema),
+  timeline: timelineSchema,
+  files: z.array(fileSchema),
+  document: z.array(documentNodeSchema),
+  strings: stringsSchema,
+});
+
+/** All that the panel shows. */
+export type HookPanelModel = z.infer<typeof hookPanelModelSchema>;
+/** A button. */
+export type HookPanelAction = z.infer<typeof actionSchema>;
+/** Something that has to be told beside the document. */
+export type HookPanelNotice = z.infer<typeof noticeSchema>;
+/** A checkpoint in the timeline. */
+export type TimelineMark = z.infer<typeof markSchema>;
+/** The fixed texts of the view. */
+export type HookPanelStrings = z.infer<typeof stringsSchema>;
+
+/** What the host tells the panel. */
+export const toHookPanelSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('model'), model: hookPanelModelSchema }),
+  /** The task can't be shown now; what was shown before stays, marked as old. */
+  z.object({ type: z.literal('unavailable'), message: z.string(), mend: z.optional(z.string()) }),
+  z.object({ type: z.literal('response'), response: responseSchema }),
+]);
+
+/** What the host tells the panel. */
+export type ToHookPanel = z.infer<typeof toHookPanelSchema>;
+
+/** What the panel asks the host for. */
+export const hookPanelRequestSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('run'),
+    action: z.enum(HOOK_PANEL_ACTIONS),
+    recovery: z.optional(z.enum(RECOVERY_ACTIONS)),
+  }),
+  z.object({ kind: z.literal('openLink'), href: webLinkSchema }),
+  z.object({ kind: z.literal('openFile'), path: z.string().check(z.maxLength(4096)) }),
+  z.object({ kind: z.literal('openSource') }),
+  z.object({ kind: z.literal('showCheckpoint'), id: z.string().check(z.maxLength(255)) }),
+  z.object({ kind: z.literal('copy'), what: z.enum(['synopsis', 'path']) }),
+]);
+
+/** What the panel asks the host for. */
+export type HookPanelRequest = z.infer<typeof hookPanelRequestSchema>;
+
+/** What the panel tells the host. */
+export const fromHookPanelSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('request'), id: z.int(), request: hookPanelRequestSchema }),
+]);
+
+/** What the panel tells the host. */
+export type FromHookPanel = z.infer<typeof fromHookPanelSchema>;
+
+/** What the editor keeps of a panel over a reload. */
+export const hookPanelStateSchema = z.object({ ref: z.object({ workspace: z.string(), id: z.string() }) });

@@ -1,0 +1,255 @@
+import type { Browser } from 'playwright-core';
+import type * as vscode from 'vscode';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { hookPanelModel } from '../../src/extension/panels/hookPanelModel';
+import type { HookPanelData } from '../../src/extension/panels/hookPanelSource';
+import { localizedTexts } from '../../src/extension/panels/localizedTexts';
+import { renderDocument } from '../../src/extension/panels/markdown';
+import { webviewPage } from '../../src/extension/panels/webviewPage';
+import type { HookPanelModel, ToHookPanel } from '../../src/protocol/hookPanel';
+import { DrivenHook, stepOf } from '../support/drivenHook';
+import { render } from '../support/renderedHook';
+import { openBrowser } from '../support/vscodeHost/window';
+import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/webview/panelPage';
+import { WEBVIEW_THEMES, type WebviewTheme } from '../support/webview/themes';
+
+vi.mock('vscode', async () => (await import('../support/webview/vscodeTexts')).vscodeTexts);
+
+const REF = { workspace: 'parser', id: 'task-20260117-143022' };
+const EXTENSION = { path: '/ext' };
+const STEPS = [
+  stepOf('analyze', 'ai'),
+  stepOf('implement', 'ai', ['npm test']),
+  stepOf('commit', 'git'),
+  stepOf('review', 'human'),
+];
+const HOSTILE = '<img src=x onerror="window.pwned=1"> [x](javascript:window.pwned=1) "><script>window.pwned=1</script>';
+
+function modelOf(driven: DrivenHook, more: Partial<HookPanelData> = {}): HookPanelModel {
+  const data = { hook: driven.now, task: driven.task, markdown: render(driven), hookPath: '/store/HOOK.md', ...more };
+  return hookPanelModel(REF, data, renderDocument(data.markdown), localizedTexts());
+}
+
+const working = (text = 'Added a nil check for config.Server'): DrivenHook => {
+  const driven = new DrivenHook(
+    STEPS,
+    text.startsWith('<') ? text : 'Fix the null pointer in the config parser',
+  ).completeStep();
+  driven.send(
+    { type: 'start_step', workingOn: text },
+    { type: 'note', filesTouched: ['config/parser.go'], lastOutput: text },
+  );
+  for (const trigger of ['manual', 'git_commit', 'git_push', 'interval', 'pr_created', 'validation'] as const) {
+    driven.send({ type: 'checkpoint', trigger, description: text });
+  }
+  return driven;
+};
+
+/** Spreads the checkpoints over hours, as a real day of work does. */
+const spread = (driven: DrivenHook): DrivenHook => {
+  const start = Date.parse(driven.now.created_at);
+  const minutes = [2, 9, 11, 12, 55, 150, 153];
+  const checkpoints = driven.now.checkpoints.map((checkpoint, index) => ({
+    ...checkpoint,
+    created_at: new Date(start + (minutes[index] ?? 160) * 60_000).toISOString(),
+  }));
+  driven.hook = { ...driven.now, checkpoints, updated_at: new Date(start + 170 * 60_000).toISOString() };
+  return driven;
+};
+
+const DRIFT: HookPanelData['drift'] = [
+  { path: 'config/parser.go', kind: 'changed' },
+  { path: 'config/parser_test.go', kind: 'new' },
+  { path: 'config/a/rather/long/path/that/does/not/fit/into/three/hundred/pixels.go', kind: 'missing' },
+  { path: 'go.mod', kind: 'unchanged' },
+];
+
+describe('the HOOK.md panel in a browser', () => {
+  let browser: Browser;
+  let folder: string;
+  let panel: PanelPage | undefined;
+
+  beforeAll(async () => {
+    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('hook')]);
+  });
+
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  afterEach(async () => {
+    const complaints = panel?.complaints ?? [];
+    await panel?.close();
+    panel = undefined;
+    expect(complaints).toEqual([]);
+  });
+
+  const html = (): string =>
+    webviewPage(PAGE_WEBVIEW as unknown as vscode.Webview, EXTENSION as unknown as vscode.Uri, 'hook', 'HOOK.md');
+  const open = async (model?: HookPanelModel, look: Parameters<typeof PanelPage.open>[3] = {}): Promise<PanelPage> => {
+    panel = await PanelPage.open(browser, html(), folder, look);
+    if (model !== undefined) await panel.send({ type: 'model', model } satisfies ToHookPanel);
+    return panel;
+  };
+
+  const themes = Object.keys(WEBVIEW_THEMES) as WebviewTheme[];
+  it.each(themes.flatMap((theme) => [300, 900].map((width) => [theme, width] as const)))(
+    'fits in %s at %i px',
+    async (theme, width) => {
+      const model = modelOf(spread(working()), { drift: DRIFT, journal: 'edited' });
+      const opened = await open(model, { theme, width });
+      expect(await opened.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      await opened.screenshot(`hook-${theme.split(' ').at(-1) ?? ''}-${width}`);
+    },
+  );
+
+  it('keeps text from outside text', async () => {
+    const driven = working(HOSTILE);
+    const { page } = await open(modelOf(driven, { drift: [{ path: HOSTILE, kind: 'changed' }] }));
+    expect(await page.locator('#root img, #root script, #root iframe, #root [onerror], #root a').count()).toBe(0);
+    expect(await page.evaluate('window.pwned')).toBeUndefined();
+    expect(await page.locator('h1').textContent()).toContain('<img src=x onerror=');
+    expect(await page.locator('.drift button').textContent()).toBe(HOSTILE);
+  });
+
+  it('takes no message that the protocol does not know, and no link that is not to the web', async () => {
+    const model = modelOf(working());
+    const opened = await open(model);
+    const { page } = opened;
+    const evil = { ...model, title: 'changed', document: [{ tag: 'script', children: ['window.pwned=1'] }] };
+    const link = { ...model, title: 'changed', document: [{ tag: 'a', href: 'javascript:1', children: ['x'] }] };
+    for (const each of [evil, link, { ...model, title: 1 }]) await opened.send({ type: 'model', model: each });
+    expect(await page.locator('h1').textContent()).toBe(model.title);
+    expect(await page.evaluate('window.pwned')).toBeUndefined();
+  });
+
+  it('keeps focus, scroll and selection over an update', async () => {
+    const driven = working();
+    const opened = await open(modelOf(driven));
+    const { page } = opened;
+    await page.setViewportSize({ width: 900, height: 300 });
+    await page.locator('button', { hasText: 'Checkpoint…' }).focus();
+    await page.evaluate(`(() => {
+      window.first = document.querySelector('#document-heading');
+      getSelection().selectAllChildren(window.first);
+      scrollTo(0, 400);
+      window.seen = document.elementFromPoint(100, 150);
+      document.querySelector('.document .wide').scrollLeft = 10;
+    })()`);
+    const standing =
+      '[Math.round(seen.getBoundingClientRect().top), String(getSelection()), document.querySelector(".document .wide").scrollLeft]';
+    const before = await page.evaluate<number[]>(standing);
+    driven.send(
+      { type: 'checkpoint', trigger: 'manual', description: 'one more' },
+      { type: 'note', workingOn: 'something else' },
+    );
+    await opened.send({ type: 'model', model: modelOf(driven) });
+    expect(await page.locator('dd', { hasText: 'something else' }).count()).toBe(1);
+    expect(await page.locator('[data-mark]').count()).toBe(8);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Checkpoint…');
+    const after = await page.evaluate<number[]>(standing);
+    expect(after.slice(1)).toEqual(before.slice(1));
+    // Scrolling is in whole pixels, lines are not.
+    expect(Math.abs((after[0] ?? 0) - (before[0] ?? 0))).toBeLessThanOrEqual(1);
+    expect(await page.evaluate(`window.first === document.querySelector('#document-heading')`)).toBe(true);
+  });
+
+  it('says a change of state once, and moves the focus on when its button is gone', async () => {
+    const driven = working();
+    const opened = await open(modelOf(driven));
+    const { page } = opened;
+    expect(await page.getByRole('status').textContent()).toBe('');
+    await page.locator('button', { hasText: 'Run Validation' }).focus();
+    driven.send({ type: 'human_required', kind: 'review' });
+    await opened.send({ type: 'model', model: modelOf(driven) });
+    expect(await page.getByRole('status').textContent()).toBe('Waiting for you: step implement (2 of 4)');
+    expect(await page.evaluate('document.activeElement.className')).toBe('actions');
+  });
+
+  it('sends what is pressed once, and shows why it was refused', async () => {
+    const opened = await open(modelOf(working()));
+    const { page } = opened;
+    const button = page.locator('button.primary');
+    await button.click();
+    const request = (await opened.posted('request')) as { id: number; request: unknown };
+    expect(request.request).toEqual({ kind: 'run', action: 'runValidation' });
+    expect(await button.getAttribute('aria-busy')).toBe('true');
+    await button.dispatchEvent('click');
+    expect(await page.evaluate('posted.length')).toBe(0);
+    await opened.send({ type: 'response', response: { type: 'accepted', id: request.id } });
+    await opened.send({
+      type: 'response',
+      response: { type: 'refused', id: request.id, message: 'No <b>trust</b>.', mend: 'Trust it.' },
+    });
+    expect(await page.getByRole('alert').locator('p').textContent()).toBe('No <b>trust</b>. Trust it.');
+    expect(await button.getAttribute('aria-busy')).toBeNull();
+    await page.getByRole('alert').locator('button').click();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('says so when the host does not answer', async () => {
+    const { page } = await open(modelOf(working()), { now: 0 });
+    await page.locator('button.primary').click();
+    await page.clock.runFor(5000);
+    expect(await page.getByRole('alert').textContent()).toContain('does not answer');
+  });
+
+  it('keeps what was shown when the task can no longer be read, and says why', async () => {
+    const opened = await open(modelOf(working()));
+    await opened.send({ type: 'unavailable', message: 'hook.json is damaged.', mend: 'Run the doctor.' });
+    expect(await opened.page.getByRole('alert').textContent()).toBe('hook.json is damaged. Run the doctor.');
+    expect(await opened.page.locator('h1').count()).toBe(1);
+    await opened.send({ type: 'model', model: modelOf(working()) });
+    expect(await opened.page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('lets ages tick', async () => {
+    const driven = working();
+    const { page } = await open(modelOf(driven), { now: Date.parse(driven.now.updated_at) + 5000 });
+    const age = page.locator('.standing .age');
+    expect(await age.textContent()).toBe('5 seconds ago');
+    await page.clock.runFor(60_000);
+    expect(await age.textContent()).toBe('1 minute ago');
+  });
+
+  it('has a timeline for the keyboard, with a tooltip', async () => {
+    const opened = await open(modelOf(spread(working())));
+    const { page } = opened;
+    await page.screenshot();
+    const marks = page.locator('[data-mark]');
+    expect(await page.locator('[data-mark][tabindex="0"]').count()).toBe(1);
+    await marks.last().focus();
+    await page.keyboard.press('Home');
+    expect(await page.evaluate(`document.querySelector('[data-mark]') === document.activeElement`)).toBe(true);
+    expect(await page.getByRole('tooltip').textContent()).toContain('Step complete: Step analyze complete');
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('tooltip').textContent()).toContain('Manual: Added a nil check');
+    await opened.screenshot('hook-timeline-tooltip');
+    await page.keyboard.press('Enter');
+    const { request } = (await opened.posted('request')) as { request: { kind: string } };
+    expect(request.kind).toBe('showCheckpoint');
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('tooltip').count()).toBe(0);
+    const [first, second] = await Promise.all([marks.first().boundingBox(), marks.last().boundingBox()]);
+    expect((second?.x ?? 0) - (first?.x ?? 0)).toBeGreaterThan(600);
+    expect(await page.locator('.gaps line').count()).toBeGreaterThan(0);
+  });
+
+  it('opens links through the host and keeps the task over a reload', async () => {
+    const model = modelOf(working());
+    const document = renderDocument('[site](https://example.org/x)');
+    const opened = await open({ ...model, document });
+    await opened.page.getByRole('link').click();
+    const { request } = (await opened.posted('request')) as { request: unknown };
+    expect(request).toEqual({ kind: 'openLink', href: 'https://example.org/x' });
+    expect(opened.page.url()).toBe('http://panel.test/');
+    expect(await opened.kept()).toEqual({ ref: REF });
+  });
+
+  it('moves nothing where motion is not wanted', async () => {
+    const { page } = await open(modelOf(working()), { reducedMotion: true });
+    expect(await page.evaluate(`getComputedStyle(document.querySelector('button.primary')).transitionDuration`)).toBe(
+      '0s',
+    );
+  });
+});
