@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { analyzeMetafile, build, context } from 'esbuild';
 
@@ -8,14 +8,12 @@ const printSizes = process.argv.includes('--metafile');
 const root = import.meta.dirname;
 
 /**
- * One row a bundle. CommonJS bundles can't be split, so a part that is loaded late has a row of its own:
- * write `await import('…/that/source')` and the bundle that does so requires the other bundle at run time.
+ * One row a bundle. The extension is an ES module, so that what is imported late (`await import(…)`) becomes a chunk
+ * of its own that shares its code with the rest.
  * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'webview' }>}
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/extension.ts', target: 'extension' },
-  { out: 'markdown', source: 'src/extension/panels/markdown.ts', target: 'extension' },
-  { out: 'yaml', source: 'src/storage/yaml.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
   { out: 'webview/hook', source: 'webview/hook/main.ts', target: 'webview' },
   { out: 'webview/receipts', source: 'webview/receipts/main.ts', target: 'webview' },
@@ -26,32 +24,18 @@ const NODE = { platform: 'node', target: 'node20', format: 'cjs', mainFields: ['
 
 /** @type {Record<'extension' | 'cli' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
-  extension: { ...NODE, external: ['vscode'] },
+  extension: {
+    ...NODE,
+    format: 'esm',
+    splitting: true,
+    external: ['vscode'],
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunks/[name]-[hash]',
+  },
   // `vscode` is not external here: an import of it from the command line's code fails the build.
   cli: { ...NODE, banner: { js: '#!/usr/bin/env node' } },
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
-
-/**
- * Turns a dynamic import of another row's source into a require of that row's bundle.
- * @param {string} from the bundle that is being built
- * @returns {import('esbuild').Plugin}
- */
-function lateBundles(from) {
-  const late = new Map(BUNDLES.map(({ source, out }) => [path.join(root, source), out]));
-  return {
-    name: 'late-bundles',
-    setup(bundler) {
-      bundler.onResolve({ filter: /^\./ }, ({ kind, path: specifier, resolveDir }) => {
-        if (kind !== 'dynamic-import') return undefined;
-        const base = path.resolve(resolveDir, specifier).replace(/\.[jt]s$/, '');
-        const out = late.get(`${base}.ts`);
-        if (out === undefined) return undefined;
-        return { path: `./${path.posix.relative(path.posix.dirname(from), out)}.js`, external: true };
-      });
-    },
-  };
-}
 
 /**
  * @param {typeof BUNDLES[number]} bundle
@@ -69,10 +53,11 @@ function optionsOf({ out, source, target }) {
     sourcemap: production ? false : 'linked',
     legalComments: 'none',
     logLevel: 'info',
-    plugins: [lateBundles(out)],
   };
 }
 
+// Chunks are named by their content: those of an earlier build would ship too.
+rmSync(path.join(root, 'dist'), { recursive: true, force: true });
 const present = BUNDLES.filter(({ source }) => existsSync(path.join(root, source)));
 
 if (watch) {

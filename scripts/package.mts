@@ -12,16 +12,17 @@ const BUDGET_BYTES = 1_500_000;
 const ALLOWED = [
   /^package(\.nls(\.[a-z-]+)?)?\.json$/,
   /^(README\.md|CHANGELOG\.md|LICENSE)$/,
-  /^dist\/(webview\/)?[a-zA-Z0-9]+\.(js|css|wasm)$/,
+  /^dist\/(webview\/)?[a-zA-Z0-9]+\.(js|mjs|css|wasm)$/,
+  /^dist\/chunks\/[a-zA-Z0-9]+-[A-Z0-9]{8}\.mjs$/,
+  /^dist\/schemas\/[a-z]+\.schema\.json$/,
   /^l10n\/bundle\.l10n(\.[a-z-]+)?\.json$/,
-  /^schemas\/[a-zA-Z0-9.]+\.json$/,
   /^media\/([a-zA-Z0-9-]+\/)*[a-zA-Z0-9-]+\.(svg|png|md)$/,
 ];
 
 /** Without these the package does nothing. */
-const REQUIRED = ['package.json', 'package.nls.json', 'dist/extension.js', 'README.md', 'CHANGELOG.md', 'LICENSE'];
+const REQUIRED = ['package.json', 'package.nls.json', 'dist/extension.mjs', 'README.md', 'CHANGELOG.md', 'LICENSE'];
 
-await run(process.execPath, ['esbuild.mjs', '--production'], { cwd: PROJECT, output: 'inherit' });
+await run('npm', ['run', '--silent', 'build'], { cwd: PROJECT, output: 'inherit' });
 const files = await listFiles({ cwd: PROJECT, packageManager: PackageManager.None });
 const shipped = files.map((file) => file.split(path.sep).join('/'));
 const problems = [

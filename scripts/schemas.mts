@@ -1,0 +1,24 @@
+/* Writes the JSON schemas that the editor explains hook.json, task.json, templates and settings with: made from the zod schemas. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import { hookSettingsSchema } from '../src/core/config.ts';
+import { hookSchema } from '../src/core/hook.ts';
+import { taskSchema } from '../src/core/task.ts';
+import { templateFileSchema } from '../src/core/template.ts';
+import { PROJECT } from '../test/support/project.ts';
+
+const SCHEMAS = {
+  hook: { title: 'Atlas hook.json', schema: hookSchema },
+  task: { title: 'Atlas task.json', schema: taskSchema },
+  template: { title: 'Atlas task template', schema: templateFileSchema },
+  config: { title: 'Atlas configuration', schema: z.looseObject({ hooks: z.optional(hookSettingsSchema) }) },
+} as const;
+
+const folder = path.join(PROJECT, 'dist', 'schemas');
+mkdirSync(folder, { recursive: true });
+for (const [name, { title, schema }] of Object.entries(SCHEMAS)) {
+  // What a file may hold is the schemas' input: their transformations only normalise it.
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target: 'draft-7' });
+  writeFileSync(path.join(folder, `${name}.schema.json`), `${JSON.stringify({ ...json, title }, null, 2)}\n`);
+}
