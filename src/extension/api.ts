@@ -71,14 +71,15 @@ export function createApi(session: Session, ready: Promise<void>): AtlasApi {
     task: describe,
     onDidChangeTask: session.onDidChange,
     startTask: async (start) => {
-      const { ref } = unwrap(await atlas.startTask(start));
+      const { ref } = unwrap(await (await atlas.drive()).startTask(start));
       await session.locatePlaces();
       return changed(ref);
     },
-    checkpoint: async (ref, description) => changed(unwrap(await atlas.checkpoint(ref, description)).ref),
+    checkpoint: async (ref, description) =>
+      changed(unwrap(await (await atlas.drive()).checkpoint(ref, description)).ref),
     send: async (ref, event) => {
       refuseHumanOnly(event);
-      return changed(unwrap(await atlas.send(ref, event)).ref);
+      return changed(unwrap(await (await atlas.drive()).send(ref, event)).ref);
     },
     look: async () => session.look(),
   };

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { Atlas } from '../service/atlas';
+import { LazyAtlas } from '../service/lazyAtlas';
 import { systemPorts } from '../service/ports';
 import { resolveRoot } from '../storage/paths';
 import { type AtlasApi, createApi } from './api';
@@ -8,7 +8,7 @@ import { FileActivity } from './fileActivity';
 import { GitBridge } from './git/gitBridge';
 import { Notifications } from './notifications';
 import { CommandPanelActions, SessionPanelSource } from './panelPorts';
-import { HookPanels } from './panels/hookPanel';
+import { LatePanels } from './panels/latePanels';
 import { setting } from './platform/config';
 import { ChannelLogger } from './platform/log';
 import { showFailure } from './platform/messages';
@@ -24,25 +24,17 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
   const log = new ChannelLogger();
   const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
   const { version } = extension.extension.packageJSON as { version: string };
-  const session = new Session(new Atlas(systemPorts(root, version, log)));
+  const session = new Session(new LazyAtlas(systemPorts(root, version, log)));
   const tree = new TasksTree(session);
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
-  const panels = new HookPanels({
+  const panels = new LatePanels({
     extensionUri: extension.extensionUri,
     source: new SessionPanelSource(session),
     commands: new CommandPanelActions(session),
     log,
   });
-  const openPanel = panels.open.bind(panels);
-  const context = {
-    session,
-    tree,
-    log,
-    git,
-    extension,
-    openPanel: (ref: Parameters<typeof openPanel>[0]) => openPanel(ref),
-  };
+  const context = { session, tree, log, git, extension, openPanel: panels.open.bind(panels) };
   extension.environmentVariableCollection.replace('ATLAS_HOME', root);
   extension.subscriptions.push(
     session,

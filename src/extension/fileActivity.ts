@@ -59,7 +59,8 @@ export class FileActivity implements vscode.Disposable {
     const entries = [...this.pending.values()];
     this.pending.clear();
     for (const { ref, files } of entries) {
-      const result = await this.session.atlas.send(ref, { type: 'note', filesTouched: [...files] });
+      const atlas = await this.session.atlas.drive();
+      const result = await atlas.send(ref, { type: 'note', filesTouched: [...files] });
       if (result.ok) this.session.changed(ref);
       else this.session.atlas.ports.log.debug('Saved files were not noted.', { error: result.error.message });
     }

@@ -28,7 +28,7 @@ export class SessionPanelSource implements HookPanelSource {
       const markdown = Buffer.from(atlas.ports.files.read(path, MAX_MARKDOWN_BYTES)).toString('utf8');
       // In an untrusted folder its files are not looked at either.
       const drift = vscode.workspace.isTrusted
-        ? await atlas.recovery.drift(read.value.hook, read.value.task)
+        ? await (await atlas.drive()).recovery.drift(read.value.hook, read.value.task)
         : undefined;
       const diagnosis = this.session.view(ref)?.diagnosis;
       return ok({

@@ -25,7 +25,8 @@ async function checkpointFor(session: Session, folder: string | undefined): Prom
   if (task === undefined) return;
   const { config } = await session.atlas.configs.forTask(task.task);
   if (!config.autoCheckpoint.onPr) return;
-  const result = await session.atlas.checkpoint(task.ref, 'Pull request created', 'pr_created');
+  const atlas = await session.atlas.drive();
+  const result = await atlas.checkpoint(task.ref, 'Pull request created', 'pr_created');
   if (result.ok) session.changed(task.ref);
   else session.atlas.ports.log.warn('The checkpoint of a pull request failed.', { error: result.error.message });
 }

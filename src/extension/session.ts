@@ -1,11 +1,12 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../core/errors';
-import { isInFlight, isTerminal } from '../core/hook';
-import { type Diagnosis, diagnose } from '../core/liveness';
+import { isTerminal } from '../core/hook';
+import type { Diagnosis } from '../core/liveness';
 import type { HookConfig } from '../core/config';
 import { DEFAULT_CONFIG } from '../core/config';
 import { worktreeOf } from '../core/task';
-import type { Atlas, Place } from '../service/atlas';
+import type { Place } from '../service/atlasReader';
+import type { LazyAtlas } from '../service/lazyAtlas';
 import { WindowOwnership } from '../service/ownership';
 import { ensureFolder } from '../storage/atomicFile';
 import { type TaskRef, refKey } from '../storage/paths';
@@ -45,7 +46,7 @@ export class Session implements vscode.Disposable {
   /** Tells of a crash that this window recorded or found recorded. */
   readonly onDidFindCrash = this.crashes.event;
 
-  constructor(readonly atlas: Atlas) {
+  constructor(readonly atlas: LazyAtlas) {
     this.ownership = new WindowOwnership(atlas);
     this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => {
       this.noticed(refs);
@@ -104,14 +105,9 @@ export class Session implements vscode.Disposable {
   view(ref: TaskRef): TaskView | undefined {
     const read = this.atlas.catalog.read(ref);
     if (!read.ok) return undefined;
-    const owners = isInFlight(read.value.hook.state) ? this.atlas.owners.list(ref) : [];
     const config = this.configs.get(worktreeOf(read.value.task) ?? '') ?? DEFAULT_CONFIG;
-    const diagnosis = diagnose(read.value.hook, {
-      now: this.atlas.ports.clock.now(),
-      owners,
-      staleThresholdMs: config.staleThresholdMs,
-      otherSigns: [this.fileChanges.get(worktreeOf(read.value.task) ?? '') ?? 0],
-    });
+    const seen = this.fileChanges.get(worktreeOf(read.value.task) ?? '') ?? 0;
+    const diagnosis = this.atlas.diagnose(read.value, config.staleThresholdMs, [seen]);
     return { stored: read.value, diagnosis, findings: this.findings.get(refKey(ref)) ?? [] };
   }
 
@@ -156,13 +152,15 @@ export class Session implements vscode.Disposable {
     const settled = this.atlas.catalog.read(ref);
     if (!settled.ok || isTerminal(settled.value.hook.state)) return;
     const before = settled.value.hook.state;
-    const detected = await this.atlas.recovery.detect(settled.value);
+    if (before !== 'recovering' && this.view(ref)?.diagnosis.kind !== 'crashed') return;
+    const { recovery } = await this.atlas.drive();
+    const detected = await recovery.detect(settled.value);
     if (!detected.ok) this.atlas.ports.log.warn('Looking for a crash failed.', { error: detected.error.message });
     else if (detected.value.recorded || before === 'recovering') this.crashes.fire(detected.value.task);
   }
 
   private async mend(ref: TaskRef): Promise<void> {
-    const result = await this.atlas.reconcile(ref);
+    const result = await (await this.atlas.drive()).reconcile(ref);
     if (!result.ok) {
       this.atlas.ports.log.warn(`Task ${refKey(ref)} can't be mended.`, { error: result.error.message });
       return;
@@ -244,7 +242,7 @@ export class Session implements vscode.Disposable {
       () => this.disposed,
     );
     for (const ref of lost) {
-      const mended = await this.atlas.reconcileLost(ref);
+      const mended = await (await this.atlas.drive()).reconcileLost(ref);
       if (!mended.ok) this.atlas.ports.log.warn(`Task ${refKey(ref)} is damaged.`, { error: mended.error.message });
     }
     if (lost.length > 0) await this.look();

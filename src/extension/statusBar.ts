@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { explain } from '../service/atlas';
+import { explain } from '../service/atlasReader';
 import { refKey, type TaskRef } from '../storage/paths';
 import { affects, setting } from './platform/config';
 import { plain } from './platform/messages';

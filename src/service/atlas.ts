@@ -1,23 +1,17 @@
-import { basename } from 'node:path';
 import type { CheckpointTrigger, RecoveryAction } from '../core/hook';
-import { type AtlasError, type Result, fail, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
 import type { Expected, HookInput } from '../core/events';
 import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
-import type { Repository } from '../core/ports';
 import { createTask } from '../core/task';
 import { findTemplate } from '../core/template';
 import { oneLine } from '../core/text';
 import { toMs, toTimestamp } from '../core/time';
 import { HookStore } from '../storage/hookStore';
-import { OwnerStore } from '../storage/owners';
 import type { TaskRef } from '../storage/paths';
-import type { StoredTask, Updated } from '../storage/stored';
-import { WorkspaceStore } from '../storage/workspaces';
+import type { MarkdownRenderer, StoredTask, Updated } from '../storage/stored';
+import { AtlasReader } from './atlasReader';
 import { PATIENT_STATUS_MS, STATUS_BUDGET_MS, capture, repositoryOf } from './capture';
-import { Catalog } from './catalog';
 import { CleanupService } from './cleanupService';
-import { ConfigSource } from './configSource';
-import { GitCheckpoints } from './gitCheckpoints';
 import type { ServicePorts } from './ports';
 import { RecoveryService } from './recoveryService';
 
@@ -26,14 +20,6 @@ export interface StartTask {
   readonly title: string;
   readonly template: string;
   readonly folder: string;
-}
-
-/** Where a folder's tasks belong. */
-export interface Place {
-  readonly workspace: string | undefined;
-  readonly repository: Repository | undefined;
-  /** Real path of the worktree, or of the folder where there is no repository. */
-  readonly worktree: string;
 }
 
 /** Events during which a step's files are looked at, since they make a checkpoint or end an attempt. */
@@ -48,43 +34,18 @@ const CAPTURING = new Set<HookInput['type']>([
 const MAX_TITLE = 500;
 
 /** The use cases: everything that the command and the extension may call. One instance per process and store. */
-export class Atlas {
+export class Atlas extends AtlasReader {
   readonly store: HookStore;
-  readonly owners: OwnerStore;
-  readonly workspaces: WorkspaceStore;
-  readonly catalog: Catalog;
-  readonly configs: ConfigSource;
   readonly recovery: RecoveryService;
-  readonly git: GitCheckpoints;
   readonly cleanup: CleanupService;
 
-  constructor(readonly ports: ServicePorts) {
-    this.store = new HookStore({
-      ...ports,
-      render: (ref, hook, task, seq) =>
-        renderHookMarkdown({
-          hook,
-          task,
-          seq,
-          location: { root: ports.paths.root, hookPath: ports.paths.markdown(ref) },
-          verdicts: new Map(),
-          version: ports.version,
-        }),
-    });
-    this.owners = new OwnerStore(ports);
-    this.workspaces = new WorkspaceStore(ports);
-    this.catalog = new Catalog(ports, this.store, this.workspaces);
-    this.configs = new ConfigSource(ports);
+  /** @param shared a reader of the same store whose caches are used too */
+  constructor(ports: ServicePorts, shared?: AtlasReader) {
+    const store = new HookStore({ ...ports, render: renderer(ports) });
+    super(ports, async () => Promise.resolve(store), shared);
+    this.store = store;
     this.recovery = new RecoveryService(ports, this.store, this.owners, this.configs);
-    this.git = new GitCheckpoints(ports, this.store, this.catalog, this.workspaces, this.configs);
     this.cleanup = new CleanupService(ports, this.store, this.catalog, this.workspaces);
-  }
-
-  /** The repository and workspace of a folder. The workspace is absent until it has a task. */
-  async locate(folder: string): Promise<Place> {
-    const repository = await this.ports.git.locate(folder);
-    const worktree = repository?.worktree ?? this.ports.files.realPath(folder);
-    return { workspace: this.workspaces.find(repository?.main ?? worktree), repository, worktree };
   }
 
   /** Starts a task: its files, `init`, `setup_complete`. */
@@ -223,25 +184,16 @@ export class Atlas {
   synopsis(stored: StoredTask): string {
     return synopsis(stored.hook, stored.task, this.ports.paths.markdown(stored.ref));
   }
+}
 
-  /** Everything that is known of a task, as one JSON value. Holds no keys. */
-  export(ref: TaskRef): Result<{ hook: unknown; task: unknown; exported_at: string }> {
-    const read = this.catalog.read(ref);
-    if (!read.ok) return read;
-    return ok({
-      exported_at: toTimestamp(this.ports.clock.now()),
-      hook: read.value.hook,
-      task: read.value.task,
+function renderer(ports: ServicePorts): MarkdownRenderer {
+  return (ref, hook, task, seq) =>
+    renderHookMarkdown({
+      hook,
+      task,
+      seq,
+      location: { root: ports.paths.root, hookPath: ports.paths.markdown(ref) },
+      verdicts: new Map(),
+      version: ports.version,
     });
-  }
-}
-
-/** An error's text with what mends it. */
-export function explain(error: AtlasError): string {
-  return error.mend === undefined ? error.message : `${error.message} ${error.mend}`;
-}
-
-/** The name of a repository's folder, for people. */
-export function placeName(place: Place): string {
-  return basename(place.repository?.main ?? place.worktree);
 }

@@ -1,6 +1,6 @@
 import { type AtlasError, type Result, fail } from '../core/errors';
 import { isTerminal } from '../core/hook';
-import type { HookStore } from '../storage/hookStore';
+import type { HookReader } from '../storage/hookReader';
 import { type TaskRef, refKey } from '../storage/paths';
 import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
@@ -24,7 +24,7 @@ export class Catalog {
 
   constructor(
     private readonly ports: ServicePorts,
-    private readonly store: HookStore,
+    private readonly store: HookReader,
     private readonly workspaces: WorkspaceStore,
   ) {}
 

@@ -1,6 +1,6 @@
 import { type Task, worktreeOf } from '../core/task';
 import { ConfigFiles, type LoadedConfig } from '../storage/configFile';
-import { type LoadedTemplates, loadTemplates } from '../storage/templateFiles';
+import type { LoadedTemplates } from '../storage/templateFiles';
 import type { ServicePorts } from './ports';
 
 /** Settings and templates, as they hold for a task or a folder. */
@@ -23,6 +23,7 @@ export class ConfigSource {
 
   /** The templates that a worktree offers. */
   async templates(worktree: string | undefined): Promise<LoadedTemplates> {
+    const { loadTemplates } = await import('../storage/templateFiles');
     return loadTemplates(this.ports.files, worktree);
   }
 }

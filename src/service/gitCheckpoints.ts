@@ -39,7 +39,7 @@ export class GitCheckpoints {
 
   constructor(
     private readonly ports: ServicePorts,
-    private readonly store: HookStore,
+    private readonly send: HookStore['send'],
     private readonly catalog: Catalog,
     private readonly workspaces: WorkspaceStore,
     private readonly configs: ConfigSource,
@@ -156,7 +156,7 @@ export class GitCheckpoints {
       source,
       ...(isLate(event, this.ports.clock.now()) ? { at: toTimestamp(event.at) } : {}),
     };
-    const sent = await this.store.send(task.ref, input, { config, capture: taken });
+    const sent = await this.send(task.ref, input, { config, capture: taken });
     if (sent.ok) return ok(sent.value.changed);
     // The task ended meanwhile: the event is nobody's any more, which is no failure.
     if (sent.error.code === 'illegal_transition') return ok(false);

@@ -1,7 +1,7 @@
 import { isInFlight } from '../core/hook';
 import { messageOf } from '../core/errors';
 import { type TaskRef, refKey } from '../storage/paths';
-import type { Atlas } from './atlas';
+import type { LazyAtlas } from './lazyAtlas';
 
 /**
  * A window's part in its tasks: it owns what runs while it is open, says every minute that it lives, and makes the
@@ -10,7 +10,7 @@ import type { Atlas } from './atlas';
 export class WindowOwnership {
   private readonly owned = new Map<string, TaskRef>();
 
-  constructor(private readonly atlas: Atlas) {}
+  constructor(private readonly atlas: LazyAtlas) {}
 
   /** Adopts the tasks that are in flight and lets go of those that no longer are. */
   update(refs: readonly TaskRef[]): void {
@@ -47,7 +47,7 @@ export class WindowOwnership {
   /** Makes the interval checkpoints that are due. */
   async tick(): Promise<void> {
     for (const ref of [...this.owned.values()]) {
-      const result = await this.atlas.intervalCheckpoint(ref);
+      const result = await (await this.atlas.drive()).intervalCheckpoint(ref);
       if (!result.ok) this.atlas.ports.log.warn('The interval checkpoint failed.', { error: result.error.message });
     }
   }

@@ -1,15 +1,16 @@
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import type { HookInput, TransitionContext } from '../core/events';
 import { type Hook, serializeHook } from '../core/hook';
-import { type Task, hookDamage } from '../core/task';
+import type { Task } from '../core/task';
 import { toTimestamp } from '../core/time';
 import { transition } from '../core/transition';
 import { fileError } from './fileErrors';
-import { parseHook, readStateFile, sha256 } from './hookFile';
+import { sha256 } from './hookFile';
+import { HookReader } from './hookReader';
 import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from './lock';
 import { type TaskRef, refKey } from './paths';
 import type { Finding, StorePorts, StoredTask, Updated } from './stored';
-import { SEE_DOCTOR, TaskOpener } from './taskOpener';
+import { TaskOpener } from './taskOpener';
 import { TaskWriter } from './taskWriter';
 
 /** Decides under the lock what to send; `undefined` sends nothing. */
@@ -21,40 +22,16 @@ export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'prov
 const FOREIGN_TRIES = 5;
 
 /** Reads and changes tasks. One change at a time per task, across processes; see docs/hook-files.md. */
-export class HookStore {
+export class HookStore extends HookReader {
   private readonly queues = new Map<string, Promise<unknown>>();
   private readonly locks = new Map<string, GenerationLock>();
   private readonly writer: TaskWriter;
   private readonly opener: TaskOpener;
 
-  constructor(readonly ports: StorePorts) {
+  constructor(override readonly ports: StorePorts) {
+    super(ports);
     this.writer = new TaskWriter(ports);
     this.opener = new TaskOpener(ports, this.writer);
-  }
-
-  /** Reads a task without the lock: what is shown may be about to change, but is whole. */
-  read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
-    const { paths, files } = this.ports;
-    const safe = this.checkFolder(ref);
-    if (!safe.ok) return safe;
-    const bytes = readStateFile(files, paths.hook(ref));
-    if (!bytes.ok) return bytes;
-    const hook = parseHook(paths.hook(ref), bytes.value);
-    if (!hook.ok) return hook;
-    const task = this.readTask(ref);
-    if (!task.ok) return task;
-    const damage = hookDamage(hook.value, task.value, ref.id);
-    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
-    const tail = this.writer.journal(ref).tail();
-    const last = tail.ok ? tail.value.last : undefined;
-    const inLine =
-      last !== undefined && tail.ok && tail.value.tornBytes === 0 && last.hook_sha256 === sha256(bytes.value);
-    return ok({ ref, hook: hook.value, task: task.value, seq: last?.seq ?? 0, suspect: !inLine });
-  }
-
-  /** task.json of a task. */
-  readTask(ref: TaskRef): Result<Task> {
-    return this.opener.readTask(ref);
   }
 
   /** Sends one event. The files are unchanged after a refusal. */
@@ -176,28 +153,6 @@ export class HookStore {
           error: messageOf(error),
         },
       );
-    }
-  }
-
-  /** The folders down to the task have to be folders: a link could lead out of the store. */
-  private checkFolder(ref: TaskRef): Result<void> {
-    const { paths, files } = this.ports;
-    try {
-      for (const folder of [paths.workspace(ref.workspace), paths.tasks(ref.workspace), paths.task(ref)]) {
-        const kind = files.stat(folder)?.kind;
-        if (kind === undefined)
-          return fail('not_found', `There is no task ${refKey(ref)}.`, {
-            mend: 'List the tasks and choose one of them.',
-          });
-        if (kind !== 'folder') {
-          const what = kind === 'link' ? 'a symbolic link, which could lead out of the store' : 'not a folder';
-          return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Put the folder itself in its place.' });
-        }
-      }
-      return ok(undefined);
-    } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `Task ${refKey(ref)} can't be read`, error) };
     }
   }
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type FSWatcher, watch } from 'chokidar';
+import type { FSWatcher } from 'chokidar';
 import type { Logger } from '../core/ports';
 import { messageOf } from '../core/errors';
 import { type StorePaths, type TaskRef, refKey } from './paths';
@@ -28,6 +28,7 @@ export class StoreWatcher {
   /** Starts watching; resolves when every change from then on is seen. */
   async start(refs: readonly TaskRef[]): Promise<void> {
     for (const ref of refs) this.folders.set(this.paths.task(ref), ref);
+    const { watch } = await import('chokidar');
     const watcher = watch([this.paths.open, ...this.folders.keys()], {
       depth: 0,
       ignoreInitial: true,

@@ -4,13 +4,11 @@ import { type Task, alignTask, hookDamage, serializeTask } from '../core/task';
 import { toTimestamp } from '../core/time';
 import { renameWithRetry } from './atomicFile';
 import { parseHook, parseTask, readStateFile, sha256 } from './hookFile';
+import { SEE_DOCTOR } from './hookReader';
 import { type JournalTail, rebuildHook, replayLine } from './journal';
 import { type TaskRef, refKey } from './paths';
 import type { Finding, StorePorts } from './stored';
 import type { Opened, TaskWriter } from './taskWriter';
-
-/** What mends a damaged task. */
-export const SEE_DOCTOR = 'Run "Atlas: Run Doctor"; the other tasks are not affected.';
 
 const ADOPTED = {
   adopted: 'hook.json was written by another program; its present content was recorded.',

@@ -7,6 +7,7 @@ import { plain } from '../platform/messages';
 import type { Session } from '../session';
 import { currentTask } from '../statusBar';
 import { stateLabel } from '../views/stateLook';
+import { Cancelled } from './cancelled';
 
 function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
@@ -35,9 +36,6 @@ export function workspaceFrom(argument: unknown): string | undefined {
   const name = field(argument, 'workspace');
   return typeof name === 'string' && checkWorkspaceName(name).ok ? name : undefined;
 }
-
-/** A person changed their mind; nothing is to be said. */
-export class Cancelled extends Error {}
 
 /** A quick pick or an input that was closed ends the command without a word. */
 export function chosen<T>(value: T | undefined): T {

@@ -21,13 +21,15 @@ function seen({ hook }: StoredTask): Pick<HookInput, 'expect'> {
 }
 
 async function send(context: CommandContext, task: StoredTask, input: HookInput): Promise<void> {
-  took(context, await context.session.atlas.send(task.ref, { ...input, ...seen(task) }, true));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.send(task.ref, { ...input, ...seen(task) }, true));
 }
 
 /** Atlas: Start Step. */
 export const startStep: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, offers('startStep'));
-  took(context, await context.session.atlas.startStep(task.ref));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.startStep(task.ref));
 };
 
 /** Atlas: Complete Step. */
@@ -57,7 +59,8 @@ export const checkpoint: CommandHandler = async (context, argument) => {
       prompt: vscode.l10n.t('What was accomplished? Leave it empty for a plain checkpoint.'),
     }),
   );
-  took(context, await context.session.atlas.checkpoint(task.ref, description));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.checkpoint(task.ref, description));
 };
 
 /** Atlas: Approve. */
@@ -86,7 +89,8 @@ export const failTask: CommandHandler = async (context, argument) => {
       prompt: vscode.l10n.t('Why did it fail? This ends the task.'),
     }),
   );
-  took(context, await context.session.atlas.send(task.ref, { type: 'fail', ...(reason === '' ? {} : { reason }) }));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.send(task.ref, { type: 'fail', ...(reason === '' ? {} : { reason }) }));
 };
 
 /** Atlas: Abandon Task. */
@@ -102,7 +106,8 @@ export const abandonTask: CommandHandler = async (context, argument) => {
     abandon,
   );
   if (chosen(answer) !== abandon) return;
-  took(context, await context.session.atlas.send(task.ref, { type: 'abandon' }));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.send(task.ref, { type: 'abandon' }));
 };
 
 /** Atlas: Recover. In `recovering` the plan is shown, and a human may choose another action. */
@@ -111,7 +116,8 @@ export const recover: CommandHandler = async (context, argument) => {
   const task = await taskFor(session, argument, offers('recover'));
   const named = (argument as { recovery?: unknown } | undefined)?.recovery;
   const action = RECOVERY_ACTIONS.find((each) => each === named) ?? (await chooseAction(context, task));
-  const result = took(context, await session.atlas.recover(task.ref, action));
+  const atlas = await session.atlas.drive();
+  const result = took(context, await atlas.recover(task.ref, action));
   context.openPanel(result.ref);
 };
 
@@ -120,7 +126,8 @@ interface ActionItem extends vscode.QuickPickItem {
 }
 
 async function chooseAction(context: CommandContext, task: StoredTask): Promise<RecoveryAction | undefined> {
-  const { plan } = await context.session.atlas.recovery.plan(task);
+  const { recovery } = await context.session.atlas.drive();
+  const { plan } = await recovery.plan(task);
   const items: ActionItem[] = [
     {
       label: `$(check) ${plan.action}`,
@@ -145,11 +152,12 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
 export const resume: CommandHandler = async (context, argument) => {
   const { session } = context;
   const task = await taskFor(session, argument, canResume);
+  const atlas = await session.atlas.drive();
   const fares = session.view(task.ref)?.diagnosis.kind;
   if (task.hook.state === 'recovering' || task.hook.state === 'awaiting_human') {
-    took(context, await session.atlas.resume(task.ref));
+    took(context, await atlas.resume(task.ref));
   } else if (fares === 'crashed') {
-    took(context, await session.atlas.recover(task.ref));
+    took(context, await atlas.recover(task.ref));
   }
   context.openPanel(task.ref);
   startAgent(context, task);

@@ -31,7 +31,7 @@ function refOfFile(context: CommandContext, uri: vscode.Uri): { workspace: strin
 /** Atlas: Copy Recovery Synopsis. */
 export const copyRecoverySynopsis: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
-  const text = context.session.atlas.synopsis(task);
+  const text = (await context.session.atlas.drive()).synopsis(task);
   if (text === '')
     throw new AtlasError('illegal_transition', vscode.l10n.t('The task is over; there is nothing to recover.'));
   await vscode.env.clipboard.writeText(text);
@@ -41,7 +41,8 @@ export const copyRecoverySynopsis: CommandHandler = async (context, argument) =>
 /** Atlas: Regenerate HOOK.md. */
 export const regenerateHookMd: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
-  took(context, await context.session.atlas.regenerate(task.ref));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.regenerate(task.ref));
 };
 
 /** Atlas: Export Hook. */

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { CleanupItem } from '../../core/cleanup';
 import { AtlasError } from '../../core/errors';
 import { formatDuration } from '../../core/time';
-import { explain } from '../../service/atlas';
+import { explain } from '../../service/atlasReader';
 import { ensureFolder } from '../../storage/atomicFile';
 import { refKey, type TaskRef } from '../../storage/paths';
 import type { TaskOrder } from '../views/tasksTree';
@@ -13,7 +13,7 @@ import type { CommandContext, CommandHandler } from './context';
 
 /** Atlas: Clean Up Hooks. Shows what would go, asks, and says what went. */
 export const cleanUpHooks: CommandHandler = async (context) => {
-  const { cleanup, configs } = context.session.atlas;
+  const { cleanup, configs } = await context.session.atlas.drive();
   const { config } = await configs.forWorktree(undefined);
   const items = cleanup.plan(config.retentionMs);
   if (items.length === 0) {
@@ -53,7 +53,7 @@ function listItems(items: readonly CleanupItem[]): string {
 
 /** Atlas: Destroy Workspace. */
 export const destroyWorkspace: CommandHandler = async (context, argument) => {
-  const { workspaces, cleanup } = context.session.atlas;
+  const { workspaces, cleanup } = await context.session.atlas.drive();
   const name =
     workspaceFrom(argument) ??
     chosen(await vscode.window.showQuickPick(workspaces.names(), { placeHolder: vscode.l10n.t('Which workspace?') }));
@@ -122,7 +122,7 @@ export function runDoctor(documents: TextDocuments): CommandHandler {
 }
 
 async function diagnoseStore(context: CommandContext, only: readonly TaskRef[] | undefined): Promise<string[]> {
-  const { atlas } = context.session;
+  const atlas = await context.session.atlas.drive();
   const lost: TaskRef[] = [];
   if (only === undefined) await atlas.catalog.sweep((ref) => lost.push(ref));
   const lines = [vscode.l10n.t('Store: {0}', atlas.ports.paths.root), ''];

@@ -2,13 +2,8 @@ import * as vscode from 'vscode';
 import { AtlasError } from '../../core/errors';
 import { showFailure } from '../platform/messages';
 import type { TextDocuments } from '../platform/textDocuments';
-import { Cancelled } from './arguments';
+import { Cancelled } from './cancelled';
 import type { CommandContext, CommandHandler } from './context';
-import * as drive from './drive';
-import * as files from './files';
-import * as maintain from './maintain';
-import { startTask } from './startTask';
-import { showTaskActions } from './taskActions';
 
 /** Commands that only read, so that they work in an untrusted folder too. */
 const READING = new Set([
@@ -23,46 +18,52 @@ const READING = new Set([
   'showTaskActions',
 ]);
 
+/** What the commands do, by the module that has them: loaded when one of them is first called. */
+const drive = async () => import('./drive');
+const files = async () => import('./files');
+const maintain = async () => import('./maintain');
+
 /** Every command by its name; its id is `atlas.<name>`. */
-function commandTable(documents: TextDocuments): Readonly<Record<string, CommandHandler>> {
+function commandTable(documents: TextDocuments): Readonly<Record<string, () => Promise<CommandHandler>>> {
   return {
-    startTask,
-    checkpoint: drive.checkpoint,
-    startStep: drive.startStep,
-    submitStepOutput: drive.submitStepOutput,
-    completeStep: drive.completeStep,
-    approve: drive.approve,
-    reject: drive.reject,
-    resume: drive.resume,
-    recover: drive.recover,
-    abandonTask: drive.abandonTask,
-    failTask: drive.failTask,
-    stillWorking: drive.stillWorking,
-    openHookMd: files.openHookMd,
-    copyRecoverySynopsis: files.copyRecoverySynopsis,
-    regenerateHookMd: files.regenerateHookMd,
-    exportHook: files.exportHook,
-    showCheckpoint: files.showCheckpoint(documents),
-    compareCheckpointWithNow: files.compareCheckpointWithNow,
-    cleanUpHooks: maintain.cleanUpHooks,
-    destroyWorkspace: maintain.destroyWorkspace,
-    openConfiguration: maintain.openConfiguration,
-    runDoctor: maintain.runDoctor(documents),
-    showLog: maintain.showLog,
-    sortTasks: maintain.sortTasks,
-    showMoreTasks: maintain.showMoreTasks,
-    showAllWorkspaces: maintain.showAllWorkspaces,
-    showThisWindowsTasks: maintain.showThisWindowsTasks,
-    showTaskActions,
+    startTask: async () => (await import('./startTask')).startTask,
+    checkpoint: async () => (await drive()).checkpoint,
+    startStep: async () => (await drive()).startStep,
+    submitStepOutput: async () => (await drive()).submitStepOutput,
+    completeStep: async () => (await drive()).completeStep,
+    approve: async () => (await drive()).approve,
+    reject: async () => (await drive()).reject,
+    resume: async () => (await drive()).resume,
+    recover: async () => (await drive()).recover,
+    abandonTask: async () => (await drive()).abandonTask,
+    failTask: async () => (await drive()).failTask,
+    stillWorking: async () => (await drive()).stillWorking,
+    openHookMd: async () => (await files()).openHookMd,
+    copyRecoverySynopsis: async () => (await files()).copyRecoverySynopsis,
+    regenerateHookMd: async () => (await files()).regenerateHookMd,
+    exportHook: async () => (await files()).exportHook,
+    showCheckpoint: async () => (await files()).showCheckpoint(documents),
+    compareCheckpointWithNow: async () => (await files()).compareCheckpointWithNow,
+    cleanUpHooks: async () => (await maintain()).cleanUpHooks,
+    destroyWorkspace: async () => (await maintain()).destroyWorkspace,
+    openConfiguration: async () => (await maintain()).openConfiguration,
+    runDoctor: async () => (await maintain()).runDoctor(documents),
+    showLog: async () => (await maintain()).showLog,
+    sortTasks: async () => (await maintain()).sortTasks,
+    showMoreTasks: async () => (await maintain()).showMoreTasks,
+    showAllWorkspaces: async () => (await maintain()).showAllWorkspaces,
+    showThisWindowsTasks: async () => (await maintain()).showThisWindowsTasks,
+    showTaskActions: async () => (await import('./taskActions')).showTaskActions,
   };
 }
 
 /** Registers all commands. What a command throws is shown; a closed dialog is silent. */
 export function registerCommands(context: CommandContext, documents: TextDocuments): vscode.Disposable[] {
-  return Object.entries(commandTable(documents)).map(([name, handler]) =>
+  return Object.entries(commandTable(documents)).map(([name, load]) =>
     vscode.commands.registerCommand(`atlas.${name}`, async (argument: unknown) => {
       try {
         if (!vscode.workspace.isTrusted && !READING.has(name)) throw untrusted();
+        const handler = await load();
         await handler(context, argument);
       } catch (error) {
         if (!(error instanceof Cancelled)) await showFailure(error, context.log);

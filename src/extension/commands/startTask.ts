@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../core/template';
 import { plain } from '../platform/messages';
-import { Cancelled } from './arguments';
+import { Cancelled } from './cancelled';
 import { type CommandContext, type CommandHandler, took } from './context';
 
 /** What the flow has asked so far. */
@@ -32,7 +32,8 @@ export const startTask: CommandHandler = async (context, argument) => {
   if (folders.length === 1 && first !== undefined) draft.folder ??= first.uri.fsPath;
   const questions = (['folder', 'title', 'template'] as const).filter((key) => draft[key] === undefined);
   await ask(context, draft, questions);
-  const result = await context.session.atlas.startTask({
+  const atlas = await context.session.atlas.drive();
+  const result = await atlas.startTask({
     title: draft.title ?? '',
     template: draft.template ?? '',
     folder: draft.folder ?? '',

@@ -14,9 +14,6 @@ import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } 
 import { localizedTexts } from './localizedTexts';
 import { webviewPage, webviewRoot } from './webviewPage';
 
-/** The panel's view type; public, the editor keeps it over reloads. */
-export const HOOK_PANEL_VIEW_TYPE = 'atlas.hook';
-
 /** What the panels are made of. */
 export interface HookPanelPorts {
   readonly extensionUri: vscode.Uri;
@@ -31,14 +28,14 @@ async function render(markdown: string): Promise<DocumentNode[]> {
   return renderDocument(markdown);
 }
 
-/** All open HOOK.md panels, at most one a task; restores them after a reload. */
-export class HookPanels implements vscode.Disposable, vscode.WebviewPanelSerializer {
+/** All open HOOK.md panels, at most one a task. */
+export class HookPanels implements vscode.Disposable {
   private readonly panels = new Map<string, HookPanel>();
-  private readonly registration: vscode.Disposable;
 
-  constructor(private readonly ports: HookPanelPorts) {
-    this.registration = vscode.window.registerWebviewPanelSerializer(HOOK_PANEL_VIEW_TYPE, this);
-  }
+  constructor(
+    private readonly viewType: string,
+    private readonly ports: HookPanelPorts,
+  ) {}
 
   /** Shows a task's panel, the open one if there is one. */
   open(ref: PanelTaskRef, column: vscode.ViewColumn = vscode.ViewColumn.Active): void {
@@ -47,22 +44,21 @@ export class HookPanels implements vscode.Disposable, vscode.WebviewPanelSeriali
       known.reveal();
       return;
     }
-    const panel = vscode.window.createWebviewPanel(HOOK_PANEL_VIEW_TYPE, vscode.l10n.t('Atlas: HOOK.md'), column);
+    const panel = vscode.window.createWebviewPanel(this.viewType, vscode.l10n.t('Atlas: HOOK.md'), column);
     this.adopt(ref, panel);
   }
 
-  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+  /** Takes up a panel that the editor kept over a reload. */
+  restore(panel: vscode.WebviewPanel, state: unknown): void {
     const parsed = hookPanelStateSchema.safeParse(state);
     if (!parsed.success || this.panels.has(keyOf(parsed.data.ref))) {
       panel.dispose();
       return;
     }
     this.adopt(parsed.data.ref, panel);
-    return Promise.resolve();
   }
 
   dispose(): void {
-    this.registration.dispose();
     for (const panel of [...this.panels.values()]) panel.dispose();
   }
 

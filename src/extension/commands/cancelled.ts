@@ -1,0 +1,2 @@
+/** A person changed their mind; nothing is to be said. */
+export class Cancelled extends Error {}

@@ -1,0 +1,81 @@
+import { type AtlasError, type Result, ok } from '../core/errors';
+import { isInFlight } from '../core/hook';
+import { type Diagnosis, diagnose } from '../core/liveness';
+import type { Repository } from '../core/ports';
+import { toTimestamp } from '../core/time';
+import { HookReader } from '../storage/hookReader';
+import type { HookStore } from '../storage/hookStore';
+import { OwnerStore } from '../storage/owners';
+import type { TaskRef } from '../storage/paths';
+import type { StoredTask } from '../storage/stored';
+import { WorkspaceStore } from '../storage/workspaces';
+import { Catalog } from './catalog';
+import { ConfigSource } from './configSource';
+import { GitCheckpoints } from './gitCheckpoints';
+import type { ServicePorts } from './ports';
+
+/** Where a folder's tasks belong. */
+export interface Place {
+  readonly workspace: string | undefined;
+  readonly repository: Repository | undefined;
+  /** Real path of the worktree, or of the folder where there is no repository. */
+  readonly worktree: string;
+}
+
+/**
+ * What can be said of a store without changing a task: all that a window needs until something happens. The part that
+ * changes tasks is several times larger and is loaded when it is first needed.
+ */
+export class AtlasReader {
+  readonly owners: OwnerStore;
+  readonly workspaces: WorkspaceStore;
+  readonly catalog: Catalog;
+  readonly configs: ConfigSource;
+  readonly git: GitCheckpoints;
+
+  /**
+   * @param store where commits and pushes become checkpoints, once there are any
+   * @param shared a reader of the same store whose caches are used too
+   */
+  constructor(
+    readonly ports: ServicePorts,
+    store: () => Promise<HookStore>,
+    shared?: AtlasReader,
+  ) {
+    this.owners = shared?.owners ?? new OwnerStore(ports);
+    this.workspaces = shared?.workspaces ?? new WorkspaceStore(ports);
+    this.catalog = shared?.catalog ?? new Catalog(ports, new HookReader(ports), this.workspaces);
+    this.configs = shared?.configs ?? new ConfigSource(ports);
+    const send: HookStore['send'] = async (...event) => (await store()).send(...event);
+    this.git = shared?.git ?? new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);
+  }
+
+  /** The repository and workspace of a folder. The workspace is absent until it has a task. */
+  async locate(folder: string): Promise<Place> {
+    const repository = await this.ports.git.locate(folder);
+    const worktree = repository?.worktree ?? this.ports.files.realPath(folder);
+    return { workspace: this.workspaces.find(repository?.main ?? worktree), repository, worktree };
+  }
+
+  /** How a task fares now. `otherSigns`: times (ms) at which the agent was seen at work. */
+  diagnose({ ref, hook }: StoredTask, staleThresholdMs: number, otherSigns: readonly number[] = []): Diagnosis {
+    const owners = isInFlight(hook.state) ? this.owners.list(ref) : [];
+    return diagnose(hook, { now: this.ports.clock.now(), owners, staleThresholdMs, otherSigns });
+  }
+
+  /** Everything that is known of a task, as one JSON value. Holds no keys. */
+  export(ref: TaskRef): Result<{ hook: unknown; task: unknown; exported_at: string }> {
+    const read = this.catalog.read(ref);
+    if (!read.ok) return read;
+    return ok({
+      exported_at: toTimestamp(this.ports.clock.now()),
+      hook: read.value.hook,
+      task: read.value.task,
+    });
+  }
+}
+
+/** An error's text with what mends it. */
+export function explain(error: AtlasError): string {
+  return error.mend === undefined ? error.message : `${error.message} ${error.mend}`;
+}
