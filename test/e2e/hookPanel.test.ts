@@ -146,6 +146,7 @@ describe('the HOOK.md panel in a browser', () => {
     await opened.send({ type: 'model', model: modelOf(driven) });
     expect(await page.locator('dd', { hasText: 'something else' }).count()).toBe(1);
     expect(await page.locator('[data-mark]').count()).toBe(8);
+    expect(await page.getByRole('status').textContent()).toBe('');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Checkpoint…');
     const after = await page.evaluate<number[]>(standing);
     expect(after.slice(1)).toEqual(before.slice(1));

@@ -13,7 +13,7 @@ const SHAPES: Readonly<Record<Trigger, string>> = {
   git_push: 'M0-7L7 5L-7 5Z',
   pr_created: 'M-7-6H7V2H1L-3 7V2H-7Z',
   validation: 'M-6-6H6V6H-6Z',
-  step_complete: 'M-5-7V7M-5-7L7-3L-5 1Z',
+  step_complete: 'M-6-7H-4V7H-6ZM-4-7L7-3L-4 1Z',
   interval: 'M-2-6H2V6H-2Z',
 };
 

@@ -47,7 +47,7 @@ function hideTip(root: HTMLElement): void {
   if (tip !== null) tip.hidden = true;
 }
 
-/** Above the mark, but never out of the chart at its sides. */
+/** Below the axis, where it hides no mark, and never out of the chart at its sides. */
 function showTip(root: HTMLElement, mark: SVGElement | undefined): void {
   const tip = tipOf(root);
   const chart = tip?.parentElement;
@@ -62,5 +62,4 @@ function showTip(root: HTMLElement, mark: SVGElement | undefined): void {
   const at = mark.getBoundingClientRect();
   const left = at.left + at.width / 2 - box.left - tip.offsetWidth / 2;
   tip.style.left = `${Math.max(0, Math.min(left, box.width - tip.offsetWidth))}px`;
-  tip.style.bottom = `${box.bottom - at.top + 4}px`;
 }
