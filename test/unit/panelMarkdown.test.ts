@@ -14,7 +14,7 @@ const tags = (nodes: readonly DocumentNode[]): string[] =>
 describe('rendering HOOK.md for the panel', () => {
   it('keeps raw HTML and images as the text that they were written as', () => {
     const nodes = renderDocument(
-      'a <img src=x onerror=alert(1)> b\n\n<script>alert(1)</script>![alt](http://x.y/z.png)',
+      'a <img src=x onerror=alert(1)> b\n\n<script>alert(1)</script>\n\n![alt](http://x.y/z.png)',
     );
     expect(tags(nodes)).toEqual(['p', 'p', 'p']);
     expect(text(nodes)).toBe('a <img src=x onerror=alert(1)> b<script>alert(1)</script>![alt](http://x.y/z.png)');
