@@ -174,9 +174,11 @@ function judgeCommit(git: GitEvidence): Verdict {
       why: `Commit ${commits[0]?.slice(0, 12) ?? ''} was made in this attempt and nothing is left uncommitted.`,
     };
   }
+  const left =
+    git.clean === false ? 'changes are still uncommitted' : "git can't say whether changes are left uncommitted";
   return {
     action: 'manual',
-    why: `${count(commits.length, 'commit')} of this attempt exist, but changes are uncommitted, so it isn't known whether the step was done.`,
+    why: `This attempt made ${count(commits.length, 'commit')}, but ${left}, so a human looks whether the step was done.`,
   };
 }
 
