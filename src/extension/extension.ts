@@ -4,6 +4,7 @@ import { systemPorts } from '../service/ports';
 import { resolveRoot } from '../storage/paths';
 import { type AtlasApi, createApi } from './api';
 import { registerCommands } from './commands/register';
+import { ConfigProblems } from './configProblems';
 import { FileActivity } from './fileActivity';
 import { GitBridge } from './git/gitBridge';
 import { Notifications } from './notifications';
@@ -44,6 +45,7 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
     documents,
     panels,
     new StatusBar(session),
+    new ConfigProblems(session, log),
     new FileActivity(session),
     new Notifications(session, extension.globalState),
     watchPullRequests(session),

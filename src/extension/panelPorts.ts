@@ -2,13 +2,7 @@ import * as vscode from 'vscode';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { worktreeOf } from '../core/task';
 import { insideWorktree } from '../storage/snapshots';
-import type {
-  HookPanelCommands,
-  HookPanelData,
-  HookPanelSource,
-  JournalStanding,
-  PanelTaskRef,
-} from './panels/hookPanelSource';
+import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } from './panels/hookPanelSource';
 import type { Session } from './session';
 
 const MAX_MARKDOWN_BYTES = 4 * 1024 * 1024;
@@ -38,7 +32,7 @@ export class SessionPanelSource implements HookPanelSource {
         hookPath: path,
         drift,
         diagnosis,
-        journal: standing(read.value.hook.history),
+        journal: read.value.suspect ? 'edited' : 'sound',
       });
     } catch (error) {
       return fail('unreadable', vscode.l10n.t("HOOK.md can't be read: {0}", messageOf(error)), {
@@ -46,14 +40,6 @@ export class SessionPanelSource implements HookPanelSource {
       });
     }
   }
-}
-
-/** Whether the newest change was made by something else than Atlas. */
-function standing(history: readonly { readonly trigger: string; readonly details?: unknown }[]): JournalStanding {
-  const last = history.at(-1);
-  if (last?.trigger !== 'adopted_edit') return 'sound';
-  const kind = (last.details as { kind?: unknown } | undefined)?.kind;
-  return kind === 'rolled_back' ? 'rolled_back' : kind === 'edited' ? 'edited' : 'sound';
 }
 
 /** What the panels' buttons do: the same commands as everywhere. */

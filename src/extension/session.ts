@@ -9,6 +9,7 @@ import type { Place } from '../service/atlasReader';
 import type { LazyAtlas } from '../service/lazyAtlas';
 import { WindowOwnership } from '../service/ownership';
 import { ensureFolder } from '../storage/atomicFile';
+import type { ConfigIssue } from '../storage/configFile';
 import { type TaskRef, refKey } from '../storage/paths';
 import { StoreWatcher } from '../storage/storeWatcher';
 import type { StoredTask } from '../storage/stored';
@@ -37,6 +38,7 @@ export class Session implements vscode.Disposable {
   private readonly configs = new Map<string, HookConfig>();
   private readonly fileChanges = new Map<string, number>();
   private readonly roots = new Set<string>();
+  private readonly configReads = new vscode.EventEmitter<readonly ConfigIssue[]>();
   private places: Place[] = [];
   private looking: Promise<void> = Promise.resolve();
   private disposed = false;
@@ -45,6 +47,9 @@ export class Session implements vscode.Disposable {
   readonly onDidChange = this.changes.event;
   /** Tells of a crash that this window recorded or found recorded. */
   readonly onDidFindCrash = this.crashes.event;
+
+  /** Tells what is wrong in the configuration files, each time they were read. */
+  readonly onDidReadConfig = this.configReads.event;
 
   constructor(readonly atlas: LazyAtlas) {
     this.ownership = new WindowOwnership(atlas);
@@ -134,15 +139,24 @@ export class Session implements vscode.Disposable {
 
   private async lookOnce(): Promise<void> {
     if (this.disposed || !vscode.workspace.isTrusted) return;
-    for (const place of this.places) {
-      this.configs.set(place.worktree, (await this.atlas.configs.forWorktree(place.worktree)).config);
-    }
+    await this.readConfigs();
     for (const workspace of this.ownWorkspaces()) {
       for (const ref of this.atlas.catalog.open(workspace)) await this.lookAt(ref);
     }
     this.follow();
     await this.scanGit();
     this.changes.fire(undefined);
+  }
+
+  private async readConfigs(): Promise<void> {
+    const issues = new Map<string, ConfigIssue>();
+    const worktrees = this.places.length === 0 ? [undefined] : this.places.map((place) => place.worktree);
+    for (const worktree of worktrees) {
+      const loaded = await this.atlas.configs.forWorktree(worktree);
+      if (worktree !== undefined) this.configs.set(worktree, loaded.config);
+      for (const issue of loaded.issues) issues.set(`${issue.file}:${issue.position.line}:${issue.message}`, issue);
+    }
+    this.configReads.fire([...issues.values()]);
   }
 
   private async lookAt(ref: TaskRef): Promise<void> {
@@ -255,6 +269,7 @@ export class Session implements vscode.Disposable {
     this.ownership.signOff();
     void this.watcher.close();
     this.changes.dispose();
+    this.configReads.dispose();
     this.crashes.dispose();
   }
 }

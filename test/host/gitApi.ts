@@ -2,6 +2,10 @@ import * as vscode from 'vscode';
 
 /** The part of the built-in Git extension's API that the suite uses. */
 export interface GitRepository {
+  readonly rootUri: vscode.Uri;
+  add(paths: string[]): Promise<void>;
+  commit(message: string): Promise<void>;
+  push(remote?: string, branch?: string): Promise<void>;
   readonly state: {
     readonly HEAD?: { readonly commit?: string; readonly name?: string };
     onDidChange: vscode.Event<void>;
