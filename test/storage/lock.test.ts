@@ -1,0 +1,247 @@
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type AtlasError, unwrap } from '../../src/core/errors';
+import type { ProcessIdentity, Vitality } from '../../src/core/liveness';
+import type { FileSystem, Processes } from '../../src/core/ports';
+import { GenerationLock, type HeldLock } from '../../src/storage/lock';
+import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
+import { SystemProcesses } from '../../src/storage/processes';
+import { systemClock, systemIds } from '../../src/storage/systemPorts';
+import { type TestStore, checkpoint, makeStore, nodeError, tapped } from '../support/store';
+import { WorkerPool } from '../support/workers';
+
+let folder: string;
+let pool: WorkerPool;
+beforeAll(async () => {
+  pool = await WorkerPool.open();
+});
+afterAll(async () => {
+  await pool.close();
+});
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-lock-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const files: FileSystem = new NodeFileSystem();
+const names = (): string[] => readdirSync(folder).sort();
+
+/** A process that sees all others as they are, or as told. */
+function processes(told?: Vitality): Processes {
+  const real = new SystemProcesses();
+  return { self: () => real.self(), vitality: (other) => told ?? real.vitality(other) };
+}
+
+function lock(as: Processes = processes(), on = files): GenerationLock {
+  return new GenerationLock(folder, { files: on, processes: as, clock: systemClock, ids: systemIds });
+}
+
+function taken(from: GenerationLock): HeldLock {
+  const held = from.tryAcquire();
+  if (held === undefined) throw new Error('the lock is not free');
+  return held;
+}
+
+describe('a lock', () => {
+  it('is a numbered file that names its holder, and a release is written into it', () => {
+    const own = processes();
+    const held = taken(lock(own));
+    expect(names()).toEqual(['lock.1']);
+    const [line = ''] = readFileSync(path.join(folder, 'lock.1'), 'utf8').split('\n');
+    expect((JSON.parse(line) as { process: ProcessIdentity }).process).toEqual(own.self());
+    held.release();
+    expect(readFileSync(path.join(folder, 'lock.1'), 'utf8')).toBe(`${line}\nreleased\n`);
+    expect(taken(lock()).generation).toBe(2);
+    expect(names()).toEqual(['lock.1', 'lock.2']);
+  });
+
+  it('is not had while its holder lives, even in the same process', () => {
+    const held = taken(lock());
+    expect(lock().tryAcquire()).toBeUndefined();
+    held.release();
+    expect(lock().tryAcquire()).toBeDefined();
+  });
+
+  it('that is not had in time fails with its holder named, and changes nothing', async () => {
+    taken(lock());
+    const failure: unknown = await lock()
+      .acquire(30)
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'lock_timeout' });
+    expect((failure as AtlasError).message).toContain(`process ${process.pid}`);
+    expect(names()).toEqual(['lock.1']);
+  });
+
+  it.each([
+    ['dead', true],
+    ['rebooted', true],
+    ['alive', false],
+    ['unknown', false],
+  ] as const)('of a holder that is %s is taken over: %s', (vitality, had) => {
+    taken(lock());
+    const next = lock(processes(vitality)).tryAcquire();
+    expect(next?.generation).toBe(had ? 2 : undefined);
+  });
+
+  it('on another machine points to the doctor', async () => {
+    taken(lock());
+    const failure: unknown = await lock(processes('unknown'))
+      .acquire(1)
+      .catch((error: unknown) => error);
+    expect((failure as AtlasError).mend).toContain('Doctor');
+  });
+
+  it('tells its holder when somebody took it for dead', () => {
+    const first = taken(lock());
+    expect(first.isNewest()).toBe(true);
+    taken(lock(processes('dead')));
+    expect(first.isNewest()).toBe(false);
+  });
+
+  it('gives way when a higher generation turns up while it is made', () => {
+    const racing = tapped(files, (operation) => {
+      if (operation === 'link') writeFileSync(path.join(folder, 'lock.7'), '{"process":');
+    });
+    expect(lock(processes(), racing).tryAcquire()).toBeUndefined();
+    expect(readFileSync(path.join(folder, 'lock.1'), 'utf8')).toMatch(/released\n$/u);
+  });
+
+  it('that names nobody is only free once the machine was started since', () => {
+    writeFileSync(path.join(folder, 'lock.1'), '');
+    expect(lock().tryAcquire()).toBeUndefined();
+    files.touch(path.join(folder, 'lock.1'), Date.now() - os.uptime() * 1000 - 60_000);
+    expect(taken(lock()).generation).toBe(2);
+  });
+
+  it('keeps a few dozen old generations, and passes over other files', () => {
+    mkdirSync(path.join(folder, 'lock.x'));
+    for (let turn = 0; turn < 120; turn += 1) taken(lock()).release();
+    const numbers = names()
+      .flatMap((name) => Number(/^lock\.(\d+)$/u.exec(name)?.[1] ?? Number.NaN))
+      .filter((n) => !Number.isNaN(n));
+    expect(Math.max(...numbers)).toBe(120);
+    expect(numbers.length).toBeGreaterThanOrEqual(24);
+    expect(numbers.length).toBeLessThanOrEqual(49);
+  });
+
+  it('works on a file system without links', () => {
+    const without = tapped(files, (operation) => {
+      if (operation === 'link') throw nodeError('ENOTSUP');
+    });
+    const held = taken(lock(processes(), without));
+    expect(lock(processes(), without).tryAcquire()).toBeUndefined();
+    held.release();
+    expect(taken(lock(processes(), without)).generation).toBe(2);
+    expect(names()).toEqual(['lock.1', 'lock.2']);
+  });
+
+  it('whose release could not be written is free for its own process, and for no other', () => {
+    let full = true;
+    const disk = tapped(files, (operation) => {
+      if (operation === 'append' && full) throw nodeError('ENOSPC');
+    });
+    const own = lock(processes(), disk);
+    const held = taken(own);
+    expect(() => held.release()).toThrow('ENOSPC');
+    full = false;
+    expect(lock().tryAcquire()).toBeUndefined();
+    taken(own).release();
+    expect(taken(lock()).generation).toBe(3);
+  });
+
+  it('leaves no file behind when it could not be made', () => {
+    for (const broken of ['write', 'link']) {
+      const disk = tapped(files, (operation) => {
+        if (operation === broken) throw nodeError('ENOSPC');
+      });
+      expect(() => lock(processes(), disk).tryAcquire()).toThrow('ENOSPC');
+    }
+    expect(names()).toEqual([]);
+  });
+});
+
+describe('the lock of a task', () => {
+  let store: TestStore;
+  beforeEach(() => {
+    store = makeStore();
+  });
+  afterEach(() => {
+    store.dispose();
+  });
+
+  it('is had at once when its holder was killed', async () => {
+    const ref = await store.running();
+    const holder = pool.start('hold', store.root, [ref.workspace, ref.id]);
+    await holder.speaks();
+    await holder.kill();
+    await checkpoint(store.atlas, ref);
+  });
+
+  it('is not had while its holder lives, nor while it is stopped', async () => {
+    const ref = await store.running();
+    const holder = pool.start('hold', store.root, [ref.workspace, ref.id]);
+    await holder.speaks();
+    const attempt = async (): Promise<unknown> =>
+      store.atlas.store.locked(ref, () => ({ ok: true, value: 'robbed' }), 200);
+    expect(await attempt()).toMatchObject({ ok: false, error: { code: 'lock_timeout' } });
+    holder.process.kill('SIGSTOP');
+    expect(await attempt()).toMatchObject({ ok: false, error: { code: 'lock_timeout' } });
+    holder.process.kill('SIGCONT');
+    await holder.kill();
+    expect(await attempt()).toEqual({ ok: true, value: 'robbed' });
+  });
+
+  it('gives one process its turns in order', async () => {
+    const ref = await store.running();
+    const turns = Array.from({ length: 12 }, (_, index) => `turn ${index}`);
+    await Promise.all(turns.map(async (name) => checkpoint(store.atlas, ref, name)));
+    const { hook } = unwrap(store.atlas.store.read(ref));
+    expect(hook.checkpoints).toHaveLength(12);
+    expect(new Set(hook.checkpoints.map((item) => item.description))).toEqual(new Set(turns));
+  });
+
+  it('is released though what ran under it threw', async () => {
+    const ref = await store.running();
+    const thrown = await store.atlas.store.locked(ref, () => {
+      throw nodeError('EIO');
+    });
+    expect(thrown).toMatchObject({ ok: false, error: { code: 'write_failed' } });
+    await checkpoint(store.other(), ref);
+  });
+});
+
+describe('a process', () => {
+  it('is alive, and dead once it was killed', async () => {
+    const store = makeStore();
+    const ref = await store.running();
+    const owner = pool.start('own', store.root, [ref.workspace, ref.id]);
+    await owner.speaks();
+    const [file] = store.atlas.owners.list(ref);
+    expect(file).toMatchObject({ vitality: 'alive', file: { kind: 'window', process: { pid: owner.process.pid } } });
+    await owner.kill();
+    expect(store.atlas.owners.list(ref)).toMatchObject([{ vitality: 'dead' }]);
+    expect(await store.atlas.recovery.diagnose(unwrap(store.atlas.store.read(ref)))).toMatchObject({
+      kind: 'crashed',
+      cause: 'window_died',
+    });
+    store.dispose();
+  });
+
+  it('is told from a later one with its id, another machine, another start of it, another namespace', () => {
+    const here = new SystemProcesses();
+    const self = here.self();
+    const told = (more: Partial<ProcessIdentity>): Vitality => here.vitality({ ...self, ...more });
+    expect(told({})).toBe('alive');
+    expect(told({ start_time: '1' })).toBe('dead');
+    expect(told({ start_time: '' })).toBe('alive');
+    expect(told({ pid: 4_194_303 })).toBe('dead');
+    expect(told({ machine_id: 'other' })).toBe('unknown');
+    expect(told({ machine_id: 'other', boot_id: 'other' })).toBe('unknown');
+    expect(told({ boot_id: 'before' })).toBe('rebooted');
+    expect(told({ pid_namespace: 'pid:[1]' })).toBe('unknown');
+  });
+});

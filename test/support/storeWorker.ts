@@ -1,0 +1,123 @@
+/* A process of its own on a store, bundled and started by the tests: `node <bundle> <command> <root> <arguments…>`. */
+import { readFileSync, writeSync } from 'node:fs';
+import { unwrap } from '../../src/core/errors';
+import type { HookInput } from '../../src/core/events';
+import type { Hook } from '../../src/core/hook';
+import { Atlas } from '../../src/service/atlas';
+import { silentLog, systemPorts } from '../../src/service/ports';
+
+const [command = '', root = '', ...rest] = process.argv.slice(2);
+const atlas = new Atlas(systemPorts(root, '0.0.0', silentLog));
+const [first = '', second = '', third = ''] = rest;
+const ref = { workspace: first, id: second };
+
+/** Written before the next operation begins, so that what was said was done. */
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}
+
+/** Makes a number of checkpoints and says the id of each. */
+async function checkpoints(): Promise<void> {
+  for (let made = 0; made < Number(third); made += 1) {
+    const { hook } = unwrap(await atlas.checkpoint(ref, `${process.pid} ${made}`));
+    say(hook.checkpoints.at(-1)?.checkpoint_id ?? '');
+  }
+}
+
+/** Holds the task's lock for ever. */
+async function hold(): Promise<void> {
+  await atlas.store.locked(ref, () => {
+    say('held');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    return { ok: true, value: undefined };
+  });
+}
+
+/** Is an owner of the task for ever. */
+function own(): void {
+  atlas.owners.adopt(ref, 'window');
+  say('owns');
+  setInterval(() => undefined, 1000);
+}
+
+/** Reads hook.json until its input ends; says how often it could, fails if it ever was not whole. */
+function read(): void {
+  let reads = 0;
+  let stopped = false;
+  process.stdin.on('end', () => (stopped = true)).resume();
+  const turn = (): void => {
+    for (let index = 0; index < 50; index += 1) {
+      JSON.parse(readFileSync(atlas.ports.paths.hook(ref), 'utf8'));
+      reads += 1;
+    }
+    if (stopped) say(String(reads));
+    else setImmediate(turn);
+  };
+  say('reading');
+  turn();
+}
+
+const CYCLE: Readonly<Partial<Record<Hook['state'], readonly HookInput[]>>> = {
+  step_pending: [{ type: 'start_step' }],
+  step_running: [
+    { type: 'note', workingOn: 'x', lastOutput: 'y'.repeat(400) },
+    { type: 'checkpoint', trigger: 'manual', description: 'z' },
+    { type: 'human_required', kind: 'review' },
+  ],
+  awaiting_human: [{ type: 'human_reject' }, { type: 'human_resume' }],
+};
+
+/** Drives a task round and round, and says the length of its history after each change. */
+async function drive(): Promise<void> {
+  for (let turn = Number(third); ; turn += 1) {
+    const { hook } = unwrap(atlas.store.read(ref));
+    const inputs = CYCLE[hook.state] ?? [];
+    const input = inputs[turn % inputs.length];
+    if (input === undefined) throw new Error(`nothing to do in ${hook.state}`);
+    const sent = unwrap(await atlas.send(ref, input));
+    say(`${sent.hook.history.length} ${input.type}`);
+  }
+}
+
+async function main(): Promise<void> {
+  switch (command) {
+    case 'checkpoints':
+      return checkpoints();
+    case 'hold':
+      return hold();
+    case 'own':
+      own();
+      return;
+    case 'read':
+      read();
+      return;
+    case 'drive':
+      return drive();
+    case 'scan': {
+      const repository = await atlas.ports.git.locate(first);
+      if (repository === undefined) throw new Error('no repository');
+      say(String(unwrap(await atlas.git.scan(repository))));
+      return;
+    }
+    case 'start':
+      for (let made = 0; made < Number(second); made += 1) {
+        say(unwrap(await atlas.startTask({ title: 'Sample', template: 'commit', folder: first })).ref.id);
+      }
+      return;
+    case 'detect': {
+      const detected = unwrap(await atlas.recovery.detect(unwrap(atlas.store.read(ref))));
+      say(`${detected.diagnosis.kind} ${String(detected.recorded)}`);
+      return;
+    }
+    case 'ensure':
+      say(unwrap(atlas.workspaces.ensure(first, undefined)));
+      return;
+    default:
+      throw new Error(`unknown command ${command}`);
+  }
+}
+
+void main().catch((error: unknown) => {
+  writeSync(2, `${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
+  process.exitCode = 1;
+});
