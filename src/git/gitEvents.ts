@@ -142,6 +142,8 @@ export async function commitsOf(
   for (const entry of entries) {
     const kind = classifyHeadMove(entry.message);
     if (kind === 'other' || entry.from === entry.to) continue;
+    // The first line of a linked worktree tells that it was made, though git says nothing beside it.
+    if (kind === 'unknown' && ZERO.test(entry.from) && worktree.gitDir !== worktree.commonDir) continue;
     if (kind === 'unknown' && !(await isChild(worktree, entry.from, entry.to))) continue;
     const told = kind === 'unknown' ? undefined : subjectOf(entry.message);
     events.push({
@@ -185,7 +187,9 @@ async function pushesOf(repository: Repository, ref: string, entries: readonly R
   for (const entry of entries) {
     if (!entry.message.startsWith('update by push') || entry.from === entry.to) continue;
     const isNew = ZERO.test(entry.from);
-    const range = isNew ? [entry.to, '--not', `--exclude=${ref}`, '--remotes'] : [`${entry.from}..${entry.to}`];
+    const range = isNew
+      ? [entry.to, '--not', `--exclude=${ref.slice('refs/remotes/'.length)}`, '--remotes']
+      : [`${entry.from}..${entry.to}`];
     const counted = await runGit(repository.worktree, ['rev-list', '--count', ...range]);
     const ancestor = isNew
       ? undefined
