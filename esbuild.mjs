@@ -59,7 +59,7 @@ function optionsOf({ out, source, target }) {
 }
 
 // Chunks are named by their content: those of an earlier build would ship too.
-rmSync(path.join(root, 'dist'), { recursive: true, force: true });
+rmSync(path.join(root, 'dist', 'chunks'), { recursive: true, force: true });
 const present = BUNDLES.filter(({ source }) => existsSync(path.join(root, source)));
 
 if (watch) {

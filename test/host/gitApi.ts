@@ -12,10 +12,12 @@ export interface GitRepository {
   };
 }
 
-interface GitApi {
+/** The Git extension's API, version 1. */
+export interface GitApi {
   readonly state: 'uninitialized' | 'initialized';
   readonly repositories: GitRepository[];
   readonly onDidOpenRepository: vscode.Event<GitRepository>;
+  openRepository(root: vscode.Uri): Promise<GitRepository | null>;
 }
 
 /** Resolves with what `read` finds, now or after one of the event's next firings. */
@@ -35,10 +37,15 @@ export function eventually<T>(event: vscode.Event<unknown>, read: () => T | unde
   });
 }
 
-/** The workspace's repository, once the real Git extension has opened it. */
-export async function openedRepository(): Promise<GitRepository> {
+/** The API of the real Git extension. */
+export async function gitApi(): Promise<GitApi> {
   const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>('vscode.git');
   if (extension === undefined) throw new Error('the Git extension is missing');
-  const api = (await extension.activate()).getAPI(1);
+  return (await extension.activate()).getAPI(1);
+}
+
+/** The workspace's repository, once the real Git extension has opened it. */
+export async function openedRepository(): Promise<GitRepository> {
+  const api = await gitApi();
   return eventually(api.onDidOpenRepository, () => api.repositories[0]);
 }
