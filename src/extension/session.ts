@@ -7,6 +7,7 @@ import { DEFAULT_CONFIG } from '../core/config';
 import { worktreeOf } from '../core/task';
 import type { Place } from '../service/atlasReader';
 import type { LazyAtlas } from '../service/lazyAtlas';
+import { setContext } from './platform/contextKeys';
 import { WindowOwnership } from '../service/ownership';
 import { ensureFolder } from '../storage/atomicFile';
 import type { ConfigIssue } from '../storage/configFile';
@@ -39,8 +40,10 @@ export class Session implements vscode.Disposable {
   private readonly fileChanges = new Map<string, number>();
   private readonly roots = new Set<string>();
   private readonly configReads = new vscode.EventEmitter<readonly ConfigIssue[]>();
+  private readonly placeChanges = new vscode.EventEmitter<void>();
   private places: Place[] = [];
   private looking: Promise<void> = Promise.resolve();
+  private watching: Promise<void> | undefined;
   private disposed = false;
 
   /** Tells of a changed task, or without a name of any. */
@@ -48,6 +51,8 @@ export class Session implements vscode.Disposable {
   /** Tells of a crash that this window recorded or found recorded. */
   readonly onDidFindCrash = this.crashes.event;
 
+  /** Tells that a folder or repository came or went. */
+  readonly onDidChangePlaces = this.placeChanges.event;
   /** Tells what is wrong in the configuration files, each time they were read. */
   readonly onDidReadConfig = this.configReads.event;
 
@@ -62,12 +67,11 @@ export class Session implements vscode.Disposable {
   async start(folders: readonly string[]): Promise<void> {
     for (const folder of folders) this.roots.add(folder);
     await this.locatePlaces();
-    if (!vscode.workspace.isTrusted) {
-      this.changes.fire(undefined);
-      return;
-    }
-    ensureFolder(this.atlas.ports.files, this.atlas.ports.paths.open);
-    await this.watcher.start(this.atlas.catalog.open());
+    this.changes.fire(undefined);
+    setContext('atlas.ready', true);
+    if (vscode.workspace.isTrusted) ensureFolder(this.atlas.ports.files, this.atlas.ports.paths.open);
+    await (this.watching ??= this.watcher.start(this.atlas.catalog.open()));
+    if (!vscode.workspace.isTrusted) return;
     await this.look();
     this.timers.push(
       setInterval(() => this.ownership.heartbeat(), HEARTBEAT_MS),
@@ -202,6 +206,7 @@ export class Session implements vscode.Disposable {
 
   private async tick(): Promise<void> {
     await this.ownership.tick();
+    await this.scanGit();
     const silent = this.ownTasks().some((task) => {
       const kind = this.view(task.ref)?.diagnosis.kind;
       return kind === 'crashed';
@@ -218,7 +223,8 @@ export class Session implements vscode.Disposable {
       if (unknown) await this.locatePlaces();
       for (const ref of refs) {
         const read = this.atlas.catalog.read(ref);
-        if (read.ok && read.value.suspect && this.ownWorkspaces().includes(ref.workspace)) await this.lookAt(ref);
+        const suspect = read.ok && read.value.suspect && this.ownWorkspaces().includes(ref.workspace);
+        if (suspect && vscode.workspace.isTrusted) await this.lookAt(ref);
         if (read.ok && isTerminal(read.value.hook.state)) this.watcher.remove(ref);
       }
       this.follow();
@@ -247,6 +253,7 @@ export class Session implements vscode.Disposable {
       }
     }
     this.places = places;
+    this.placeChanges.fire();
   }
 
   private async sweep(): Promise<void> {
@@ -269,6 +276,7 @@ export class Session implements vscode.Disposable {
     this.ownership.signOff();
     void this.watcher.close();
     this.changes.dispose();
+    this.placeChanges.dispose();
     this.configReads.dispose();
     this.crashes.dispose();
   }

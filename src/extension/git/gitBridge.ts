@@ -3,6 +3,7 @@ import { messageOf } from '../../core/errors';
 import type { Logger } from '../../core/ports';
 import type { Session } from '../session';
 import type { GitApi, GitExtension, GitRepository } from './gitApi';
+import { ReflogWatch } from './reflogWatch';
 
 /** Several notices of one git command lead to one look, after this time in ms. */
 const SETTLE_MS = 150;
@@ -12,10 +13,10 @@ const WORKER_WORKTREE = /[\\/]\.forge[\\/]/u;
 
 /**
  * Listens to the built-in Git extension: it tells that something happened in a repository, the reflogs tell what.
- * Without it (disabled, or not there) commits are still found when the window gains focus and on the timer.
+ * Without it (disabled, or not there) commits are still found: the reflogs are watched too.
  */
 export class GitBridge implements vscode.Disposable {
-  private readonly subscriptions: vscode.Disposable[] = [];
+  private readonly subscriptions: { dispose(): unknown }[] = [];
   private readonly repositories = new Map<string, vscode.Disposable>();
   private api: GitApi | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -25,11 +26,13 @@ export class GitBridge implements vscode.Disposable {
     private readonly log: Logger,
   ) {}
 
-  /** Connects to the Git extension, now or once it is enabled. */
+  /** Watches the reflogs and connects to the Git extension, now or once it is enabled. */
   async start(): Promise<void> {
+    if (!vscode.workspace.isTrusted) return;
+    this.subscriptions.push(new ReflogWatch(this.session, () => this.noticed()));
     const extension = vscode.extensions.getExtension<GitExtension>('vscode.git');
     if (extension === undefined) {
-      this.log.warn('The built-in Git extension is not there: commits are found on focus and by time only.');
+      this.log.warn('The built-in Git extension is not there: commits are found by their reflogs only.');
       return;
     }
     try {
@@ -41,7 +44,7 @@ export class GitBridge implements vscode.Disposable {
         }),
       );
       if (git.enabled) this.connect(git);
-      else this.log.info('Git is disabled in this window: commits are found on focus and by time only.');
+      else this.log.info('Git is disabled in this window: commits are found by their reflogs only.');
     } catch (error) {
       this.log.warn('The built-in Git extension could not be used.', { error: messageOf(error) });
     }
