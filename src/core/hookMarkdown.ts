@@ -70,12 +70,6 @@ export function renderWhatToDoNow(input: HookMarkdownInput): string {
   return `${whatToDoNow(viewOf(input))}\n`;
 }
 
-/** The journal sequence number that a HOOK.md was made at; `undefined` if its footer doesn't say. */
-export function markdownSeq(markdown: string): number | undefined {
-  const found = /· journal seq (\d{1,15})\*\s*$/u.exec(markdown);
-  return found?.[1] === undefined ? undefined : Number(found[1]);
-}
-
 /** One line that points an agent to HOOK.md; empty for a task that is over. */
 export function synopsis(hook: Hook, task: Task, hookPath: string): string {
   if (isTerminal(hook.state)) return '';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { type Hook, SCHEMA_VERSION, hookSchema } from '../core/hook';
+import { markdownSeq } from '../core/markdownSeq';
 import type { FileSystem } from '../core/ports';
 import { type Task, taskSchema } from '../core/task';
 import { codeOf, fileError } from './fileErrors';
@@ -35,6 +36,21 @@ export function readStateFile(files: FileSystem, path: string): Result<Uint8Arra
     if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} is not there.`);
     const code = codeOf(error) === 'EFBIG' ? 'damaged' : 'unreadable';
     return { ok: false, error: fileError(code, `${path} can't be read`, error) };
+  }
+}
+
+/** Longer than HOOK.md's last line, in bytes. */
+const FOOTER_BYTES = 512;
+
+/** The journal's sequence number in HOOK.md's footer; `undefined` if there is none, or it can't be read. */
+export function readMarkdownSeq(files: FileSystem, path: string): number | undefined {
+  try {
+    const stat = files.stat(path);
+    if (stat?.kind !== 'file') return undefined;
+    const length = Math.min(stat.size, FOOTER_BYTES);
+    return markdownSeq(new TextDecoder().decode(files.readAt(path, stat.size - length, length)));
+  } catch {
+    return undefined;
   }
 }
 

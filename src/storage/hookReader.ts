@@ -2,7 +2,7 @@ import { AtlasError, type Result, fail, ok } from '../core/errors';
 import type { FileSystem } from '../core/ports';
 import { type Task, hookDamage } from '../core/task';
 import { fileError } from './fileErrors';
-import { parseHook, parseTask, readStateFile, sha256 } from './hookFile';
+import { parseHook, parseTask, readMarkdownSeq, readStateFile, sha256 } from './hookFile';
 import { Journal } from './journal';
 import { type StorePaths, type TaskRef, refKey } from './paths';
 import type { StoredTask } from './stored';
@@ -31,7 +31,18 @@ export class HookReader {
     const last = tail.ok ? tail.value.last : undefined;
     const inLine =
       last !== undefined && tail.ok && tail.value.tornBytes === 0 && last.hook_sha256 === sha256(bytes.value);
-    return ok({ ref, hook: hook.value, task: task.value, seq: last?.seq ?? 0, suspect: !inLine });
+    return ok({
+      ref,
+      hook: hook.value,
+      task: task.value,
+      seq: last?.seq ?? 0,
+      suspect: !inLine || !this.isMarkdownNew(ref, last.seq),
+    });
+  }
+
+  /** HOOK.md is written last: one with another number is from before a writer died. */
+  private isMarkdownNew(ref: TaskRef, seq: number): boolean {
+    return readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq;
   }
 
   /** task.json of a task. */

@@ -50,7 +50,10 @@ export class HookStore extends HookReader {
         const stored: StoredTask = { ref, hook, task, seq: tail.last?.seq ?? 0 };
         const input = decide(stored);
         if (!input.ok) return input;
-        if (input.value === undefined) return ok({ ...stored, changed: false, findings });
+        if (input.value === undefined) {
+          this.writer.mendMarkdown(stored);
+          return ok({ ...stored, changed: false, findings });
+        }
         const next = transition(hook, input.value, this.transitionContext(hook, task, context));
         if (!next.ok) return next;
         if (!next.value.changed) return ok({ ...stored, changed: false, findings });

@@ -6,7 +6,7 @@ import type { FileStat } from '../core/ports';
 import { type Task, alignTask, serializeTask } from '../core/task';
 import { ensureFolder, replaceFile } from './atomicFile';
 import { codeOf, fileError } from './fileErrors';
-import { sha256 } from './hookFile';
+import { readMarkdownSeq, sha256 } from './hookFile';
 import { Journal, type JournalTail } from './journal';
 import type { HeldLock } from './lock';
 import { type TaskRef, refKey } from './paths';
@@ -123,6 +123,12 @@ export class TaskWriter {
       const text = this.ports.render(ref, hook, task, seq);
       replaceFile(this.ports.files, this.ports.ids, this.ports.paths.markdown(ref), text, { durable: false });
     });
+  }
+
+  /** Makes HOOK.md again if it is from before the journal's last line: its writer died, or could not write it. */
+  mendMarkdown({ ref, hook, task, seq }: StoredTask): void {
+    if (readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq) return;
+    this.writeMarkdown(ref, hook, task, seq);
   }
 
   private appendLog(ref: TaskRef, hook: Hook, event: string): void {

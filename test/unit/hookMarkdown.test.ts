@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { renderWhatToDoNow, markdownSeq, synopsis } from '../../src/core/hookMarkdown';
+import { renderWhatToDoNow, synopsis } from '../../src/core/hookMarkdown';
+import { markdownSeq } from '../../src/core/markdownSeq';
 import { HOOK_STATES, RECOVERY_ACTIONS, isTerminal } from '../../src/core/hook';
 import type { ReceiptVerdict } from '../../src/core/markdown/view';
 import { STEP_TYPES, type StepType, isAiLike } from '../../src/core/template';
