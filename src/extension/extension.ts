@@ -11,6 +11,7 @@ import { Notifications } from './notifications';
 import { CommandPanelActions, SessionPanelSource } from './panelPorts';
 import { LatePanels } from './panels/latePanels';
 import { setting } from './platform/config';
+import { setContext } from './platform/contextKeys';
 import { ChannelLogger } from './platform/log';
 import { showFailure } from './platform/messages';
 import { TextDocuments } from './platform/textDocuments';
@@ -57,6 +58,9 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
   const ready = session
     .start(folders)
     .then(() => git.start())
-    .catch((error: unknown) => showFailure(error, log));
+    .catch((error: unknown) => {
+      setContext('atlas.storeDamaged', true);
+      return showFailure(error, log);
+    });
   return createApi(session, ready);
 }

@@ -44,6 +44,7 @@ export class Session implements vscode.Disposable {
   private places: Place[] = [];
   private looking: Promise<void> = Promise.resolve();
   private watching: Promise<void> | undefined;
+  private shown = '';
   private disposed = false;
 
   /** Tells of a changed task, or without a name of any. */
@@ -207,12 +208,15 @@ export class Session implements vscode.Disposable {
   private async tick(): Promise<void> {
     await this.ownership.tick();
     await this.scanGit();
-    const silent = this.ownTasks().some((task) => {
-      const kind = this.view(task.ref)?.diagnosis.kind;
-      return kind === 'crashed';
-    });
-    if (silent) await this.look();
-    else this.changes.fire(undefined);
+    const fares = this.ownTasks().map((task) => this.view(task.ref)?.diagnosis.kind ?? '');
+    if (fares.includes('crashed')) {
+      await this.look();
+      return;
+    }
+    // Ages are shown in minutes: drawing everything anew more often than that would only disturb.
+    const shown = [Math.floor(this.atlas.ports.clock.now() / 60_000), ...fares].join();
+    if (shown !== this.shown) this.changes.fire(undefined);
+    this.shown = shown;
   }
 
   private noticed(refs: readonly TaskRef[]): void {
