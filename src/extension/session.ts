@@ -242,7 +242,7 @@ export class Session implements vscode.Disposable {
     if (this.disposed || !vscode.workspace.isTrusted) return;
     const own = this.ownTasks().map((task) => task.ref);
     for (const ref of own) this.watcher.add(ref);
-    this.ownership.update(own);
+    this.ownership.update(own, (ref) => this.view(ref)?.diagnosis.kind === 'crashed');
   }
 
   /** Finds the workspaces again: a folder gets one with its first task. */

@@ -12,8 +12,11 @@ export class WindowOwnership {
 
   constructor(private readonly atlas: LazyAtlas) {}
 
-  /** Adopts the tasks that are in flight and lets go of those that no longer are. */
-  update(refs: readonly TaskRef[]): void {
+  /**
+   * Adopts the tasks that are in flight and lets go of those that no longer are.
+   * @param hasCrashed a task that has must be recovered first: a new live owner would hide the crash
+   */
+  update(refs: readonly TaskRef[], hasCrashed: (ref: TaskRef) => boolean): void {
     const flying = refs.filter((ref) => {
       const read = this.atlas.catalog.read(ref);
       return read.ok && isInFlight(read.value.hook.state);
@@ -27,9 +30,10 @@ export class WindowOwnership {
       });
     }
     for (const ref of flying) {
-      if (this.owned.has(refKey(ref))) continue;
+      if (this.owned.has(refKey(ref)) || hasCrashed(ref)) continue;
       this.safely(() => {
         this.atlas.owners.adopt(ref, 'window');
+        this.atlas.owners.removeDeadWindows(ref);
         this.owned.set(refKey(ref), ref);
       });
     }
@@ -40,6 +44,7 @@ export class WindowOwnership {
     for (const ref of this.owned.values()) {
       this.safely(() => {
         this.atlas.owners.touch(ref);
+        this.atlas.owners.removeDeadWindows(ref);
       });
     }
   }

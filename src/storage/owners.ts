@@ -99,6 +99,17 @@ export class OwnerStore {
     }
   }
 
+  /**
+   * Removes windows that died while another owned the task too: that was no crash, and must not look like one when the
+   * other signs off.
+   */
+  removeDeadWindows(ref: TaskRef): void {
+    for (const { path, owner } of this.found(ref)) {
+      if (owner.file.kind !== 'window' || owner.file.signed_off_at !== undefined) continue;
+      if (owner.vitality === 'dead' || owner.vitality === 'rebooted') this.remove(path);
+    }
+  }
+
   private forgetOld(ref: TaskRef): void {
     for (const { path, owner } of this.found(ref)) {
       if (owner.file.signed_off_at === undefined || this.ports.clock.now() - owner.lastTouch < FORGET_MS) continue;
