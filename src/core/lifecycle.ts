@@ -93,7 +93,12 @@ export const TRANSITIONS = {
 } as const satisfies Record<HookState | 'none', Row>;
 
 /** Events that only a human may cause; an agent's tools never send them. */
-export const HUMAN_EVENTS: readonly HookEventType[] = ['human_approve', 'human_reject', 'fail', 'abandon'];
+export const HUMAN_EVENTS = [
+  'human_approve',
+  'human_reject',
+  'fail',
+  'abandon',
+] as const satisfies readonly HookEventType[];
 
 /** The events that a state takes, in the order of the table. */
 export function legalEvents(state: HookState | 'none'): HookEventType[] {

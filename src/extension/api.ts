@@ -2,6 +2,7 @@ import type * as vscode from 'vscode';
 import { unwrap } from '../core/errors';
 import type { HookInput } from '../core/events';
 import type { Hook } from '../core/hook';
+import { HUMAN_EVENTS } from '../core/lifecycle';
 import type { Diagnosis } from '../core/liveness';
 import type { Task } from '../core/task';
 import type { StartTask } from '../service/atlas';
@@ -18,11 +19,11 @@ export interface AtlasTask {
   readonly hookMd: string;
 }
 
-/** What a person has to decide; the API refuses it, so that an agent's extension can't approve its own work. */
-const HUMAN_ONLY = ['human_approve', 'human_reject', 'fail', 'abandon'] as const;
-
-/** An event that other extensions may send. */
-export type AtlasEvent = Exclude<HookInput, { readonly type: (typeof HUMAN_ONLY)[number] | 'init' | 'crash_detected' }>;
+/** An event that other extensions may send: not what a person decides, nor what Atlas finds out itself. */
+export type AtlasEvent = Exclude<
+  HookInput,
+  { readonly type: (typeof HUMAN_EVENTS)[number] | 'init' | 'crash_detected' }
+>;
 
 /**
  * The API that `activate()` returns, version 1. Fields are only ever added to a version.
@@ -88,7 +89,7 @@ export function createApi(session: Session, ready: Promise<void>): AtlasApi {
 /** Callers are other people's code: the type alone keeps nobody out. */
 function refuseHumanOnly(event: AtlasEvent): void {
   const type: string = event.type;
-  if ((HUMAN_ONLY as readonly string[]).includes(type) || type === 'init' || type === 'crash_detected') {
+  if ((HUMAN_EVENTS as readonly string[]).includes(type) || type === 'init' || type === 'crash_detected') {
     throw new Error(`"${type}" is a human's decision, or Atlas's own; it can't be sent through the API.`);
   }
 }

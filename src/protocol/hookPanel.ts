@@ -145,8 +145,5 @@ export const fromHookPanelSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('request'), id: z.int(), request: hookPanelRequestSchema }),
 ]);
 
-/** What the panel tells the host. */
-export type FromHookPanel = z.infer<typeof fromHookPanelSchema>;
-
 /** What the editor keeps of a panel over a reload. */
 export const hookPanelStateSchema = z.object({ ref: z.object({ workspace: z.string(), id: z.string() }) });

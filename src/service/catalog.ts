@@ -1,16 +1,10 @@
-import { type AtlasError, type Result, fail } from '../core/errors';
+import { type Result, fail } from '../core/errors';
 import { isTerminal } from '../core/hook';
 import type { HookReader } from '../storage/hookReader';
 import { type TaskRef, refKey } from '../storage/paths';
 import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
 import type { ServicePorts } from './ports';
-
-/** A task that can't be shown as what it is, and why. */
-export interface DamagedTask {
-  readonly ref: TaskRef;
-  readonly error: AtlasError;
-}
 
 /** How long the sweep reads before others get a turn, in ms. */
 const SLICE_MS = 20;
