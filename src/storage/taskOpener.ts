@@ -18,6 +18,15 @@ const ADOPTED = {
 
 type Settled = Pick<Opened, 'hook' | 'bytesSha' | 'tail'>;
 
+/** What was recorded is an earlier change; the caller's own was not even tried, and has to be told so. */
+function notMade(error: AtlasError): Result<never> {
+  const message = `Nothing was recorded, since hook.json can't be brought in line with its journal (${error.message}).`;
+  return fail('write_failed', message, {
+    cause: error,
+    ...(error.mend === undefined ? {} : { mend: error.mend }),
+  });
+}
+
 /** Brings one task's files in line before a change. The caller holds the task's lock. */
 export class TaskOpener {
   constructor(
@@ -47,7 +56,7 @@ export class TaskOpener {
       read.ok && bytes.ok
         ? this.settle(ref, read.value, sha256(bytes.value), tail.value, findings)
         : this.rebuild(ref, tail.value, read.ok ? undefined : read.error, findings);
-    if (!hook.ok) return hook;
+    if (!hook.ok) return hook.error.code === 'recorded_not_written' ? notMade(hook.error) : hook;
     const damage = hookDamage(hook.value.hook, task.value, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
     const stat = files.stat(paths.hook(ref));

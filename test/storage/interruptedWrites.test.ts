@@ -77,6 +77,15 @@ describe('a rename that another program holds up', () => {
     expect(tries()).toBe(1);
   });
 
+  it('that still is held up says of the next change that it was not recorded', async () => {
+    const { files } = busy('EPERM', Number.POSITIVE_INFINITY);
+    const atlas = store.other({ files });
+    expect(await atlas.checkpoint(ref, 'second')).toMatchObject({ error: { code: 'recorded_not_written' } });
+    expect(await atlas.checkpoint(ref, 'third')).toMatchObject({ error: { code: 'write_failed' } });
+    const { hook } = unwrap(await store.other().reconcile(ref));
+    expect(hook.checkpoints.map((item) => item.description)).toEqual(['first', 'second']);
+  });
+
   it('of hook.json does not keep the next change from being made on top', async () => {
     const { files } = busy('EPERM', 8);
     const atlas = store.other({ files });
