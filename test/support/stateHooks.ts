@@ -23,7 +23,7 @@ export function taskOf(steps: readonly TemplateStep[], config: HookConfig = DEFA
     description: 'Sample task',
     template: { id: 'sample', aliases: [], description: '', steps, source: 'project' },
     config,
-    worktree: '/work-tree',
+    worktree: '/home/dev/sample',
     branch: 'main',
     now: toTimestamp(START),
   });
