@@ -202,6 +202,18 @@ describe('a disk on which nothing more can be written', () => {
     expect([...contentsOf(store.root).keys()].filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
+  it('in the middle of a journal line takes the half line back: the refusal is true', async () => {
+    const files = tapped(new NodeFileSystem(), (operation, args) => {
+      if (operation !== 'append' || !String(args[0]).endsWith('journal.jsonl')) return;
+      writeFileSync(String(args[0]), String(args[1]).slice(0, 100), { flag: 'a' });
+      throw nodeError('ENOSPC');
+    });
+    const before = contentsOf(store.root);
+    expect(await store.other({ files }).checkpoint(ref, 'second')).toMatchObject({ error: { code: 'write_failed' } });
+    expect(contentsOf(store.root)).toEqual(before);
+    expect((await checkpoint(store.other(), ref, 'third')).findings).toEqual([]);
+  });
+
   it.each(['EROFS', 'EACCES'])('at all (%s) still can be read, and each change says what to do', async (code) => {
     const files = tapped(new NodeFileSystem(), (operation) => {
       if (CHANGING.has(operation)) throw nodeError(code);
