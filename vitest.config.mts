@@ -19,7 +19,6 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      { test: { name: 'bench', include: [], benchmark: { include: ['test/bench/**/*.bench.ts'] } } },
     ],
   },
 });

@@ -79,9 +79,10 @@ export class HookStore extends HookReader {
         return fail('illegal_transition', `"init" is refused: task ${ref.id} has a hook already.`);
       this.writer.mark(ref);
       const hook = first.value.hook;
-      const line = { at: hook.updated_at, base_sha256: '', hook_sha256: sha256(serializeHook(hook)), event: 'init' };
+      const text = serializeHook(hook);
+      const line = { at: hook.updated_at, base_sha256: '', hook_sha256: sha256(text), event: 'init' };
       const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
-      const written = this.writer.writeHook(ref, hook);
+      const written = this.writer.writeHook(ref, text);
       if (!written.ok) return written;
       return ok({ ...this.writer.writeDerived(ref, hook, task.value, after), changed: true, findings: [] });
     });

@@ -61,8 +61,9 @@ export class GenerationLock {
       if (held !== undefined) return held;
       const left = deadline - performance.now();
       if (left <= 0) throw this.timeout();
-      const longest = Math.min(50, 2 ** Math.min(attempt, 6));
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, 1 + Math.random() * longest)));
+      // Who has waited longer tries more often: otherwise chance lets one of many wait for ever.
+      const patience = Math.max(2, Math.min(50, 2 ** Math.min(attempt, 6)) * (left / timeoutMs) ** 2);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, 1 + Math.random() * patience)));
     }
   }
 

@@ -49,13 +49,14 @@ export class TaskOpener {
     const tail = this.cutTornEnd(ref, findings);
     if (!tail.ok) return tail;
     const bytes = readStateFile(files, paths.hook(ref));
-    const read = bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
+    const sha = bytes.ok ? sha256(bytes.value) : '';
+    const known = this.writer.recall(ref, sha);
+    const read = known !== undefined ? ok(known) : bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
     const rebuildable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
     if (!read.ok && !rebuildable) return read;
-    const hook =
-      read.ok && bytes.ok
-        ? this.settle(ref, read.value, sha256(bytes.value), tail.value, findings)
-        : this.rebuild(ref, tail.value, read.ok ? undefined : read.error, findings);
+    const hook = read.ok
+      ? this.settle(ref, read.value, sha, tail.value, findings)
+      : this.rebuild(ref, tail.value, read.error, findings);
     if (!hook.ok) return hook.error.code === 'recorded_not_written' ? notMade(hook.error) : hook;
     const damage = hookDamage(hook.value.hook, task.value, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
@@ -88,7 +89,7 @@ export class TaskOpener {
     if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
       const applied = replayLine(hook, last);
       if (applied !== undefined) {
-        const written = this.writer.writeHook(ref, applied);
+        const written = this.writer.writeHook(ref, serializeHook(applied));
         if (!written.ok) return written;
         findings.push({
           kind: 'replayed',
@@ -123,7 +124,7 @@ export class TaskOpener {
     const line = { at: now, base_sha256: sha, hook_sha256: sha256(text), event: 'adopted_edit', hook: { ...adopted } };
     if (!isTerminal(adopted.state)) this.writer.mark(ref);
     const after = this.writer.journal(ref).append(tail, line);
-    const written = this.writer.writeHook(ref, adopted);
+    const written = this.writer.writeHook(ref, text);
     if (!written.ok) return written;
     findings.push({ kind, message: ADOPTED[kind] });
     return ok({ hook: adopted, bytesSha: line.hook_sha256, tail: after });
@@ -149,12 +150,13 @@ export class TaskOpener {
       aside = `${path}.corrupt-${this.stamp()}`;
       renameWithRetry(files, path, aside);
     }
-    const written = this.writer.writeHook(ref, rebuilt.value);
+    const text = serializeHook(rebuilt.value);
+    const written = this.writer.writeHook(ref, text);
     if (!written.ok) return written;
     const kept = aside === '' ? '' : ` The old file is kept as ${aside}.`;
     findings.push({ kind: 'rebuilt', message: `${why?.message ?? ''} It was rebuilt from the journal.${kept}`.trim() });
     this.ports.log.warn(`hook.json of ${refKey(ref)} was rebuilt from the journal.`);
-    return ok({ hook: rebuilt.value, bytesSha: sha256(serializeHook(rebuilt.value)), tail });
+    return ok({ hook: rebuilt.value, bytesSha: sha256(text), tail });
   }
 
   private align(ref: TaskRef, task: Task, hook: Hook, findings: Finding[]): Task {

@@ -22,11 +22,21 @@ export interface Opened {
   readonly task: Task;
 }
 
+/** Of how many tasks the last written hook is kept in memory. */
+const REMEMBERED = 16;
 const LOCK_LOST = 'Another process took this lock, because this one seemed to be dead.';
 
 /** Writes one task's files in the order that a crash can interrupt anywhere. The caller holds the task's lock. */
 export class TaskWriter {
+  private readonly written = new Map<string, { readonly sha: string; readonly hook: Hook }>();
+
   constructor(private readonly ports: StorePorts) {}
+
+  /** The hook that this process wrote last for a task, if hook.json still has those bytes: saves parsing them. */
+  recall(ref: TaskRef, sha: string): Hook | undefined {
+    const last = this.written.get(refKey(ref));
+    return last?.sha === sha ? last.hook : undefined;
+  }
 
   /** The journal of a task. */
   journal(ref: TaskRef): Journal {
@@ -37,11 +47,12 @@ export class TaskWriter {
   commit(ref: TaskRef, lock: HeldLock, opened: Opened, next: Hook, event: string): Result<StoredTask | 'foreign'> {
     const { paths, files } = this.ports;
     const text = serializeHook(next);
+    const sha = sha256(text);
     const delta = diffHook(opened.hook, next);
     const line = {
       at: next.updated_at,
       base_sha256: opened.bytesSha,
-      hook_sha256: sha256(text),
+      hook_sha256: sha,
       event,
       ...(delta === undefined ? { hook: { ...next } } : { delta }),
     };
@@ -60,16 +71,25 @@ export class TaskWriter {
       });
       return ok('foreign');
     }
-    const written = this.writeHook(ref, next);
+    const written = this.writeHook(ref, text);
     if (!written.ok) return written;
+    this.remember(ref, sha, next);
     return ok(this.writeDerived(ref, next, opened.task, after));
   }
 
-  /** Replaces hook.json, durably. The change is recorded already, which the error says. */
-  writeHook(ref: TaskRef, hook: Hook): Result<void> {
+  private remember(ref: TaskRef, sha: string, hook: Hook): void {
+    const key = refKey(ref);
+    this.written.delete(key);
+    this.written.set(key, { sha, hook });
+    const [oldest] = this.written.keys();
+    if (this.written.size > REMEMBERED && oldest !== undefined) this.written.delete(oldest);
+  }
+
+  /** Replaces hook.json by these bytes, durably. The change is recorded already, which the error says. */
+  writeHook(ref: TaskRef, text: string): Result<void> {
     const { files, ids, paths } = this.ports;
     try {
-      replaceFile(files, ids, paths.hook(ref), serializeHook(hook), { durable: true });
+      replaceFile(files, ids, paths.hook(ref), text, { durable: true });
       return ok(undefined);
     } catch (error) {
       return {
