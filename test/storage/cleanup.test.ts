@@ -80,6 +80,9 @@ describe('cleaning', () => {
       expect(plan).toHaveLength(1);
       await broken.cleanup.run(plan);
       ahead = 200 * HOUR;
+      const begun = unwrap(atlas.store.readTask(over)).metadata['hook_cleaned_at'] !== undefined;
+      await atlas.cleanup.run([]);
+      expect(existsSync(paths.hook(over))).toBe(!begun);
       await atlas.cleanup.run(atlas.cleanup.plan(RETENTION));
       expect(
         readdirSync(paths.task(over))

@@ -39,7 +39,7 @@ const HOSTILE = [
   'a'.repeat(256),
 ];
 
-describe('names', () => {
+describe('names', { timeout: 60_000 }, () => {
   it.each(HOSTILE)('%j is neither a workspace nor a task', (name) => {
     for (const check of [checkWorkspaceName, checkTaskId]) {
       const checked = check(name);

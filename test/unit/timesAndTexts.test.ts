@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { count, cut, oneLine, sentenceList } from '../../src/core/text';
 import { formatDuration, newestKnown, normalizeTimestamp, parseDuration } from '../../src/core/time';
 
-describe('durations', () => {
+describe('durations', { timeout: 60_000 }, () => {
   it.each([
     ['0', 0],
     ['0s', 0],
@@ -63,7 +63,7 @@ describe('durations', () => {
   });
 });
 
-describe('times', () => {
+describe('times', { timeout: 60_000 }, () => {
   it.each([
     ['2026-01-17T14:30:22Z', '2026-01-17T14:30:22.000Z'],
     ['2026-01-17t14:30:22z', '2026-01-17T14:30:22.000Z'],
@@ -95,7 +95,7 @@ describe('times', () => {
   });
 });
 
-describe('texts', () => {
+describe('texts', { timeout: 60_000 }, () => {
   it('are cut between code points', () => {
     expect(cut('😀😀😀', 2)).toBe('😀😀');
     expect(cut('a😀😀', 2)).toBe('a😀');
