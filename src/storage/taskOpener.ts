@@ -1,6 +1,7 @@
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import { type Hook, isTerminal, serializeHook } from '../core/hook';
-import { type Task, alignTask, hookDamage, serializeTask } from '../core/task';
+import { type Task, hookDamage, serializeTask } from '../core/task';
+import { alignTask } from '../core/taskAlignment';
 import { toTimestamp } from '../core/time';
 import { renameWithRetry } from './atomicFile';
 import { parseHook, parseTask, readStateFile, sha256 } from './hookFile';

@@ -5,7 +5,8 @@ import type { HookInput } from '../../src/core/events';
 import { CHECKPOINT_TRIGGERS, type Hook, hookSchema, isTerminal, serializeHook } from '../../src/core/hook';
 import { type HookDelta, applyDelta, diffHook } from '../../src/core/journal';
 import { EVENT_TYPES, type HookEventType, legalEvents, targetsOf } from '../../src/core/lifecycle';
-import { alignTask, serializeTask, taskSchema } from '../../src/core/task';
+import { serializeTask, taskSchema } from '../../src/core/task';
+import { alignTask } from '../../src/core/taskAlignment';
 import { STEP_TYPES, type TemplateStep } from '../../src/core/template';
 import { Driver, deepFreeze, inputOf, receiptOf, taskOf } from '../support/stateHooks';
 

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Task,
-  alignTask,
-  hookDamage,
-  serializeTask,
-  taskSchema,
-  taskStatusOf,
-  worktreeOf,
-} from '../../src/core/task';
+import { type Task, hookDamage, serializeTask, taskSchema, worktreeOf } from '../../src/core/task';
+import { alignTask, taskStatusOf } from '../../src/core/taskAlignment';
 import { DEFAULT_CONFIG } from '../../src/core/config';
 import { stepOf } from '../support/drivenHook';
 import { Driver, drivenTo, recoveryOf, taskOf } from '../support/stateHooks';

@@ -1,6 +1,7 @@
 import { lastCheckpointOf } from '../checkpoint';
 import type { Hook, HookEvent, StepCheckpoint, StepContext } from '../hook';
-import { type Task, type TaskStep, alignTask, commandsOf, stepTypeOf } from '../task';
+import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task';
+import { alignTask } from '../taskAlignment';
 import type { StepType } from '../template';
 
 /** What verification says of a receipt; a receipt without one was not checked. */

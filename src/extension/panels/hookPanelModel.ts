@@ -1,6 +1,6 @@
 import { flat } from '../../core/markdown/escape';
 import type { Hook } from '../../core/hook';
-import { alignTask } from '../../core/task';
+import { alignTask } from '../../core/taskAlignment';
 import { toMs, toTimestamp } from '../../core/time';
 import { waitingSince } from '../../core/waiting';
 import type { DocumentNode } from '../../protocol/document';
@@ -31,7 +31,7 @@ export function hookPanelModel(
     announcement: texts.announcement(stateLabel, stepText),
     updatedAt: hook.updated_at,
     notices: notices(data, texts),
-    actions: panelActions(hook, task, texts),
+    actions: data.untrusted === true ? [] : panelActions(hook, task, texts),
     timeline: { ...span(hook), marks: marks(hook, texts) },
     files: (data.drift ?? []).map((file) => ({ path: file.path, kind: file.kind, label: texts.drift(file.kind) })),
     document,
@@ -58,8 +58,9 @@ function facts(
   return all.filter((fact) => fact.text !== '');
 }
 
-function notices({ hook, journal, diagnosis }: HookPanelData, texts: HookPanelTexts): HookPanelNotice[] {
+function notices({ hook, journal, diagnosis, untrusted }: HookPanelData, texts: HookPanelTexts): HookPanelNotice[] {
   const found: HookPanelNotice[] = [];
+  if (untrusted === true) found.push({ id: 'untrusted', level: 'info', text: texts.untrusted() });
   if (journal !== undefined && journal !== 'sound') {
     found.push({ id: 'journal', level: 'warning', text: texts.journal(journal) });
   }
