@@ -32,6 +32,7 @@ export class SessionPanelSource implements HookPanelSource {
         hookPath: path,
         drift,
         diagnosis,
+        untrusted: !vscode.workspace.isTrusted,
         journal: read.value.suspect ? 'edited' : 'sound',
       });
     } catch (error) {

@@ -48,12 +48,13 @@ export class StatusBar implements vscode.Disposable {
     const now = this.session.atlas.ports.clock.now();
     const step = hook.current_step;
     const last = hook.checkpoints.at(-1);
-    const where = step === undefined ? '' : ` ${step.step_name} ${step.step_index + 1}/${task.steps.length}`;
+    const where =
+      step === undefined ? '' : ` · ${plain(step.step_name, 30)} ${step.step_index + 1}/${task.steps.length}`;
     const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
     const warning = this.warningOf(view, now);
     const look = lookOf(hook.state, view.diagnosis);
     const title = plain(task.description, 30);
-    this.item.text = `${warning ?? `$(${look.icon})`} ${title}${where}${age}`;
+    this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}`;
     this.item.backgroundColor =
       warning === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
     this.item.color = undefined;

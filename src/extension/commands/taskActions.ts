@@ -10,14 +10,19 @@ export const showTaskActions: CommandHandler = async (context, argument) => {
   const view = context.session.view(task.ref);
   const fares = view?.diagnosis.kind;
   const stuck = fares === 'quiet' || fares === 'crashed' || fares === 'recovering' || fares === 'agent_left';
-  const offered = new Set(offeredActions(task.hook, task.task).map(({ action }) => action as string));
+  const trusted = vscode.workspace.isTrusted;
+  const offered = new Set(trusted ? offeredActions(task.hook, task.task).map(({ action }) => action as string) : []);
   const items: { label: string; command: string; show: boolean }[] = [
     {
       label: `$(debug-continue) ${vscode.l10n.t('Resume')}`,
       command: 'atlas.resume',
-      show: stuck || offered.has('resume'),
+      show: (stuck && trusted) || offered.has('resume'),
     },
-    { label: `$(watch) ${vscode.l10n.t('Still Working')}`, command: 'atlas.stillWorking', show: fares === 'quiet' },
+    {
+      label: `$(watch) ${vscode.l10n.t('Still Working')}`,
+      command: 'atlas.stillWorking',
+      show: trusted && fares === 'quiet',
+    },
     { label: `$(book) ${vscode.l10n.t('Open HOOK.md')}`, command: 'atlas.openHookMd', show: true },
     {
       label: `$(bookmark) ${vscode.l10n.t('Checkpoint')}`,

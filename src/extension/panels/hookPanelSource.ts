@@ -26,6 +26,8 @@ export interface HookPanelData {
   readonly drift?: readonly FileDrift[] | undefined;
   readonly journal?: JournalStanding | undefined;
   readonly diagnosis?: Diagnosis | undefined;
+  /** In an untrusted folder nothing can be done about the task. */
+  readonly untrusted?: boolean;
 }
 
 /** Something that is disposed of, as in the editor's API. */

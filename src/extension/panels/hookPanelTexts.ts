@@ -22,6 +22,7 @@ export interface HookPanelTexts {
   attempt(attempt: number, max: number): string;
   announcement(state: string, step: string | undefined): string;
   edited(times: number): string;
+  untrusted(): string;
   quiet(): string;
   crashed(): string;
   recovering(reason: string): string;

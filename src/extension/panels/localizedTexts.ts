@@ -110,6 +110,7 @@ export function localizedTexts(): HookPanelTexts {
       times === 1
         ? l10n.t('hook.json was edited by something other than Atlas; the edit is recorded.')
         : l10n.t('hook.json was edited by something other than Atlas {0} times; the edits are recorded.', times),
+    untrusted: () => l10n.t('In an untrusted folder Atlas only reads. Trust the folder to go on.'),
     quiet: () => l10n.t('The agent shows no sign of life.'),
     crashed: () => l10n.t('The work was interrupted.'),
     recovering: (reason) => (reason === '' ? l10n.t('The work was interrupted.') : reason),

@@ -2,6 +2,8 @@ import * as vscode from 'vscode';
 
 /** The context keys that menus and commands depend on. */
 export interface ContextKeys {
+  /** Whether the store was looked at, so that "no task" is an answer. */
+  readonly 'atlas.ready': boolean;
   /** Whether this window has a task that isn't finished. */
   readonly 'atlas.hasOpenTask': boolean;
   /** Whether the store has any task, finished ones included. */

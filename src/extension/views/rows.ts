@@ -28,13 +28,19 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
     over ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
   );
   const step = hook.current_step;
-  const place = step === undefined || over ? '' : ` · ${step.step_index + 1}/${task.steps.length} ${step.step_name}`;
+  const place = step === undefined || over ? '' : `${step.step_index + 1}/${task.steps.length}`;
   const fares = diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state);
-  item.description = plain(`${fares}${place} · ${ageOf(hook.updated_at, now)}`);
+  const age = ageOf(hook.updated_at, now);
+  // A narrow side bar has little room beside the title: what the icon or the rows below tell is left to them.
+  const calm = hook.state === 'step_running' || hook.state === 'step_pending';
+  const said = calm && diagnosisLabel(view.diagnosis) === undefined ? '' : fares;
+  item.description = [said, over ? age : place].filter((part) => part !== '').join(' · ');
   item.iconPath = themeIcon(lookOf(hook.state, view.diagnosis));
   item.contextValue = ['task', hook.state, ...offeredActions(hook, task).map(({ action }) => action)].join(' ');
   item.command = { command: OPEN_HOOK, title: vscode.l10n.t('Open HOOK.md'), arguments: [node] };
-  item.accessibilityInformation = { label: `${plain(task.description)}, ${item.description}` };
+  item.accessibilityInformation = {
+    label: plain([task.description, fares, place, step?.step_name ?? '', age].filter((part) => part !== '').join(', ')),
+  };
   return item;
 }
 
@@ -111,6 +117,8 @@ export function stepRow(
         ? vscode.TreeItemCollapsibleState.Expanded
         : vscode.TreeItemCollapsibleState.Collapsed;
   const item = row(node, step.name, state);
+  // To the editor a row that gets its first child stays closed: it has to be another row to show what came.
+  if (children > 0) item.id = `${nodeId(node)}:open`;
   const attempt = step.attempts > 1 ? vscode.l10n.t('attempt {0}', step.attempts) : '';
   const fares = waits
     ? stateLabel('awaiting_human')

@@ -46,7 +46,7 @@ export function stateLabel(state: HookState): string {
     case 'awaiting_human':
       return vscode.l10n.t('waiting for you');
     case 'recovering':
-      return vscode.l10n.t('crashed, recovering');
+      return vscode.l10n.t('crashed');
     case 'completed':
       return vscode.l10n.t('completed');
     case 'failed':
