@@ -76,6 +76,8 @@ export interface CrashFinding {
 
 /** Exit codes after which an agent's user wanted it to end: success, SIGINT, SIGTERM. */
 const USER_ENDED = new Set([0, 130, 143]);
+/** The same, where the exit is known as a signal: with the exit code that a shell gives. */
+const USER_SIGNALS: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 /** History triggers that show a live agent; an interval checkpoint and what Atlas does itself don't. */
 function isAgentSign(event: Hook['history'][number]): boolean {
@@ -163,6 +165,8 @@ function diagnoseWorkers(hook: Hook, owners: readonly Owner[], now: number): Dia
   for (const owner of owners) {
     const { kind, exit_code: code, exit_signal: signal, signed_off_at: signedOff } = owner.file;
     if (kind === 'window') continue;
+    const asked = signal === undefined ? undefined : USER_SIGNALS[signal];
+    if (asked !== undefined) return { kind: 'agent_left', exitCode: asked };
     if (signal !== undefined) return { kind: 'crashed', type: 'signal', cause: 'agent_killed', lastSign };
     if (code !== undefined && !USER_ENDED.has(code)) {
       return { kind: 'crashed', type: 'signal', cause: 'agent_failed', lastSign };

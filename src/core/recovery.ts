@@ -141,9 +141,15 @@ function judgeValidation({ hook, step, evidence }: Situation): Verdict {
   return { action: 'retry_validation', why: `Validation was interrupted and ${lacking}; it is run again.` };
 }
 
-function judgeGit({ step, evidence }: Situation): Verdict {
+function judgeGit({ hook, step, evidence }: Situation): Verdict {
   if (step === undefined || stepTypeOf(step) !== 'git') return 'this is not a git step';
-  const git = evidence.git ?? {};
+  const verdict = judgeEffect(step, evidence.git ?? {});
+  // Doing it again would need an attempt: whether it gets one is the next rule's to say.
+  const needsAttempt = typeof verdict !== 'string' && verdict.action === 'retry_step';
+  return needsAttempt && areSpent(hook) ? `${verdict.why} But no attempt is left` : verdict;
+}
+
+function judgeEffect(step: TaskStep, git: GitEvidence): Verdict {
   switch (gitEffect(step.name)) {
     case 'commit':
       return judgeCommit(git);
@@ -182,9 +188,13 @@ function judgeCommit(git: GitEvidence): Verdict {
   };
 }
 
+function areSpent({ current_step: step }: Hook): boolean {
+  return step !== undefined && step.attempt >= step.max_attempts;
+}
+
 function judgeAttempts({ hook }: Situation): Verdict {
   const current = hook.current_step;
-  if (current === undefined || current.attempt < current.max_attempts) return 'attempts are left';
+  if (current === undefined || !areSpent(hook)) return 'attempts are left';
   return {
     action: 'manual',
     why: `All ${count(current.max_attempts, 'attempt')} of step "${current.step_name}" are spent, so a human decides.`,

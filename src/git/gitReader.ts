@@ -81,7 +81,16 @@ async function commitsSince(repository: Repository, since: string | undefined): 
   if (read === undefined || since === undefined) return undefined;
   const from = Math.floor(toMs(since) / 1000) * 1000;
   const recent = read.entries.filter((entry) => entry.at >= from);
-  return (await commitsOf(repository, recent)).map((event) => event.commit).reverse();
+  const made = (await commitsOf(repository, recent)).map((event) => event.commit).reverse();
+  return made.length === 0 ? made : stillThere(repository, made);
+}
+
+/** Those of some commits that HEAD still has: one that was reset away is no evidence. */
+async function stillThere(repository: Repository, commits: readonly string[]): Promise<string[] | undefined> {
+  const listed = await runGit(repository.worktree, ['rev-list', ...commits, '--not', 'HEAD', '--']);
+  if (!listed.ok || listed.value.code !== 0) return undefined;
+  const gone = new Set(listed.value.stdout.split('\n'));
+  return commits.filter((commit) => !gone.has(commit));
 }
 
 /** Asks GitHub's command; without it, or without a connection, nothing is known. */

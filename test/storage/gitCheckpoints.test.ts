@@ -248,6 +248,16 @@ describe('what git says about a step that was interrupted', () => {
     });
   });
 
+  it('commit: one that was reset away is no evidence', async () => {
+    const since = new Date(Date.now() - 1000).toISOString();
+    const kept = await commit('kept');
+    const gone = await commit('gone');
+    await ws.git('reset', '--quiet', '--hard', kept);
+    const found = (await evidence('commit', since)) as { commitsOfAttempt: string[] };
+    expect(found.commitsOfAttempt).toContain(kept);
+    expect(found.commitsOfAttempt).not.toContain(gone);
+  });
+
   it('commit: one that the reflog only tells by its parents counts too', async () => {
     const made = await ws.git('commit-tree', '-p', 'HEAD', '-m', 'plumbing', 'HEAD^{tree}');
     await ws.git('update-ref', 'HEAD', made);

@@ -137,7 +137,15 @@ describe('an agent', () => {
     expect(found).toMatchObject({ kind: 'crashed', type: 'signal', cause: 'agent_failed' });
   });
 
-  it('that ended by a signal was killed', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])('that its user ended with %s left, as with the exit code of a shell', (signal, exitCode) => {
+    const found = look([owner('alive'), agent('dead', { exit_signal: signal, ...SIGNED_OFF })], since + 1);
+    expect(found).toEqual({ kind: 'agent_left', exitCode });
+  });
+
+  it('that ended by another signal was killed', () => {
     const found = look([owner('alive'), agent('dead', { exit_signal: 'SIGKILL', ...SIGNED_OFF })], since + 1);
     expect(found).toMatchObject({ kind: 'crashed', type: 'signal', cause: 'agent_killed' });
   });

@@ -222,6 +222,14 @@ describe('rules 6 and 7', () => {
     expect(made).toMatchObject({ action: 'manual', rule: 'attempts' });
     expect(made.reason).toContain('1 attempt ');
   });
+
+  it('leave a git step that was not done to a human too when no attempt is left, but not one that was', () => {
+    const step = { name: 'git_push', type: 'git', maxAttempts: 1 } as const;
+    const undone = plan(running(step), { git: { upstreamHasHead: false } });
+    expect(undone).toMatchObject({ action: 'manual', rule: 'attempts' });
+    expect(undone.considered.find(({ rule }) => rule === 'git')?.why).toContain('lacks HEAD');
+    expect(plan(running(step), { git: { upstreamHasHead: true } })).toMatchObject({ action: 'skip_step', rule: 'git' });
+  });
 });
 
 describe('what is written about a crash', () => {
