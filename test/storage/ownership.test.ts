@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -124,5 +124,17 @@ describe('windows as owners of a running step', () => {
     await Promise.all([first.ownership.tick(), second.ownership.tick(), first.ownership.tick()]);
     const { hook } = unwrap(first.atlas.catalog.read(ref));
     expect(hook.checkpoints.map((each) => each.trigger)).toEqual(['interval']);
+  });
+
+  it('make HOOK.md with the same bytes again, and on another day', async () => {
+    const atlas = await first.atlas.drive();
+    const read = (): string => readFileSync(atlas.ports.paths.markdown(ref), 'utf8');
+    const before = read();
+    unwrap(await atlas.regenerate(ref));
+    expect(read()).toBe(before);
+    desk.now += 3 * 24 * 60 * MINUTE;
+    rmSync(atlas.ports.paths.markdown(ref));
+    unwrap(await atlas.regenerate(ref));
+    expect(read()).toBe(before);
   });
 });
