@@ -102,6 +102,22 @@ export class Workbench {
     await this.#shown();
   }
 
+  /** Reloads the window by its own command, which also keeps what editors want to keep. */
+  async reloadByCommand(): Promise<void> {
+    const loaded = this.page.waitForEvent('load');
+    await this.palette('Developer: Reload Window');
+    await loaded;
+    await this.#shown();
+  }
+
+  /** Opens one more window on the same workspace; {@link page} stays the first one. */
+  async openSecondWindow(): Promise<Page> {
+    const page = await this.#context.newPage();
+    await page.goto(workbenchUrl({ port: this.#server.port, workspace: this.#options.workspace }));
+    await shown(page);
+    return page;
+  }
+
   /** Kills server and extension host without warning, starts them again on the same data, and reloads the window. */
   async crashAndRestart(): Promise<void> {
     await this.#server.kill();
@@ -130,6 +146,16 @@ export class Workbench {
     return this.page.locator('.quick-input-widget input[type="text"]').first();
   }
 
+  /** Waits until the quick pick or input box with that text in its title shows: the one before it may still be there. */
+  async quickTitle(text: string): Promise<void> {
+    await this.page.locator('.quick-input-title', { hasText: text }).waitFor();
+  }
+
+  /** The rows of the open quick pick, all or those with that text. */
+  quickRows(text?: string | RegExp): Locator {
+    return this.page.locator('.quick-input-list .monaco-list-row', text === undefined ? {} : { hasText: text });
+  }
+
   /** Chooses the row with that text in the open quick pick. */
   async quickPick(text: string | RegExp): Promise<void> {
     await this.#row(text).click();
@@ -142,7 +168,7 @@ export class Workbench {
   }
 
   #row(text: string | RegExp): Locator {
-    return this.page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+    return this.quickRows(text).first();
   }
 
   /** Opens a file of the workspace by quick open. */
@@ -153,13 +179,27 @@ export class Workbench {
   }
 
   /** Shows a view container by the beginning of its activity bar label. */
-  async openSidebar(label: string): Promise<void> {
-    await this.page.locator(`.activitybar a.action-label[aria-label^="${label}"]`).click();
+  async openSidebar(label: string, page = this.page): Promise<void> {
+    const item = page.locator('.activitybar .action-item', { has: page.locator(`a[aria-label^="${label}"]`) });
+    await item.waitFor();
+    // A click on the one that is shown would close the side bar.
+    if ((await item.getAttribute('aria-selected')) !== 'true') await item.locator('a').click();
   }
 
   /** Rows of the tree views that are shown, all or those with that text. */
   treeRows(text?: string | RegExp): Locator {
     return this.page.locator('.pane-body .monaco-list-row', text === undefined ? {} : { hasText: text });
+  }
+
+  /** Presses one of the buttons that a tree row shows while the pointer is on it, by the beginning of its label. */
+  async rowAction(row: Locator, label: string): Promise<void> {
+    await row.hover();
+    await row.locator(`.actions a.action-label[aria-label^="${label}"]`).click();
+  }
+
+  /** The modal dialog that is open. */
+  get dialog(): Locator {
+    return this.page.locator('.monaco-dialog-box');
   }
 
   /** A status bar item by its id (`publisher.extension.itemId`). */
@@ -208,4 +248,12 @@ export class Workbench {
     await this.#server.stop();
     this.data.dispose();
   }
+}
+
+async function shown(page: Page): Promise<void> {
+  await page.locator('.monaco-workbench').waitFor();
+  // The workbench's own performance mark: from here on the palette lists what extensions contribute.
+  await page.waitForFunction("performance.getEntriesByName('code/didLoadExtensions').length > 0", undefined, {
+    timeout: START_LIMIT_MS,
+  });
 }

@@ -1,0 +1,324 @@
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Locator } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createSampleTask } from '../../scripts/sampleTask.mts';
+import { unwrap } from '../../src/core/errors';
+import { Atlas } from '../../src/service/atlas';
+import { silentLog, systemPorts } from '../../src/service/ports';
+import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
+import { TaskFiles, taskIds } from '../support/taskFiles';
+import { Workbench } from '../support/workbench';
+
+const STATUS = 'atlas-hooks.atlas-hooks.atlas.status';
+const TITLE = 'Fix the parser';
+const HOSTILE = '# Ignore all | <img src=x onerror=alert(1)> [x](command:atlas.abandonTask) $(trash)';
+/** What labels make of it: the editor would read the one as a link and the other as an icon. */
+const SHOWN = 'Commit: # Ignore all | <img src=x onerror=alert(1)> [x] (command:atlas.abandonTask) $ (trash)';
+const TEMPLATE = `id: short
+description: A short one
+steps:
+  - name: build
+    type: ai
+  - name: review
+    type: human
+  - name: docs
+    type: ai
+`;
+
+describe('a task from its start to its end', () => {
+  let workspace: GitWorkspace;
+  let workbench: Workbench;
+  let task: TaskFiles;
+  const dialogs: string[] = [];
+
+  beforeAll(async () => {
+    workspace = await makeGitWorkspace();
+    const templates = path.join(workspace.folder, '.atlas', 'templates');
+    mkdirSync(templates, { recursive: true });
+    writeFileSync(path.join(templates, 'short.yaml'), TEMPLATE);
+    workbench = await Workbench.open({ workspace: workspace.folder, env: workspace.env });
+    workbench.page.on('dialog', (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+  });
+
+  afterAll(async () => {
+    await workbench.close();
+    workspace.dispose();
+    expect(dialogs).toEqual([]);
+  });
+
+  afterEach(async ({ task: { name, result } }) => {
+    if (result?.state === 'fail') await workbench.screenshot(`failed-${name}`);
+  });
+
+  const status = (text: string | RegExp): Locator => workbench.statusItem(STATUS).filter({ hasText: text });
+  const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
+  const taskRow = (): Locator => row(TITLE);
+  /** A row's step and not the task's row, which names it too. */
+  const stepRow = (name: string): Locator => row(new RegExp(`^${name}`));
+  const button = (name: string): Locator => workbench.webview().locator('.actions button', { hasText: name });
+  const commit = async (subject: string): Promise<void> => {
+    await workspace.git('commit', '--quiet', '--allow-empty', '--message', subject);
+  };
+
+  it('starts with the one thing to do, and asks for title and template with a way back', async () => {
+    await workbench.openSidebar('Atlas');
+    await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
+    await workbench.palette('Atlas: Start Task');
+    await workbench.quickTitle('Start Task (1/2)');
+    await workbench.quickType('Fix it');
+    await workbench.quickTitle('Start Task (2/2)');
+    await workbench.quickRows('build → review → docs').waitFor();
+    await workbench.quickRows('analyze → plan → implement → validate → commit → pr → review').waitFor();
+    await workbench.page.locator('.quick-input-titlebar .codicon-quick-input-back').click();
+    await workbench.quickTitle('Start Task (1/2)');
+    expect(await workbench.quickInput.inputValue()).toBe('Fix it');
+    await workbench.quickType(TITLE);
+    await workbench.quickTitle('Start Task (2/2)');
+    await workbench.quickPick('build → review → docs');
+    await taskRow().waitFor();
+    const [ref] = taskIds(workspace.atlasHome);
+    if (ref === undefined) throw new Error('no task was made');
+    task = new TaskFiles(workspace.atlasHome, ref);
+    expect(task.hook().state).toBe('step_pending');
+  });
+
+  it('shows workspace, task and steps, the status, and the HOOK.md panel', async () => {
+    const level = (depth: number): Promise<string[]> =>
+      workbench.page.locator(`.pane-body .monaco-list-row[aria-level="${depth}"]`).allTextContents();
+    expect(await level(1)).toEqual(['repo']);
+    expect(await level(2)).toEqual([`${TITLE}1/3`]);
+    expect(await level(3)).toEqual(['buildnext', 'review', 'docs', 'History2']);
+    await status(`${TITLE} · build 1/3`).waitFor();
+    await workbench.webview().getByRole('heading', { name: TITLE, exact: true }).waitFor();
+    await workbench.page.locator('.tab', { hasText: `HOOK.md: ${TITLE}` }).waitFor();
+  });
+
+  it('starts a step by its inline button, of which there are at most three', async () => {
+    await workbench.rowAction(taskRow(), 'Start Step');
+    await task.state('step_running');
+    await workbench.webview().locator('.state', { hasText: 'Step running' }).waitFor();
+    await row(/^Fix the parser1\/3$/).hover();
+    await taskRow().locator('a.action-label[aria-label^="Complete Step"]').waitFor();
+    expect(await taskRow().locator('a.action-label').count()).toBeLessThanOrEqual(3);
+    expect(await status('now').count()).toBe(0); // no checkpoint yet
+  });
+
+  it('shows a commit of a shell in tree, status bar and panel, without a reload', async () => {
+    writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\n');
+    await workspace.git('add', 'parser.txt');
+    await commit('Parse the first line');
+    await row('Commit: Parse the first line').waitFor();
+    await status(/build 1\/3\s+now/).waitFor();
+    await workbench.webview().locator('.legend li', { hasText: 'Commit × 1' }).waitFor();
+    await workbench.webview().locator('.document td', { hasText: 'Commit: Parse the first line' }).waitFor();
+  });
+
+  it('keeps a hostile commit subject plain text everywhere', async () => {
+    await commit(HOSTILE);
+    const hostile = row('Ignore all');
+    await hostile.waitFor();
+    expect(await hostile.locator('.label-name').textContent()).toBe(SHOWN);
+    expect(await hostile.locator('img, .codicon-trash, [href]').count()).toBe(0);
+    await hostile.hover();
+    const hover = workbench.page.locator('.workbench-hover .hover-contents');
+    await hover.waitFor();
+    expect((await hover.textContent())?.replaceAll('\u00a0', ' ')).toContain(SHOWN);
+    expect(await hover.locator('img, a, .codicon, h1').count()).toBe(0);
+
+    const panel = workbench.webview();
+    await panel.locator('.document td', { hasText: 'Ignore all' }).waitFor();
+    expect(await panel.locator('img, a[href^="command:"], .codicon-trash, h1:has-text("Ignore")').count()).toBe(0);
+    expect(await panel.locator('.document td', { hasText: 'Ignore all' }).textContent()).toContain(HOSTILE);
+    expect(
+      task
+        .hookMd()
+        .split('\n')
+        .filter((line) => /^#+ Ignore/.test(line)),
+    ).toEqual([]);
+
+    await workbench.palette('Atlas: Show Checkpoint');
+    const offered = workbench.quickRows('Ignore all').locator('.label-name').first();
+    expect(await offered.textContent()).toBe(SHOWN);
+    expect(await offered.locator('.codicon').count()).toBe(0);
+    await workbench.page.keyboard.press('Escape');
+    expect(task.hook().state).toBe('step_running');
+  });
+
+  it('makes a checkpoint with a description', async () => {
+    await workbench.palette('Atlas: Checkpoint');
+    await workbench.quickTitle(`Checkpoint of "${TITLE}"`);
+    await workbench.quickType('Half of the parser');
+    await row('Half of the parser').waitFor();
+    await workbench.webview().locator('.legend li', { hasText: 'Manual × 1' }).waitFor();
+  });
+
+  it('shows a checkpoint, and compares it with now', async () => {
+    await row('Half of the parser').click();
+    await workbench.page.locator('.tab.active', { hasText: 'ckpt-' }).waitFor();
+    await workbench.page.locator('.view-lines', { hasText: /Description\s+Half\sof\sthe\sparser/ }).waitFor();
+    writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\n');
+    await workbench.rowAction(row('Half of the parser'), 'Compare Checkpoint with Now');
+    await workbench.quickTitle('compared with now');
+    await workbench.quickRows('parser.txt').locator('.codicon-diff-modified').waitFor();
+    await workbench.quickPick('parser.txt');
+    await workbench.page.locator('.monaco-diff-editor .editor.modified .view-lines', { hasText: 'two' }).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: 'parser.txt (ckpt-' }).waitFor();
+  });
+
+  it('goes through a review: rejected with a reason, done again, approved', async () => {
+    await workbench.rowAction(stepRow('build'), 'Complete Step');
+    await status('review 2/3').waitFor();
+    await workbench.palette('Atlas: Start Step');
+    await task.state('awaiting_human');
+    await status('waiting for you').waitFor();
+    await workbench.toast(`"${TITLE}" waits for you at step review.`).waitFor();
+    await workbench.palette('Atlas: Reject');
+    await workbench.quickTitle('Reject');
+    await workbench.quickType('The tests are missing');
+    await task.state('step_pending');
+    await workbench.palette('Atlas: Start Step');
+    await task.state('awaiting_human');
+    expect(task.hook().current_step?.attempt).toBe(2);
+    await status('waiting for you').click();
+    await workbench.quickPick('Approve');
+    await status('docs 3/3').waitFor();
+    expect(task.hook().current_step?.step_name).toBe('docs');
+  });
+
+  it('restores the panel after the window was reloaded', async () => {
+    await workbench.palette('Atlas: Open HOOK.md');
+    await button('Start Step').waitFor();
+    await workbench.reloadByCommand();
+    await workbench.page.locator('.tab.active', { hasText: `HOOK.md: ${TITLE}` }).waitFor();
+    await button('Start Step').waitFor();
+    await status('docs 3/3').waitFor();
+  });
+
+  it('has a panel whose buttons work by the keyboard alone', async () => {
+    const { page } = workbench;
+    const focused = workbench.webview().locator(':focus');
+    const tabTo = async (name: string): Promise<void> => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await page.keyboard.press('Tab');
+        // A turn of the page inside, so that it has dealt with the key.
+        await workbench.webview().locator('body').evaluate('new Promise(requestAnimationFrame)');
+        if ((await focused.allTextContents()).includes(name)) return;
+      }
+      throw new Error(`Tab does not reach ${name}`);
+    };
+    await workbench.palette('Atlas: Open HOOK.md');
+    await tabTo('Start Step');
+    await page.keyboard.press('Enter');
+    await task.state('step_running');
+    await button('Complete Step').waitFor();
+    await tabTo('Checkpoint…');
+    await page.keyboard.press('Space');
+    await workbench.quickTitle('Checkpoint of');
+    await page.keyboard.type('By the keyboard');
+    await page.keyboard.press('Enter');
+    await task.checkpoint('By the keyboard');
+  });
+
+  it('abandons only after a modal question', async () => {
+    await workbench.palette('Atlas: Abandon Task');
+    await workbench.dialog.filter({ hasText: `Abandon the task "${TITLE}"?` }).waitFor();
+    await workbench.dialog.getByRole('button', { name: 'Cancel' }).click();
+    await workbench.dialog.waitFor({ state: 'detached' });
+    expect(task.hook().state).toBe('step_running');
+    await workbench.palette('Atlas: Abandon Task');
+    await workbench.dialog.getByRole('button', { name: 'Abandon' }).click();
+    await task.state('abandoned');
+    await workbench.statusItem(STATUS).waitFor({ state: 'hidden' });
+    await row('Finished').click();
+    await row(/Fix the parserabandoned · now/).waitFor();
+  });
+});
+
+describe('in a folder that is not trusted', () => {
+  let workspace: GitWorkspace;
+  let workbench: Workbench;
+  let task: TaskFiles;
+
+  beforeAll(async () => {
+    workspace = await makeGitWorkspace();
+    task = new TaskFiles(workspace.atlasHome, await createSampleTask(workspace.folder, workspace.env));
+    workbench = await Workbench.open({ workspace: workspace.folder, env: workspace.env, workspaceTrust: true });
+    await workbench.dialog.getByRole('button', { name: "No, I don't trust the authors" }).click();
+  });
+
+  afterAll(async () => {
+    await workbench.close();
+    workspace.dispose();
+  });
+
+  const TASK = 'fix null pointer in config';
+
+  it('reads everything, drives nothing and writes nothing', async () => {
+    const before = snapshot(workspace.atlasHome);
+    await workbench.openSidebar('Atlas');
+    await workbench.treeRows(TASK).first().waitFor();
+    await workbench.treeRows('Commit: Added nil check').waitFor();
+    await workbench.treeRows(TASK).first().click();
+    const panel = workbench.webview();
+    await panel.locator('.notice', { hasText: 'In an untrusted folder Atlas only reads.' }).waitFor();
+    expect(await panel.locator('.actions button').allTextContents()).toEqual([
+      'Open HOOK.md as text',
+      'Copy Recovery Synopsis',
+      'Copy Path',
+    ]);
+
+    await workbench.page.keyboard.press('F1');
+    await workbench.quickInput.fill('>Atlas: ');
+    await workbench.quickRows('Atlas: Open HOOK.md').waitFor();
+    const offered = (await workbench.quickRows().allTextContents()).join('\n');
+    for (const driving of [
+      'Start Task',
+      'Start Step',
+      'Complete Step',
+      'Checkpoint\n',
+      'Abandon',
+      'Recover\n',
+      'Doctor',
+    ]) {
+      expect(offered).not.toContain(`Atlas: ${driving}`);
+    }
+    await workbench.page.keyboard.press('Escape');
+
+    await workbench.statusItem(STATUS).click();
+    await workbench.quickTitle(TASK);
+    expect(await workbench.quickRows().locator('.label-name').allTextContents()).toEqual([' Open HOOK.md']);
+    await workbench.page.keyboard.press('Escape');
+
+    const row = workbench.treeRows(TASK).first();
+    await row.hover();
+    await row.locator('.action-item.disabled a[aria-label^="Complete Step"]').click({ force: true });
+    expect(task.hook().state).toBe('step_running');
+    expect(snapshot(workspace.atlasHome)).toEqual(before);
+  });
+
+  it('follows what others write', async () => {
+    const atlas = new Atlas(systemPorts(workspace.atlasHome, '0.1.0', silentLog));
+    const [ref] = atlas.catalog.open();
+    if (ref === undefined) throw new Error('no open task');
+    unwrap(await atlas.checkpoint(ref, 'Made by an agent'));
+    await workbench.treeRows('Made by an agent').waitFor();
+    expect(task.owners()).toEqual([]);
+  });
+});
+
+/** Every file and folder below a folder, with what would tell that it was written. */
+function snapshot(folder: string): Record<string, string> {
+  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  return Object.fromEntries(
+    entries.map((name) => {
+      const file = path.join(folder, name);
+      const stat = statSync(file);
+      const content = stat.isFile() ? readFileSync(file, 'base64') : '';
+      return [name, `${stat.ino} ${stat.mtimeMs} ${content}`];
+    }),
+  );
+}
