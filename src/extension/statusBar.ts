@@ -78,9 +78,8 @@ export class StatusBar implements vscode.Disposable {
 
   private warningOf(view: TaskView, now: number): string | undefined {
     const { diagnosis } = view;
-    if (diagnosis.kind === 'quiet') return `$(warning) ${vscode.l10n.t('stale {0}', coarseAge(now - diagnosis.since))}`;
-    if (diagnosis.kind === 'crashed')
-      return `$(warning) ${vscode.l10n.t('stale {0}', coarseAge(now - diagnosis.lastSign))}`;
+    if (diagnosis.kind === 'quiet') return staleFor(now - diagnosis.since);
+    if (diagnosis.kind === 'crashed') return staleFor(now - diagnosis.lastSign);
     if (diagnosis.kind === 'recovering') return `$(warning) ${vscode.l10n.t('crashed')}`;
     if (diagnosis.kind === 'agent_left') return `$(warning) ${vscode.l10n.t('agent has left')}`;
     return undefined;
@@ -113,6 +112,10 @@ export class StatusBar implements vscode.Disposable {
     this.item.dispose();
     for (const subscription of this.subscriptions) subscription.dispose();
   }
+}
+
+function staleFor(ms: number): string {
+  return `$(warning) ${ms < 60_000 ? vscode.l10n.t('stale') : vscode.l10n.t('stale {0}', coarseAge(ms))}`;
 }
 
 /** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */

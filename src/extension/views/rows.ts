@@ -18,6 +18,11 @@ function row(node: TreeNode, label: string, collapsible: vscode.TreeItemCollapsi
   return item;
 }
 
+/** To the editor a row that gets its first children stays closed: it has to be another row to show what came. */
+function parentId(node: TreeNode): string {
+  return `${nodeId(node)}:parent`;
+}
+
 /** The row of a task: its title, how it fares and where it stands. */
 export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: number): vscode.TreeItem {
   const { hook, task } = view.stored;
@@ -27,6 +32,7 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
     task.description === '' ? node.ref.id : task.description,
     over ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
   );
+  item.id = parentId(node);
   const step = hook.current_step;
   const place = step === undefined || over ? '' : `${step.step_index + 1}/${task.steps.length}`;
   const fares = diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state);
@@ -117,8 +123,7 @@ export function stepRow(
         ? vscode.TreeItemCollapsibleState.Expanded
         : vscode.TreeItemCollapsibleState.Collapsed;
   const item = row(node, step.name, state);
-  // To the editor a row that gets its first child stays closed: it has to be another row to show what came.
-  if (children > 0) item.id = `${nodeId(node)}:open`;
+  if (children > 0) item.id = parentId(node);
   const attempt = step.attempts > 1 ? vscode.l10n.t('attempt {0}', step.attempts) : '';
   const fares = waits
     ? stateLabel('awaiting_human')
