@@ -1,0 +1,121 @@
+/* `npm run screenshots`: the pictures of README and walkthrough, taken of a real workbench with the sample task. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Hook } from '../src/core/hook.ts';
+import { makeGitWorkspace } from '../test/support/gitWorkspace.ts';
+import { PROJECT } from '../test/support/project.ts';
+import { findChromium } from '../test/support/vscodeHost/window.ts';
+import { type Theme, Workbench } from '../test/support/workbench.ts';
+import { createSampleTask } from './sampleTask.mts';
+
+const STATUS = 'atlas-hooks.atlas-hooks.atlas.status';
+const VIEWPORT = { width: 1280, height: 800 };
+
+interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A picture of the window, or of a part of it, at a path of the project. */
+async function shoot(workbench: Workbench, file: string, clip?: Area): Promise<void> {
+  const target = path.join(PROJECT, file);
+  mkdirSync(path.dirname(target), { recursive: true });
+  // The pointer would leave a tooltip in the picture.
+  await workbench.page.mouse.move(VIEWPORT.width / 2, 2);
+  await workbench.page.screenshot({ path: target, ...(clip === undefined ? {} : { clip }) });
+  console.log(`${file}: ${Math.round(statSync(target).size / 1024)} KB`);
+}
+
+async function showTask(workbench: Workbench): Promise<void> {
+  await workbench.statusItem(STATUS).waitFor();
+  if ((await workbench.treeRows('fix null').count()) === 0) await workbench.openSidebar('Atlas');
+  await workbench.treeRows('fix null').first().waitFor();
+  await workbench.palette('Atlas: Open HOOK.md');
+  await workbench.webview().locator('h1').first().waitFor();
+}
+
+/** The whole window in some themes, with the task as it is. */
+async function themes(workbench: Workbench, files: readonly (readonly [Theme, string])[]): Promise<void> {
+  for (const [theme, file] of files) {
+    await workbench.useTheme(theme);
+    await showTask(workbench);
+    await shoot(workbench, file);
+  }
+}
+
+const SIDE: Area = { x: 0, y: 35, width: 348, height: 380 };
+const PANEL: Area = { x: 348, y: 35, width: 932, height: 480 };
+
+/** What the five steps of the walkthrough show. */
+async function walkthrough(workbench: Workbench): Promise<void> {
+  await workbench.useTheme('Default Dark Modern');
+  await showTask(workbench);
+  await shoot(workbench, 'media/walkthrough/step.png', SIDE);
+  await shoot(workbench, 'media/walkthrough/hook.png', PANEL);
+  await workbench.palette('Atlas: Start Task');
+  await workbench.quickType('fix the null pointer in the configuration');
+  await workbench.page.locator('.quick-input-list .monaco-list-row', { hasText: 'bug' }).first().waitFor();
+  await shoot(workbench, 'media/walkthrough/start.png', { x: 330, y: 0, width: 620, height: 400 });
+  await workbench.page.keyboard.press('Escape');
+  await workbench.palette('Atlas: Checkpoint');
+  await workbench.quickInput.fill('Server is checked; Database and Cache are next');
+  await shoot(workbench, 'media/walkthrough/checkpoint.png', { x: 330, y: 0, width: 620, height: 400 });
+  await workbench.page.keyboard.press('Escape');
+}
+
+/** Lets an agent own the running step and kills it, as a crash would. */
+async function killAgent(root: string, workspace: string, id: string): Promise<void> {
+  const file = path.join(root, 'workspaces', workspace, 'tasks', id, 'hook.json');
+  const { current_step: step } = JSON.parse(readFileSync(file, 'utf8')) as Hook;
+  const args = [root, workspace, id, String(step?.step_index), String(step?.attempt)];
+  const tsx = path.join(PROJECT, 'node_modules', '.bin', 'tsx');
+  const agent = spawn(tsx, [path.join(PROJECT, 'test', 'host', 'agentProcess.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  await once(agent.stdout, 'data');
+  if (agent.pid !== undefined) process.kill(-agent.pid, 'SIGKILL');
+  await once(agent, 'exit');
+}
+
+/** The extension's icon: the motif of the activity bar on a ground of its own. */
+async function icon(): Promise<void> {
+  const svg = readFileSync(path.join(PROJECT, 'media', 'atlas.svg'), 'utf8').replace(
+    '<svg ',
+    '<svg style="width:176px;height:176px;color:#fff" ',
+  );
+  const browser = await chromium.launch({ executablePath: findChromium() ?? 'chromium', args: ['--no-sandbox'] });
+  const page = await browser.newPage({ viewport: { width: 256, height: 256 } });
+  const style =
+    'margin:0;display:grid;place-items:center;height:256px;background:linear-gradient(160deg,#1c6dd0,#123a7a)';
+  await page.setContent(`<body style="${style}">${svg}</body>`);
+  await page.screenshot({ path: path.join(PROJECT, 'media', 'icon.png') });
+  await browser.close();
+}
+
+await icon();
+const sample = await makeGitWorkspace();
+const ref = await createSampleTask(sample.folder, sample.env);
+const workbench = await Workbench.open({ workspace: sample.folder, env: sample.env, viewport: VIEWPORT });
+try {
+  await themes(workbench, [
+    ['Default Light Modern', 'docs/images/tasks-light.png'],
+    ['Default Dark Modern', 'docs/images/tasks-dark.png'],
+    ['Default High Contrast', 'docs/images/tasks-high-contrast.png'],
+    ['Default High Contrast Light', 'docs/images/tasks-high-contrast-light.png'],
+  ]);
+  await walkthrough(workbench);
+  await killAgent(sample.atlasHome, ref.workspace, ref.id);
+  await workbench.statusItem(STATUS).filter({ hasText: 'crashed' }).waitFor();
+  await showTask(workbench);
+  await shoot(workbench, 'docs/images/recovering-dark.png');
+  await shoot(workbench, 'media/walkthrough/recover.png', PANEL);
+} finally {
+  await workbench.close();
+  sample.dispose();
+}
