@@ -31,8 +31,8 @@ const TARGETS = {
     external: ['vscode'],
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[name]-[hash]',
-    // What bundled CommonJS packages ask Node for; an ES module has no `require` of its own.
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    // Its Node build is CommonJS, which an ES module can't hold without a `require`.
+    alias: { yaml: './node_modules/yaml/browser/index.js' },
   },
   // `vscode` is not external here: an import of it from the command line's code fails the build.
   cli: { ...NODE, banner: { js: '#!/usr/bin/env node' } },

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { worktreeOf } from '../core/task';
 import { refKey, type TaskRef } from '../storage/paths';
-import { insideWorktree } from '../storage/snapshots';
+import { insideWorktree } from '../storage/worktreePath';
 import type { Session } from './session';
 
 /** Saves are collected this long (ms), so that "save all" is one change of the task. */

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { worktreeOf } from '../core/task';
-import { insideWorktree } from '../storage/snapshots';
+import { insideWorktree } from '../storage/worktreePath';
 import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } from './panels/hookPanelSource';
 import type { Session } from './session';
 

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { worktreeOf } from '../core/task';
-import { insideWorktree } from '../storage/snapshots';
+import { insideWorktree } from '../storage/worktreePath';
 import { isPullRequestCommand } from '../git/pullRequestCommand';
 import type { Session } from './session';
 

@@ -21,7 +21,6 @@ import type { HookStore } from '../storage/hookStore';
 import { GenerationLock, type HeldLock } from '../storage/lock';
 import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
-import { capture } from './capture';
 import type { Catalog } from './catalog';
 import type { ConfigSource } from './configSource';
 import type { ServicePorts } from './ports';
@@ -148,6 +147,7 @@ export class GitCheckpoints {
     config: HookConfig,
   ): Promise<Result<boolean>> {
     const alsoFiles = event.kind === 'commit' ? await filesOfCommit(event.worktree, event.commit) : [];
+    const { capture } = await import('./capture');
     const taken = await capture(this.ports, task.ref, task.hook, task.task, { alsoFiles });
     const input = {
       type: 'checkpoint' as const,

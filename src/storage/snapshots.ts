@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { isAbsolute, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import type { FileSnapshot } from '../core/hook';
 import type { FileStat, FileSystem } from '../core/ports';
 import { codeOf } from './fileErrors';
+import { insideWorktree } from './worktreePath';
 
 /** A larger file (bytes) is recorded without a hash. */
 const MAX_HASHED_BYTES = 10 * 1024 * 1024;
@@ -12,14 +13,6 @@ const CHUNK = 512 * 1024;
 const SLICE_MS = 15;
 /** The most files of one checkpoint; the newest touched ones are kept. */
 const MAX_FILES = 500;
-
-/** A path below the worktree with `/`, or `undefined` if it leads out of it. */
-export function insideWorktree(worktree: string, path: string): string | undefined {
-  const full = isAbsolute(path) ? path : join(worktree, path);
-  const inside = relative(worktree, full);
-  if (inside === '' || isAbsolute(inside) || inside.split(sep)[0] === '..') return undefined;
-  return inside.split(sep).join('/');
-}
 
 async function hashFile(files: FileSystem, path: string, size: number): Promise<string> {
   const hash = createHash('sha256');

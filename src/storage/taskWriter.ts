@@ -1,7 +1,7 @@
 import type { Result } from '../core/errors';
 import { fail, messageOf, ok } from '../core/errors';
 import { type Hook, isTerminal, serializeHook } from '../core/hook';
-import { diffHook } from '../core/journal';
+import { diffHook } from '../core/hookDelta';
 import type { FileStat } from '../core/ports';
 import { type Task, serializeTask } from '../core/task';
 import { alignTask } from '../core/taskAlignment';

@@ -9,7 +9,7 @@ import {
 import { DEFAULT_CONFIG } from '../../src/core/config';
 import type { HookInput } from '../../src/core/events';
 import { CHECKPOINT_TRIGGERS, type FileSnapshot } from '../../src/core/hook';
-import { diffHook } from '../../src/core/journal';
+import { diffHook } from '../../src/core/hookDelta';
 import { toTimestamp } from '../../src/core/time';
 import { stepOf } from '../support/drivenHook';
 import { Driver, MINUTE, START, drivenTo, recoveryOf, taskOf } from '../support/stateHooks';

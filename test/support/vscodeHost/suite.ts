@@ -43,7 +43,12 @@ async function buildSuite(): Promise<void> {
   rmSync(BUNDLES, { recursive: true, force: true });
   await build({
     absWorkingDir: PROJECT,
-    entryPoints: ['test/host/index.ts', 'test/host/agentProcess.ts', ...testFiles(), 'test/support/vscodeHost/codeStandIn.ts'],
+    entryPoints: [
+      'test/host/index.ts',
+      'test/host/agentProcess.ts',
+      ...testFiles(),
+      'test/support/vscodeHost/codeStandIn.ts',
+    ],
     outdir: BUNDLES,
     entryNames: '[name]',
     bundle: true,
