@@ -92,6 +92,10 @@ class HookPanel implements vscode.Disposable {
     private readonly ports: HookPanelPorts,
   ) {
     const { webview } = panel;
+    panel.iconPath = {
+      light: vscode.Uri.joinPath(ports.extensionUri, 'media', 'panel-light.svg'),
+      dark: vscode.Uri.joinPath(ports.extensionUri, 'media', 'panel-dark.svg'),
+    };
     webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(ports.extensionUri)] };
     this.owned.push(
       webview.onDidReceiveMessage((message: unknown) => {

@@ -40,7 +40,7 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
   // A narrow side bar has little room beside the title: what the icon or the rows below tell is left to them.
   const calm = hook.state === 'step_running' || hook.state === 'step_pending';
   const said = calm && diagnosisLabel(view.diagnosis) === undefined ? '' : fares;
-  item.description = [said, over ? age : place].filter((part) => part !== '').join(' · ');
+  item.description = over ? `${fares} · ${age}` : said === '' ? place : said;
   item.iconPath = themeIcon(lookOf(hook.state, view.diagnosis));
   item.contextValue = ['task', hook.state, ...offeredActions(hook, task).map(({ action }) => action)].join(' ');
   item.command = { command: OPEN_HOOK, title: vscode.l10n.t('Open HOOK.md'), arguments: [node] };
@@ -116,6 +116,7 @@ export function stepRow(
   const { hook } = view.stored;
   const current = hook.current_step?.step_index === node.index && view.diagnosis.kind !== 'over';
   const waits = current && hook.state === 'awaiting_human';
+  const stuck = current && (hook.state === 'recovering' || view.diagnosis.kind === 'crashed');
   const state =
     children === 0
       ? vscode.TreeItemCollapsibleState.None
@@ -132,7 +133,7 @@ export function stepRow(
       : '';
   item.description = plain([fares, attempt, stepDuration(step)].filter((part) => part !== '').join(' · '));
   item.iconPath = themeIcon(
-    waits ? { icon: 'bell-dot', color: 'charts.yellow' } : (STEP_ICONS[step.status] ?? { icon: 'circle-small' }),
+    waits || stuck ? lookOf(hook.state, view.diagnosis) : (STEP_ICONS[step.status] ?? { icon: 'circle-small' }),
   );
   item.contextValue = current
     ? ['currentStep', ...offeredActions(hook, view.stored.task).map(({ action }) => action)].join(' ')
