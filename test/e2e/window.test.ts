@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
+import { until } from '../support/taskFiles';
 import { THEMES, Workbench, type Theme } from '../support/workbench';
 
 describe('the window', () => {
@@ -22,21 +23,46 @@ describe('the window', () => {
     await workbench.screenshot('window-palette');
   });
 
+  it('shows the walkthrough with its pictures', async () => {
+    const { page } = workbench;
+    await workbench.palette('View: Close Primary Side Bar'); // pictures need room
+    await workbench.palette('Welcome: Open Walkthrough...');
+    await workbench.quickPick('Get Started with Atlas');
+    const steps = page.locator('.getting-started-step');
+    await steps.first().waitFor();
+    for (const name of ['start', 'step', 'hook', 'checkpoint', 'recover']) {
+      await page.locator(`.getting-started-step[data-step-id$="#${name}"]`).click();
+      await page.waitForFunction(
+        `[...document.querySelectorAll('.getting-started-media img')].some((image) => image.currentSrc.includes('${name}.png') && image.naturalWidth > 100)`,
+      );
+    }
+    expect(await steps.count()).toBe(5);
+    await workbench.screenshot('window-walkthrough');
+  });
+
   it.each(Object.keys(THEMES) as Theme[])('shows the theme %s', async (theme) => {
     await workbench.useTheme(theme);
     await workbench.screenshot(`window-${THEMES[theme]}`);
   });
 
   it('has a new extension host after a reload, a close and a crash', async () => {
-    const hosts = [await workbench.server.extensionHost()];
+    const hosts: number[] = [];
+    /** The process starts a moment after the window shows. */
+    const another = async (): Promise<void> => {
+      await until('another extension host runs', async () =>
+        (await workbench.server.extensionHosts()).some((host) => !hosts.includes(host)),
+      );
+      hosts.push(...(await workbench.server.extensionHosts()).filter((host) => !hosts.includes(host)));
+    };
+    await another();
     await workbench.reloadWindow();
-    hosts.push(await workbench.server.extensionHost());
+    await another();
     await workbench.closeWindow();
     await workbench.openWindow();
-    hosts.push(await workbench.server.extensionHost());
+    await another();
     await workbench.crashAndRestart();
-    hosts.push(await workbench.server.extensionHost());
-    expect(new Set(hosts).size).toBe(4);
+    await another();
+    expect(hosts.length).toBeGreaterThanOrEqual(4);
     await workbench.screenshot('window-after-crash');
   });
 });
