@@ -99,7 +99,7 @@ describe('cleaning', () => {
     ahead = 200 * HOUR;
     const plan = atlas.cleanup.plan(RETENTION);
     expect(await atlas.cleanup.run(plan, () => true)).toEqual({ cleaned: [], failed: [] });
-    expect(atlas.cleanup.plan(RETENTION)).toEqual(plan);
+    expect(atlas.cleanup.plan(RETENTION).map(({ id }) => id)).toEqual(plan.map(({ id }) => id));
   });
 
   it('of a whole workspace removes its tasks and markers, and nothing else', async () => {
