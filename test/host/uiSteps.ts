@@ -8,7 +8,7 @@ export const uiSteps = {
   /** The text of the status bar item with that id (`publisher.extension.itemId`). */
   statusText: (page: Page, id: string) => page.locator(`.statusbar-item[id="${id}"]`).innerText(),
   /** The label of the status bar item that shows Git's branch. */
-  branch: (page: Page) => page.locator('.statusbar-item[id^="status.scm"]').first().innerText(),
+  branch: (page: Page) => page.locator('.statusbar-item[id^="status.scm"]', { hasText: /\S/ }).first().innerText(),
   /** Clicks what the selector finds in the workbench. */
   click: (page: Page, selector: string) => page.locator(selector).first().click(),
   /** Takes a picture of the window; returns its path. */
