@@ -179,7 +179,8 @@ describe('a task from its start to its end', () => {
     await workbench.palette('Atlas: Reject');
     await workbench.quickTitle('Reject');
     await workbench.quickType('The tests are missing');
-    await task.state('step_pending');
+    const rejected = (await task.state('step_pending')).history.findLast((event) => event.trigger === 'human_reject');
+    expect(rejected?.details?.['reason']).toBe('The tests are missing');
     await workbench.palette('Atlas: Start Step');
     await task.state('awaiting_human');
     expect(task.hook().current_step?.attempt).toBe(2);
