@@ -247,8 +247,12 @@ describe('in a folder that is not trusted', () => {
   beforeAll(async () => {
     workspace = await makeGitWorkspace();
     task = new TaskFiles(workspace.atlasHome, await createSampleTask(workspace.folder, workspace.env));
-    workbench = await Workbench.open({ workspace: workspace.folder, env: workspace.env, workspaceTrust: true });
-    await workbench.dialog.getByRole('button', { name: "No, I don't trust the authors" }).click();
+    workbench = await Workbench.open({
+      workspace: workspace.folder,
+      env: workspace.env,
+      workspaceTrust: true,
+      settings: { 'security.workspace.trust.startupPrompt': 'never' },
+    });
   });
 
   afterAll(async () => {
