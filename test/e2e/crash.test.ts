@@ -33,11 +33,16 @@ class Scene {
     const workspace = await makeGitWorkspace();
     writeFileSync(path.join(workspace.atlasHome, 'config.yaml'), config);
     const workbench = await Workbench.open({ workspace: workspace.folder, env: workspace.env });
-    await workbench.openSidebar('Atlas');
-    await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
-    // Only now: what nobody owns is silent after the threshold.
-    const ref = await startWork(workspace);
-    return new Scene(workspace, ref, new TaskFiles(workspace.atlasHome, ref), workbench);
+    try {
+      await workbench.openSidebar('Atlas');
+      await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
+      // Only now: what nobody owns is silent after the threshold.
+      const ref = await startWork(workspace);
+      return new Scene(workspace, ref, new TaskFiles(workspace.atlasHome, ref), workbench);
+    } catch (error) {
+      await workbench.close();
+      throw error;
+    }
   }
 
   status(text: string | RegExp, page: Page = this.workbench.page): Locator {

@@ -69,8 +69,13 @@ export class Workbench {
     const browser = await openBrowser();
     const context = await browser.newContext({ viewport: options.viewport ?? { width: 1280, height: 800 } });
     const workbench = new Workbench(host, data, server, browser, context, options);
-    await workbench.openWindow();
-    return workbench;
+    try {
+      await workbench.openWindow();
+      return workbench;
+    } catch (error) {
+      await workbench.close(); // nobody else could
+      throw error;
+    }
   }
 
   /** The window's page. */
