@@ -10,7 +10,14 @@ export class ConfigProblems implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(session: Session, log: Logger) {
+    const root = vscode.Uri.file(session.atlas.ports.paths.root);
+    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, 'config.yaml'));
+    const look = (): void => void session.look();
     this.subscriptions = [
+      watcher,
+      watcher.onDidChange(look),
+      watcher.onDidCreate(look),
+      watcher.onDidDelete(look),
       session.onDidReadConfig((issues) => {
         this.diagnostics.clear();
         for (const file of new Set(issues.map((issue) => issue.file))) {

@@ -60,7 +60,7 @@ export class StatusBar implements vscode.Disposable {
     this.item.color = undefined;
     if (warning === undefined && hook.state === 'awaiting_human') {
       this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}`;
-      this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.prominentBackground');
+      // The editor's API knows backgrounds for warnings and errors only, and waiting is neither.
       this.item.color = new vscode.ThemeColor('statusBarItem.prominentForeground');
     }
     this.item.tooltip = taskTooltip(view);
