@@ -7,7 +7,6 @@ import { responseSchema } from './requests';
 export const HOOK_PANEL_ACTIONS = [
   'startStep',
   'completeStep',
-  'runValidation',
   'submitStepOutput',
   'approve',
   'reject',

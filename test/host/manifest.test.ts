@@ -4,6 +4,7 @@ import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { SETTINGS } from '../../src/extension/platform/config';
+import { HOOK_PANEL_ACTIONS } from '../../src/protocol/hookPanel';
 import { atlasApi } from './atlasApi';
 
 interface Manifest {
@@ -40,6 +41,11 @@ describe('the manifest and the code agree', () => {
     for (const items of Object.values(manifest.contributes.menus)) {
       for (const { command } of items) assert.ok(contributed.has(command), command);
     }
+  });
+
+  it('every button of the panel is one of the commands', () => {
+    const contributed = new Set(manifest.contributes.commands.map(({ command }) => command));
+    for (const action of HOOK_PANEL_ACTIONS) assert.ok(contributed.has(`atlas.${action}`), action);
   });
 
   it('every setting has the default that the code uses, and the reverse', () => {
