@@ -36,7 +36,7 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
     commands: new CommandPanelActions(session),
     log,
   });
-  const context = { session, tree, log, git, extension, openPanel: panels.open.bind(panels) };
+  const context = { session, tree, log, git, openPanel: panels.open.bind(panels) };
   extension.environmentVariableCollection.replace('ATLAS_HOME', root);
   extension.subscriptions.push(
     session,

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { explain } from '../service/atlasReader';
 import { refKey, type TaskRef } from '../storage/paths';
+import { insideWorktree } from '../storage/worktreePath';
 import { affects, setting } from './platform/config';
 import { plain } from './platform/messages';
 import type { Session, TaskView } from './session';
@@ -23,11 +24,6 @@ export class StatusBar implements vscode.Disposable {
       }),
     ];
     this.update();
-  }
-
-  /** The task that the item is about. */
-  current(): TaskRef | undefined {
-    return currentTask(this.session)?.ref;
   }
 
   private update(): void {
@@ -121,15 +117,10 @@ function staleFor(ms: number): string {
 /** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */
 export function currentTask(session: Session): { ref: TaskRef } | undefined {
   const file = vscode.window.activeTextEditor?.document.uri;
-  const place =
-    file?.scheme === 'file'
-      ? session.ownPlaces.find(
-          ({ worktree }) =>
-            file.fsPath === worktree ||
-            file.fsPath.startsWith(`${worktree}/`) ||
-            file.fsPath.startsWith(`${worktree}\\`),
-        )
-      : undefined;
+  const path = file?.scheme === 'file' ? file.fsPath : undefined;
+  const place = session.ownPlaces.find(
+    ({ worktree }) => path !== undefined && insideWorktree(worktree, path) !== undefined,
+  );
   const tasks = session.ownTasks();
   const here = tasks.filter(({ ref }) => ref.workspace === place?.workspace);
   const candidates = here.length > 0 ? here : tasks;

@@ -97,10 +97,6 @@ export class StorePaths {
   artifacts(ref: TaskRef): string {
     return join(this.task(ref), 'artifacts');
   }
-
-  receipts(ref: TaskRef): string {
-    return join(this.task(ref), 'receipts');
-  }
 }
 
 /** Where an artifact lies that a hook names relative to artifacts/. */

@@ -1,4 +1,3 @@
-import type * as vscode from 'vscode';
 import type { Result } from '../../core/errors';
 import type { Updated } from '../../storage/stored';
 import type { TaskRef } from '../../storage/paths';
@@ -13,7 +12,6 @@ export interface CommandContext {
   readonly tree: TasksTree;
   readonly log: ChannelLogger;
   readonly git: GitBridge;
-  readonly extension: vscode.ExtensionContext;
   /** Opens or shows the HOOK.md panel of a task. */
   readonly openPanel: (ref: TaskRef) => void;
 }

@@ -5,6 +5,7 @@ import { RECOVERY_ACTIONS } from '../../core/hook';
 import type { StoredTask } from '../../storage/stored';
 import type { HookPanelActionName } from '../../protocol/hookPanel';
 import { offeredActions } from '../panels/hookPanelActions';
+import { setting } from '../platform/config';
 import { plain } from '../platform/messages';
 import { chosen, taskFor } from './arguments';
 import { type CommandContext, type CommandHandler, took } from './context';
@@ -168,7 +169,7 @@ function canResume({ hook }: StoredTask): boolean {
 }
 
 function startAgent(context: CommandContext, task: StoredTask): void {
-  const command = vscode.workspace.getConfiguration('atlas').get<string>('agent.command', '').trim();
+  const command = setting('agent.command').trim();
   if (command === '') return;
   const hookMd = context.session.atlas.ports.paths.markdown(task.ref);
   const prompt = vscode.l10n.t('Read {0} and follow its section "What To Do Now".', hookMd);
