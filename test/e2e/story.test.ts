@@ -276,8 +276,7 @@ describe('in a folder that is not trusted', () => {
       'Copy Path',
     ]);
 
-    await workbench.page.keyboard.press('F1');
-    await workbench.quickInput.fill('>Atlas: ');
+    await workbench.searchPalette('Atlas: ');
     await workbench.quickRows('Atlas: Open HOOK.md').waitFor();
     const offered = (await workbench.quickRows().allTextContents()).join('\n');
     for (const driving of [

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Browser, BrowserContext, FrameLocator, Locator, Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type FrameLocator, type Locator, type Page, errors } from 'playwright-core';
 import { OUT, PROJECT } from './project';
 import { changeSettings, makeHostData, type HostData, type Settings } from './vscodeHost/hostData';
 import { hostVersion, installHost, type InstalledHost } from './vscodeHost/install';
@@ -141,9 +141,31 @@ export class Workbench {
 
   /** Runs a command of the palette by its title. */
   async palette(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.quickInput.fill(`>${title}`);
+    await this.searchPalette(title);
     await this.#row(title).click();
+  }
+
+  /** Opens the palette and leaves it open with that text in it. */
+  async searchPalette(text: string): Promise<void> {
+    await this.#openQuickInput('F1');
+    await this.quickInput.fill(`>${text}`);
+  }
+
+  /**
+   * Presses the key until the quick input shows. While the focus goes from a quick input that closes back to a panel's
+   * frame, the editor hears no key at all; a second one while it is open changes nothing.
+   */
+  async #openQuickInput(key: string): Promise<void> {
+    for (let presses = 0; presses < 10; presses += 1) {
+      await this.page.keyboard.press(key);
+      try {
+        await this.quickInput.waitFor({ timeout: 3000 });
+        return;
+      } catch (error) {
+        if (!(error instanceof errors.TimeoutError)) throw error;
+      }
+    }
+    throw new Error(`${key} does not open the quick input`);
   }
 
   /** The text field of the quick pick or input box that is open. */
@@ -178,7 +200,7 @@ export class Workbench {
 
   /** Opens a file of the workspace by quick open. */
   async openFile(name: string): Promise<void> {
-    await this.page.keyboard.press('Control+p');
+    await this.#openQuickInput('Control+p');
     await this.quickInput.fill(name);
     await this.#row(path.basename(name)).click();
   }
