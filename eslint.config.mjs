@@ -22,7 +22,7 @@ const MAY_IMPORT = /** @type {const} */ ({
 const ROOMS = /** @type {(keyof typeof MAY_IMPORT)[]} */ (Object.keys(MAY_IMPORT));
 
 /** Packages that one room alone may import. @type {Record<string, keyof typeof MAY_IMPORT>} */
-const OWNED = { vscode: 'extension', chokidar: 'storage', '@bsv/sdk': 'signing' };
+const OWNED = { vscode: 'extension', chokidar: 'storage', '@bsv/sdk': 'signing', '@bitauth/libauth': 'signing' };
 
 const PURE_ROOMS = ['core', 'protocol'];
 

@@ -6,6 +6,7 @@ export type AtlasErrorCode =
   | 'stale_caller'
   | 'human_only'
   | 'verification_failed'
+  | KeyErrorCode
   | 'lock_timeout'
   | 'damaged'
   | 'too_new'
@@ -19,6 +20,10 @@ export type AtlasErrorCode =
   | 'no_repository'
   | 'git_failed'
   | 'cancelled';
+
+/** Why a signing key can't be used. */
+export type KeyErrorCode =
+  'key_missing' | 'key_unreadable' | 'key_format' | 'key_size' | 'key_too_open' | 'key_other_scheme';
 
 /** An expected failure: `message` says what happened, `mend` what to do about it, both fit to be shown to a person. */
 export class AtlasError extends Error {

@@ -5,7 +5,7 @@ import path from 'node:path';
 export async function run(): Promise<void> {
   const { default: Mocha } = await import('mocha');
   const mocha = new Mocha({ ui: 'bdd', timeout: 60_000, color: false, reporter: 'spec' });
-  for (const file of readdirSync(__dirname).filter((name) => name.endsWith('.test.js'))) {
+  for (const file of readdirSync(__dirname).filter((name) => name.endsWith('.test.cjs'))) {
     mocha.addFile(path.join(__dirname, file));
   }
   await mocha.loadFilesAsync();

@@ -119,7 +119,7 @@ describe('usage example 2: the agent is killed in the middle of a step', () => {
     const step = task.hook.current_step;
     assert.ok(step);
     const args = [api.root, workspace, id, String(step.step_index), String(step.attempt)];
-    const agent = spawn(process.execPath, [path.join(__dirname, 'agentProcess.js'), ...args], {
+    const agent = spawn(process.execPath, [path.join(__dirname, 'agentProcess.cjs'), ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(agent.stdout, 'data');

@@ -27,9 +27,9 @@ export async function runHostSuite({ version, desktop, report }: SuiteOptions): 
   const data = makeHostData();
   try {
     await runTests({
-      ...(desktop ? {} : { vscodeExecutablePath: path.join(BUNDLES, 'codeStandIn.js') }),
+      ...(desktop ? {} : { vscodeExecutablePath: path.join(BUNDLES, 'codeStandIn.cjs') }),
       extensionDevelopmentPath: PROJECT,
-      extensionTestsPath: path.join(BUNDLES, 'index.js'),
+      extensionTestsPath: path.join(BUNDLES, 'index.cjs'),
       launchArgs: [workspace.folder, `--user-data-dir=${data.userData}`, `--extensions-dir=${data.extensions}`],
       extensionTestsEnv: { ...workspace.env, HOST_REPORT: report, HOST_VERSION: version },
     });
@@ -51,6 +51,7 @@ async function buildSuite(): Promise<void> {
     ],
     outdir: BUNDLES,
     entryNames: '[name]',
+    outExtension: { '.js': '.cjs' },
     bundle: true,
     platform: 'node',
     target: 'node20',
@@ -60,7 +61,7 @@ async function buildSuite(): Promise<void> {
     sourcemap: 'inline',
     logLevel: 'warning',
   });
-  await chmod(path.join(BUNDLES, 'codeStandIn.js'), 0o755);
+  await chmod(path.join(BUNDLES, 'codeStandIn.cjs'), 0o755);
 }
 
 function testFiles(): string[] {
