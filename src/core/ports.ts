@@ -1,5 +1,7 @@
 import type { GitState } from './checkpoint';
 import type { ProcessIdentity, Vitality } from './liveness';
+import type { Result } from './errors';
+import type { SigningScheme } from './receipt';
 import type { GitEvidence } from './recovery';
 
 /** The time, as ms since the epoch. */
@@ -19,6 +21,8 @@ export interface FileStat {
   readonly size: number;
   readonly mtimeMs: number;
   readonly ino: string;
+  /** Permission bits; they say nothing on Windows. */
+  readonly mode: number;
 }
 
 /**
@@ -48,6 +52,8 @@ export interface FileSystem {
   /** The entry itself, not what a link points to; `undefined` if there is none. */
   stat(path: string): FileStat | undefined;
   touch(path: string, mtimeMs: number): void;
+  /** Sets the permission bits. */
+  chmod(path: string, mode: number): void;
   realPath(path: string): string;
   /** Waits until a folder's entries are on disk, where the system can do that. */
   syncFolder(path: string): void;
@@ -94,4 +100,49 @@ export interface Logger {
   info(message: string, data?: Readonly<Record<string, unknown>>): void;
   warn(message: string, data?: Readonly<Record<string, unknown>>): void;
   error(message: string, data?: Readonly<Record<string, unknown>>): void;
+}
+
+/** What a receipt's signatures are over: its own text, or a DSSE envelope's encoding. */
+export type SignedForm = 'text' | 'envelope';
+
+/** Signs what belongs to one receipt. */
+export interface ReceiptSigner {
+  readonly scheme: SigningScheme;
+  /** The path of the receipt's key, as it stands in the receipt. */
+  readonly keyPath: string;
+  /** Names the published key that verifies: SHA-256 of it in hex. */
+  readonly keyId: string;
+  /** The signature's bytes; the same for the same input. */
+  sign(message: Uint8Array, form: SignedForm): Uint8Array;
+  verify(message: Uint8Array, form: SignedForm, signature: Uint8Array): boolean;
+}
+
+/** Which key of a task signs a receipt. */
+export interface ReceiptKeyIndex {
+  readonly task: number;
+  readonly receipt: number;
+}
+
+/** The life of the signing keys. */
+export interface KeyManager {
+  /** Whether there is a key of the scheme; never makes one. */
+  exists(): boolean;
+  /** Reads the key, and makes it on first use. Fails with a `key_…` code. */
+  load(): Promise<Result<void>>;
+  /** A signer for one receipt; loads the key if need be. */
+  newSigner(index: ReceiptKeyIndex): Promise<Result<ReceiptSigner>>;
+}
+
+/** The files that hold keys. Names are plain file names in the folder `keys`. */
+export interface KeyFolder {
+  readonly path: string;
+  /** A private key's text, or `undefined` where there is none. Wider permissions are repaired with a warning. */
+  readSecret(name: string): Result<string | undefined>;
+  /** Makes a private key's file, never over another: false if there is one now. */
+  createSecret(name: string, text: string): Result<boolean>;
+  /** A public file's text, or `undefined` where there is none. */
+  readPublic(name: string): Result<string | undefined>;
+  writePublic(name: string, text: string): Result<void>;
+  /** Moves a public file that can't be read as what it is out of the way. */
+  setAside(name: string): Result<void>;
 }

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- the library would rather have its own scheme (BRC-42); receipts are specified with BIP-32 */
 import { BigNumber, Curve, HD, Hash, PrivateKey, PublicKey, Signature, Utils } from '@bsv/sdk';
 import { type Result, fail, ok } from '../core/errors';
 import { type HdNode, indexBytes } from './hdNode';
@@ -64,11 +65,29 @@ export function privateNode(key: HD): PrivateHdNode {
  * costs as much as a signature and isn't needed for one.
  */
 export function deriveLeafKey(parent: PrivateHdNode, index: number): PrivateKey {
-  const hash = Hash.sha512hmac([...parent.chainCode], [...parent.publicKey, ...indexBytes(index)]);
+  return childKey(parent, childHash(parent, index));
+}
+
+function childHash(parent: PrivateHdNode, index: number): number[] {
+  return Hash.sha512hmac([...parent.chainCode], [...parent.publicKey, ...indexBytes(index)]);
+}
+
+function childKey(parent: PrivateHdNode, hash: readonly number[]): PrivateKey {
   const tweak = new BigNumber(hash.slice(0, 32));
   const secret = tweak.add(new BigNumber([...parent.privateKey])).mod(ORDER);
   if (tweak.cmp(ORDER) >= 0 || secret.isZero()) throw new Error('this index has no key'); // 1 in 2^127
   return new PrivateKey(secret.toArray('be', 32));
+}
+
+/** Derives a child that isn't hardened with its private key and public node (BIP-32, CKDpriv). */
+export function derivePrivateChild(parent: PrivateHdNode, index: number): PrivateHdNode {
+  const hash = childHash(parent, index);
+  const key = childKey(parent, hash);
+  return {
+    privateKey: Uint8Array.from(key.toArray('be', 32)),
+    publicKey: Uint8Array.from(key.toPublicKey().encode(true) as number[]),
+    chainCode: Uint8Array.from(hash.slice(32, 64)),
+  };
 }
 
 /** ECDSA over the SHA-256 of the bytes (the library hashes once itself): deterministic (RFC 6979), low S, DER. */

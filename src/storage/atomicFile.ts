@@ -52,10 +52,16 @@ export function replaceFile(
 }
 
 /** Makes a file that isn't there yet, whole and durably; false if another process was quicker. */
-export function createFile(files: FileSystem, ids: Ids, path: string, data: string): boolean {
+export function createFile(
+  files: FileSystem,
+  ids: Ids,
+  path: string,
+  data: string | Uint8Array,
+  mode = 0o644,
+): boolean {
   const temporary = `${path}.${ids.hex(4)}.tmp`;
   try {
-    files.write(temporary, data, { exclusive: true, sync: true });
+    files.write(temporary, data, { exclusive: true, sync: true, mode });
     files.link(temporary, path);
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;

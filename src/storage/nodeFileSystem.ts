@@ -122,11 +122,15 @@ export class NodeFileSystem implements FileSystem {
   stat(path: string): FileStat | undefined {
     const stats = lstat(path);
     if (stats === undefined) return undefined;
-    return { kind: kindOf(stats), size: stats.size, mtimeMs: stats.mtimeMs, ino: String(stats.ino) };
+    return { kind: kindOf(stats), size: stats.size, mtimeMs: stats.mtimeMs, ino: String(stats.ino), mode: stats.mode & 0o7777 };
   }
 
   touch(path: string, mtimeMs: number): void {
     fs.utimesSync(path, mtimeMs / 1000, mtimeMs / 1000);
+  }
+
+  chmod(path: string, mode: number): void {
+    fs.chmodSync(path, mode);
   }
 
   realPath(path: string): string {

@@ -1,0 +1,68 @@
+import type { ValidationReceipt } from '../core/hook';
+import type { ChainLink, ReceiptCheck, RecordedReceipt } from '../core/receipt';
+
+/** What was recorded of a task's receipts, and whether those that are there are these, in this order. */
+export interface ChainRecord {
+  readonly records: ReadonlyMap<string, RecordedReceipt>;
+  /** The record before a receipt's own; absent for the first. */
+  readonly previous: ReadonlyMap<string, RecordedReceipt>;
+  /** Where the receipts that are there depart from the record. */
+  readonly broken: { readonly message: string; readonly expected: string; readonly found: string } | undefined;
+}
+
+/** Compares a task's receipts with the record of them. Receipts of other programs have none and don't count. */
+export function chainOf(receipts: readonly ValidationReceipt[], recorded: readonly RecordedReceipt[]): ChainRecord {
+  const records = new Map(recorded.map((record) => [record.receiptId, record]));
+  const previous = new Map<string, RecordedReceipt>();
+  for (const [index, record] of recorded.entries()) {
+    const before = recorded[index - 1];
+    if (before !== undefined) previous.set(record.receiptId, before);
+  }
+  const present = receipts.filter(({ receipt_id: id }) => records.has(id)).map(({ receipt_id: id }) => id);
+  const at = recorded.findIndex(({ receiptId }, index) => present[index] !== receiptId);
+  const index = at === -1 && present.length > recorded.length ? recorded.length : at;
+  if (index === -1) return { records, previous, broken: undefined };
+  const expected = recorded[index]?.receiptId;
+  const missing = expected !== undefined && !present.includes(expected);
+  return {
+    records,
+    previous,
+    broken: {
+      message: missing
+        ? `The chain is broken: receipt ${expected} was recorded and is no longer there.`
+        : "The chain is broken: the task's receipts are not in the order in which they were recorded.",
+      expected: expected ?? '(no more)',
+      found: present[index] ?? '(no more)',
+    },
+  };
+}
+
+/** Whether a receipt is the link that the record says: its file, its place, and the one before it. */
+export function checkChain(
+  receiptId: string,
+  link: ChainLink,
+  envelopeSha256: string,
+  chain: ChainRecord,
+): Omit<ReceiptCheck, 'check'> {
+  const record = chain.records.get(receiptId);
+  if (record === undefined) {
+    const message = 'The chain does not hold it: nothing records that this receipt was added to the task.';
+    return { passed: false, message, found: receiptId };
+  }
+  if (record.envelopeSha256 !== envelopeSha256) {
+    const message = 'The statement is not the one that was recorded when the receipt was added.';
+    return { passed: false, message, expected: record.envelopeSha256, found: envelopeSha256 };
+  }
+  if (chain.broken !== undefined) return { passed: false, ...chain.broken };
+  const before = chain.previous.get(receiptId);
+  const expected = `${record.sequence} after ${before === undefined ? 'none' : `${before.receiptId} ${before.envelopeSha256}`}`;
+  const stated = link.previous === null ? 'none' : `${link.previous.receipt_id} ${link.previous.sha256}`;
+  const found = `${link.sequence} after ${stated}`;
+  if (expected === found) return { passed: true, message: `It is receipt ${link.sequence} of the task's chain.` };
+  return {
+    passed: false,
+    message: 'The chain is broken before it: it was made after another receipt.',
+    expected,
+    found,
+  };
+}

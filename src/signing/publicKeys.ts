@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
+import { type Result, fail, messageOf, ok } from '../core/errors';
+import { ED25519_KEY_PATH, type SigningScheme } from '../core/receipt';
+import type { HdNode } from './hdNode';
+
+/** The file of public keys in `keys`. */
+export const PUBLIC_KEYS_FILE = 'receipts.pub.json';
+
+const hex = (bytes: number): z.ZodMiniString => z.string().check(z.regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`, 'u')));
+
+const entrySchema = z.discriminatedUnion('scheme', [
+  z.looseObject({ scheme: z.literal('hd'), keyid: hex(32), path: z.string(), xpub: z.string() }),
+  z.looseObject({
+    scheme: z.literal('ed25519'),
+    keyid: hex(32),
+    path: z.literal(ED25519_KEY_PATH),
+    public_key: hex(32),
+  }),
+]);
+
+/** receipts.pub.json: every key that receipts of this store were signed with. Holds nothing secret. */
+const fileSchema = z.looseObject({ schema_version: z.string(), keys: z.array(entrySchema) });
+
+/** A published key. */
+export type PublicKeyEntry = z.infer<typeof entrySchema>;
+
+/** A published key, ready for verifying. */
+export interface PublicKey {
+  readonly keyId: string;
+  readonly scheme: SigningScheme;
+  readonly path: string;
+  /** The account's node (`hd`). */
+  readonly node?: HdNode;
+  /** The 32 bytes of the key (`ed25519`). */
+  readonly bytes?: Uint8Array;
+}
+
+function sha256(text: string | Uint8Array): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The entry of an account's extended public key. */
+export function hdEntry(path: string, xpub: string): PublicKeyEntry {
+  return { scheme: 'hd', keyid: sha256(xpub), path, xpub };
+}
+
+/** The entry of an Ed25519 public key (32 bytes). */
+export function ed25519Entry(publicKey: Uint8Array): PublicKeyEntry {
+  const text = Buffer.from(publicKey).toString('hex');
+  return { scheme: 'ed25519', keyid: sha256(publicKey), path: ED25519_KEY_PATH, public_key: text };
+}
+
+/** The bytes of receipts.pub.json. */
+export function serializePublicKeys(entries: readonly PublicKeyEntry[]): string {
+  return `${JSON.stringify({ schema_version: '1.0', keys: entries }, null, 2)}\n`;
+}
+
+/** Reads the text of receipts.pub.json. An entry whose id is not its key's is refused (`key_format`). */
+export function parsePublicKeys(text: string): Result<PublicKeyEntry[]> {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    return fail('key_format', `The file of public keys is no JSON: ${messageOf(error)}`);
+  }
+  const parsed = fileSchema.safeParse(data);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const where = issue?.path.join('.') ?? '';
+    return fail('key_format', `The file of public keys is malformed at "${where}": ${issue?.message ?? ''}`);
+  }
+  const wrong = parsed.data.keys.find((entry) => entry.keyid !== keyIdOf(entry));
+  if (wrong === undefined) return ok(parsed.data.keys);
+  return fail('key_format', `The public key ${wrong.keyid} is not the one that its id names: the file was altered.`);
+}
+
+function keyIdOf(entry: PublicKeyEntry): string {
+  return entry.scheme === 'hd' ? sha256(entry.xpub) : sha256(Buffer.from(entry.public_key, 'hex'));
+}
+
+/** Makes published keys ready for verifying. Loads @bsv/sdk where one has to be decoded. */
+export async function openPublicKeys(entries: readonly PublicKeyEntry[]): Promise<Result<PublicKey[]>> {
+  const keys: PublicKey[] = [];
+  for (const entry of entries) {
+    if (entry.scheme === 'ed25519') {
+      const bytes = Uint8Array.from(Buffer.from(entry.public_key, 'hex'));
+      keys.push({ keyId: entry.keyid, scheme: 'ed25519', path: entry.path, bytes });
+      continue;
+    }
+    const { isPrivateKey, parseExtendedKey, publicNode } = await import('./bsv');
+    const parsed = parseExtendedKey(entry.xpub);
+    if (!parsed.ok) return parsed;
+    if (isPrivateKey(parsed.value)) {
+      return fail('key_format', `The file of public keys holds a private key at path ${entry.path}.`, {
+        mend: 'Remove it from there at once; it is made again from the key that signs.',
+      });
+    }
+    keys.push({ keyId: entry.keyid, scheme: 'hd', path: entry.path, node: publicNode(parsed.value) });
+  }
+  return ok(keys);
+}
