@@ -82,7 +82,7 @@ export interface GitStatus {
   readonly files: readonly string[];
 }
 
-/** Reads git repositories. Nothing here writes. */
+/** Reads git repositories. Nothing here writes to one. */
 export interface GitReader {
   /** The repository of a folder; `undefined` where there is none. */
   locate(folder: string): Promise<Repository | undefined>;
@@ -90,6 +90,13 @@ export interface GitReader {
   head(repository: Repository): GitState;
   /** What is uncommitted; `undefined` when git can't say in time (ms). */
   status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined>;
+  /**
+   * The id of the tree that the worktree's files make now, untracked but unignored ones included. The user's index,
+   * files and objects are not touched: what git must write goes to `scratch`, where no file's content is kept.
+   */
+  workingTree(repository: Repository, scratch: string): Promise<Result<string>>;
+  /** The files in which two such trees differ, with `/`. */
+  changedFiles(repository: Repository, scratch: string, before: string, after: string): Promise<Result<string[]>>;
   /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */
   evidence(repository: Repository, effect: 'commit' | 'push' | 'pr', since: string | undefined): Promise<GitEvidence>;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { type Result, fail, ok } from '../core/errors';
 
-const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 128 * 1024 * 1024;
 
 /** Variables with which git, run from one of its hooks, would look at another repository than the one meant. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
@@ -20,18 +20,28 @@ export interface GitOutput {
 /**
  * Runs git in a folder. An exit code other than 0 is an answer, not a failure; it fails (`git_failed`) when git is not
  * there, was killed or took longer than `timeoutMs`. A repository's own programs (fsmonitor) are not started.
+ * @param more variables beside the cleaned environment's, and what git reads from its standard input
  */
-export async function runGit(folder: string, args: readonly string[], timeoutMs = 10_000): Promise<Result<GitOutput>> {
+export async function runGit(
+  folder: string,
+  args: readonly string[],
+  timeoutMs = 10_000,
+  more: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+): Promise<Result<GitOutput>> {
   return new Promise((resolve) => {
-    execFile(
+    const env = { ...cleanEnvironment(), ...more.env };
+    const child = execFile(
       'git',
       ['-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', ...args],
-      { cwd: folder, env: cleanEnvironment(), timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true },
+      { cwd: folder, env, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true },
       (error, stdout) => {
         if (error === null) resolve(ok({ code: 0, stdout }));
         else if (typeof error.code === 'number') resolve(ok({ code: error.code, stdout }));
         else resolve(fail('git_failed', `git ${args[0] ?? ''} failed: ${error.message}`, { cause: error }));
       },
     );
+    // Git may end before it has read everything; its exit code says why.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(more.input ?? '');
   });
 }

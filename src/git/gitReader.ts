@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { GitState } from '../core/checkpoint';
+import type { Result } from '../core/errors';
 import type { GitReader, GitStatus, Repository } from '../core/ports';
 import type { GitEvidence } from '../core/recovery';
 import { toMs } from '../core/time';
@@ -9,6 +10,7 @@ import { commitsOf } from './gitEvents';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
 import { readReflog } from './reflog';
+import { changedBetween, workingTreeOf } from './workingTree';
 
 /** Reads repositories from their files where that is enough, else with the git command. */
 export class CommandGitReader implements GitReader {
@@ -29,6 +31,19 @@ export class CommandGitReader implements GitReader {
     if (!output.ok || output.value.code !== 0) return undefined;
     const files = parseStatus(output.value.stdout);
     return { dirty: files.length > 0, files };
+  }
+
+  async workingTree(repository: Repository, scratch: string): Promise<Result<string>> {
+    return workingTreeOf(repository, scratch);
+  }
+
+  async changedFiles(
+    repository: Repository,
+    scratch: string,
+    before: string,
+    after: string,
+  ): Promise<Result<string[]>> {
+    return changedBetween(repository, scratch, before, after);
   }
 
   async evidence(
