@@ -3,6 +3,7 @@ import type { HookConfig } from './config';
 import { type Details, type Draft, MAX_DESCRIPTION } from './draft';
 import type { HookInput, InputOf } from './events';
 import type { StepContext } from './hook';
+import { recordedReceipts } from './receipt';
 import { attemptsSpent, nextAttempt } from './stepAttempt';
 import { type Task, stepTypeOf } from './task';
 import { count, cut, oneLine } from './text';
@@ -40,11 +41,17 @@ const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
       log: input.log,
       receipt_id: input.receiptId,
       index: input.index,
+      link: { ...input.link },
     });
   },
-  receipt: (draft, { receipt }) => {
+  receipt: (draft, { receipt, envelopeSha256 }) => {
     draft.receipts = [...draft.receipts, receipt];
-    draft.record('receipt', 'step_validating', { receipt_id: receipt.receipt_id, exit_code: receipt.exit_code });
+    draft.record('receipt', 'step_validating', {
+      receipt_id: receipt.receipt_id,
+      exit_code: receipt.exit_code,
+      envelope_sha256: envelopeSha256,
+      chain_count: recordedReceipts(draft.before.history).length + 1,
+    });
   },
   validate_pass: (draft) => {
     if (isAutomaticEnabled('validation', draft.context.config)) {

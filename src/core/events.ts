@@ -1,6 +1,7 @@
 import type { Capture, GitSource } from './checkpoint';
 import type { HookConfig } from './config';
 import type { CheckpointTrigger, Hook, RecoveryContext, ValidationReceipt } from './hook';
+import type { ChainLink } from './receipt';
 import type { Task } from './task';
 
 /** The step and attempt that a caller believes to drive; a mismatch is refused. */
@@ -43,9 +44,17 @@ export type HookInput = { readonly expect?: Expected } & (
       readonly command: string;
       readonly log: string;
       readonly receiptId: string;
+      /** Which of the task's keys signs it. */
       readonly index: number;
+      /** Its place in the task's chain of receipts, and the one before it. */
+      readonly link: ChainLink;
     }
-  | { readonly type: 'receipt'; readonly receipt: ValidationReceipt }
+  | {
+      readonly type: 'receipt';
+      readonly receipt: ValidationReceipt;
+      /** SHA-256 (hex) of the envelope that its statement lies in. */
+      readonly envelopeSha256: string;
+    }
   | { readonly type: 'validate_pass' }
   | { readonly type: 'validate_fail'; readonly reason: string; readonly receiptId?: string }
   | {

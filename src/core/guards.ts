@@ -85,6 +85,16 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
   return `the step declares ${count(declared, 'validation command')}; submit its output and validate`;
 }
 
+/**
+ * Only what was reserved last is taken: of two that validate at once, the one that began later goes on, and the chain
+ * has no fork.
+ */
+function guardReserved(hook: Hook, receiptId: string): string | undefined {
+  const reserved = hook.history.findLast(({ trigger }) => trigger === 'validation_command')?.details?.['receipt_id'];
+  if (reserved === receiptId) return undefined;
+  return 'its command was not the last one to be started: another validation of this step took over';
+}
+
 function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefined {
   if (!validationReceiptSchema.safeParse(receipt).success) return 'the receipt is malformed';
   const step = hook.current_step;
@@ -92,7 +102,7 @@ function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefine
   if (receipt.attempt !== step.attempt) return `the receipt is for attempt ${receipt.attempt ?? 'unknown'}`;
   return hook.receipts.some((known) => known.receipt_id === receipt.receipt_id)
     ? `receipt "${receipt.receipt_id}" is there already`
-    : undefined;
+    : guardReserved(hook, receipt.receipt_id);
 }
 
 function guardPass(hook: Hook, _input: InputOf<'validate_pass'>, context: TransitionContext): string | undefined {

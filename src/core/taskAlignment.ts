@@ -1,3 +1,4 @@
+import { restoreFrozen } from './frozenSteps';
 import { type Hook, type HookEvent, isTerminal } from './hook';
 import { type StepResult, type Task, type TaskStep, taskSchema } from './task';
 import { toMs } from './time';
@@ -113,7 +114,7 @@ function aligned(task: Task, hook: Hook): Task {
   const current = currentIndex(task, hook);
   const facts = foldHistory(task, hook);
   const status = taskStatusOf(hook);
-  const steps = task.steps.map((step, index): TaskStep => {
+  const steps = restoreFrozen(task, hook).map((step, index): TaskStep => {
     const fact = facts[index] ?? { attempts: 0, startedAt: undefined, completedAt: undefined, result: undefined };
     const done = index < current || hook.state === 'completed';
     const { started_at: _s, completed_at: _c, ...rest } = step;

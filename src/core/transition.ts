@@ -3,6 +3,7 @@ import { Draft } from './draft';
 import { applyEffect } from './effects';
 import type { HookInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from './errors';
+import { freezeSteps } from './frozenSteps';
 import { guardOf } from './guards';
 import { type Hook, type HookState, SCHEMA_VERSION } from './hook';
 import { type HookEventType, legalNow, targetsOf } from './lifecycle';
@@ -25,7 +26,15 @@ function initialHook(context: TransitionContext): Hook {
     updated_at: context.now,
     state: 'initializing',
     current_step: undefined,
-    history: [{ timestamp: context.now, from_state: '', to_state: 'initializing', trigger: 'init' }],
+    history: [
+      {
+        timestamp: context.now,
+        from_state: '',
+        to_state: 'initializing',
+        trigger: 'init',
+        details: { steps: freezeSteps(context.task) },
+      },
+    ],
     recovery: undefined,
     checkpoints: [],
     receipts: [],

@@ -176,6 +176,7 @@ describe('recovering', () => {
         log: 'v.log',
         receiptId: 'r',
         index: 0,
+        link: { sequence: 1, previous: null },
       }),
     );
     ahead = 6 * MINUTE;
@@ -194,7 +195,16 @@ describe('recovering', () => {
   it.each(['../../../../secret', '/etc/passwd'])('reads no log outside the artifacts: %s', async (log) => {
     const ref = await store.running();
     unwrap(await atlas.send(ref, { type: 'step_output' }));
-    unwrap(await atlas.send(ref, { type: 'validation_command', command: 'x', log, receiptId: 'r', index: 0 }));
+    unwrap(
+      await atlas.send(ref, {
+        type: 'validation_command',
+        command: 'x',
+        log,
+        receiptId: 'r',
+        index: 0,
+        link: { sequence: 1, previous: null },
+      }),
+    );
     ahead = 6 * MINUTE;
     unwrap(await atlas.recovery.detect(stored(ref)));
     expect(stored(ref).hook.recovery).not.toHaveProperty('partial_output');

@@ -68,7 +68,11 @@ export class DrivenHook {
       key_path: "m/44'/236'/0'/0/0",
       signature: '3044',
     };
-    return this.send({ type: 'receipt', receipt });
+    const link = { sequence: 1, previous: null };
+    return this.send(
+      { type: 'validation_command', command, log: `validation/${receiptId}.stdout`, receiptId, index: 0, link },
+      { type: 'receipt', receipt, envelopeSha256: 'c'.repeat(64) },
+    );
   }
 
   /** Starts and completes the current step. */

@@ -80,6 +80,11 @@ export class Driver {
     return this;
   }
 
+  /** Reserves a receipt and adds it. */
+  receipt(receipt: ValidationReceipt): this {
+    return this.send(reserveOf(receipt.receipt_id, receipt.command), receiptInput(receipt));
+  }
+
   /** Sends one event that has to be legal, with options. */
   with(options: SendOptions, input: HookInput): this {
     unwrap(this.try(input, options));
@@ -118,17 +123,26 @@ export function receiptOf(hook: Hook, id: string, command = 'npm test', exitCode
   };
 }
 
+/** What reserves a receipt. */
+export function reserveOf(receiptId: string, command = 'npm test'): HookInput {
+  const link = { sequence: 1, previous: null };
+  return { type: 'validation_command', command, log: 'validation/1.log', receiptId, index: 0, link };
+}
+
+/** What adds a receipt. */
+export function receiptInput(receipt: ValidationReceipt): HookInput {
+  return { type: 'receipt', receipt, envelopeSha256: 'c'.repeat(64) };
+}
+
 /** One example of each event, legal where its state is. */
 export function inputOf(type: HookEventType, hook: Hook | undefined): HookInput {
   switch (type) {
     case 'checkpoint':
       return { type, trigger: 'manual', description: 'by hand' };
     case 'validation_command':
-      return { type, command: 'npm test', log: 'validation/1.log', receiptId: 'rcpt-new', index: 0 };
+      return reserveOf('rcpt-new');
     case 'receipt':
-      return hook === undefined
-        ? { type, receipt: receiptOf({} as Hook, 'rcpt-new') }
-        : { type, receipt: receiptOf(hook, 'rcpt-new') };
+      return receiptInput(receiptOf(hook ?? ({} as Hook), 'rcpt-new'));
     case 'validate_fail':
       return { type, reason: 'npm test ended with 1' };
     case 'human_required':
@@ -157,7 +171,10 @@ export function inputOf(type: HookEventType, hook: Hook | undefined): HookInput 
   }
 }
 
-/** A task of two `ai` steps that was driven into a state by the shortest way; receipt `rcpt-proven` is in `step_validating`. */
+/**
+ * A task of two `ai` steps that was driven into a state by the shortest way; in `step_validating`, receipt
+ * `rcpt-proven` is there and `rcpt-new` is reserved.
+ */
 export function drivenTo(state: HookState | 'none'): Driver {
   const driver = new Driver(taskOf([stepOf('first', 'ai'), stepOf('second', 'ai')]));
   if (state === 'none') return driver;
@@ -171,7 +188,7 @@ export function drivenTo(state: HookState | 'none'): Driver {
       return driver;
     case 'step_validating':
       driver.send({ type: 'step_output', output: 'done' });
-      return driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'rcpt-proven') });
+      return driver.receipt(receiptOf(driver.current, 'rcpt-proven')).send(reserveOf('rcpt-new'));
     case 'awaiting_human':
       return driver.send({ type: 'human_required', kind: 'review' });
     case 'recovering':

@@ -10,8 +10,10 @@ import {
   type SendOptions,
   deepFreeze,
   drivenTo,
+  receiptInput,
   receiptOf,
   recoveryOf,
+  reserveOf,
   taskOf,
 } from '../support/stateHooks';
 
@@ -86,13 +88,13 @@ describe('validation', () => {
 
   it('passes only when each declared command has a newest receipt that passed and verifies', () => {
     const driver = validating(['lint', 'test']);
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r1', 'lint') });
+    driver.receipt(receiptOf(driver.current, 'r1', 'lint'));
     expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared command');
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r2', 'test') });
+    driver.receipt(receiptOf(driver.current, 'r2', 'test'));
     expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared command');
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r3', 'test', 1) });
+    driver.receipt(receiptOf(driver.current, 'r3', 'test', 1));
     expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1', 'r2', 'r3'] })).toContain('1 declared command');
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r4', 'test') });
+    driver.receipt(receiptOf(driver.current, 'r4', 'test'));
     driver.with({ proven: ['r1', 'r4'] }, { type: 'validate_pass' });
     expect(driver.current.state).toBe('step_pending');
     expect(driver.current.checkpoints.map((item) => item.trigger)).toEqual(['validation', 'step_complete']);
@@ -101,23 +103,23 @@ describe('validation', () => {
   it('needs at least one proven receipt where no command is declared', () => {
     const driver = validating([]);
     expect(refusal(driver, { type: 'validate_pass' })).toContain('no receipt of this attempt');
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r1') });
+    driver.receipt(receiptOf(driver.current, 'r1'));
     expect(refusal(driver, { type: 'validate_pass' })).toContain('no receipt of this attempt');
     driver.with({ proven: ['r1'] }, { type: 'validate_pass' });
   });
 
   it("doesn't count receipts of an earlier attempt", () => {
     const driver = validating(['test']);
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r1', 'test') });
+    driver.receipt(receiptOf(driver.current, 'r1', 'test'));
     driver.send({ type: 'validate_fail', reason: 'broken' }, { type: 'human_reject' }, { type: 'start_step' });
     driver.send({ type: 'step_output' });
     expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared command');
   });
 
   it('refuses receipts of another step, another attempt, twice, or malformed', () => {
-    const driver = validating([]);
+    const driver = validating([]).send(reserveOf('r1'));
     const receipt = receiptOf(driver.current, 'r1');
-    const send = (more: object): HookInput => ({ type: 'receipt', receipt: { ...receipt, ...more } });
+    const send = (more: object): HookInput => receiptInput({ ...receipt, ...more });
     expect(refusal(driver, send({ step_name: 'next' }))).toContain('step "next"');
     expect(refusal(driver, send({ attempt: 2 }))).toContain('attempt 2');
     expect(refusal(driver, send({ attempt: undefined }))).toContain('attempt unknown');
@@ -126,8 +128,18 @@ describe('validation', () => {
     expect(refusal(driver, send({}))).toContain('there already');
   });
 
+  it('takes only the receipt that was reserved last: two validations make no fork', () => {
+    const driver = validating([]);
+    const late = receiptInput(receiptOf(driver.current, 'r1'));
+    expect(refusal(driver, late)).toContain('took over');
+    driver.send(reserveOf('r1'), reserveOf('r2'));
+    expect(refusal(driver, late)).toContain('took over');
+    driver.send(receiptInput(receiptOf(driver.current, 'r2')));
+    expect(driver.current.history.at(-1)?.details).toMatchObject({ chain_count: 1, envelope_sha256: 'c'.repeat(64) });
+  });
+
   it('refuses an empty command', () => {
-    const input: HookInput = { type: 'validation_command', command: ' \n', log: 'l', receiptId: 'r', index: 0 };
+    const input: HookInput = reserveOf('r', ' \n');
     expect(refusal(validating([]), input)).toContain('empty');
   });
 
@@ -296,7 +308,7 @@ describe('checkpoints of a state', () => {
     const autoCheckpoint = { ...DEFAULT_CONFIG.autoCheckpoint, onStepComplete: false, onValidation: false };
     const driver = new Driver(taskOf([stepOf('work', 'ai')]), { ...DEFAULT_CONFIG, autoCheckpoint });
     driver.send({ type: 'init' }, { type: 'setup_complete' }, { type: 'start_step' }, { type: 'step_output' });
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, 'r1') });
+    driver.receipt(receiptOf(driver.current, 'r1'));
     driver.with({ proven: ['r1'] }, { type: 'validate_pass' });
     expect(driver.current).toMatchObject({ state: 'completed', checkpoints: [] });
   });

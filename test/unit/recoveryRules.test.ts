@@ -11,7 +11,7 @@ import {
 import type { StepType } from '../../src/core/template';
 import { toTimestamp } from '../../src/core/time';
 import { stepOf } from '../support/drivenHook';
-import { Driver, MINUTE, receiptOf, recoveryOf, taskOf } from '../support/stateHooks';
+import { Driver, MINUTE, receiptOf, recoveryOf, reserveOf, taskOf } from '../support/stateHooks';
 
 interface Case {
   readonly name?: string;
@@ -75,7 +75,7 @@ describe('rule 2: the set-up', () => {
 describe('rule 3: a validation', () => {
   const validating = (commands: readonly string[]): Driver => running({ commands }).send({ type: 'step_output' });
   const received = (driver: Driver, id: string, command: string, code = 0): Driver =>
-    driver.send({ type: 'receipt', receipt: receiptOf(driver.current, id, command, code) });
+    driver.receipt(receiptOf(driver.current, id, command, code));
 
   it('is skipped when each command has a proven receipt of this attempt', () => {
     const driver = received(received(validating(['lint', 'test']), 'r1', 'lint'), 'r2', 'test');
@@ -255,7 +255,7 @@ describe('what is written about a crash', () => {
 
   it('names the running command and the end of its output, not those of an earlier round', () => {
     const driver = running({ commands: ['npm test'] }).send({ type: 'step_output' });
-    driver.send({ type: 'validation_command', command: 'npm test', log: 'v.log', receiptId: 'r', index: 0 });
+    driver.send(reserveOf('r', 'npm test'));
     const first = write(driver.current, driver, { partialOutput: 'x'.repeat(900) });
     expect(first).toMatchObject({ was_validating: true, validation_cmd: 'npm test', partial_output: 'x'.repeat(500) });
     driver.send({ type: 'validate_fail', reason: 'x' }, { type: 'human_resume' }, { type: 'step_output' });
