@@ -46,6 +46,7 @@ export interface CommandOutcome {
   /**
    * The command's own only if it ended by itself. 128 + signal for one that died of a signal, was timed out or
    * cancelled, whatever it made of that; 127 if its shell could not be started, 130 if cancelled before the start.
+   * A shell killed by a real-time signal (34 and up) can't be told from one that exits: Node says 0 for both.
    */
   readonly exitCode: number;
   /** What it died of; for a timeout or a cancellation otherwise what it had been sent when it ended. */

@@ -36,11 +36,20 @@ function linuxProcess(pid: number): SeenProcess | undefined {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
+function linuxPids(): number[] {
+  try {
+    return readdirSync('/proc').map(Number).filter(Number.isInteger);
+  } catch {
+    // Not mounted: then only the group can be reached, by way of its leader.
+    return [];
+  }
+}
+
 function linuxTable(): ProcessTable {
   return {
     look: () => {
-      const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-      return Promise.resolve(pids.map((pid) => linuxProcess(Number(pid))).filter((seen) => seen !== undefined));
+      const seen = linuxPids().map((pid) => linuxProcess(pid));
+      return Promise.resolve(seen.filter((each) => each !== undefined));
     },
     lives: (seen) => linuxProcess(seen.pid)?.start === seen.start,
     carries: ({ pid }, variable, value) => {

@@ -8,7 +8,7 @@ import { CommandRunner } from '../../src/validation/commandRunner';
 import { commandSystem } from '../../src/validation/commandSystem';
 import type { SeenProcess } from '../../src/validation/processTable';
 import { ProcessTree } from '../../src/validation/processTree';
-import { CommandRuns, isRunning } from '../support/commandRuns';
+import { CommandRuns, isRunning, stateOf } from '../support/commandRuns';
 import { PROJECT } from '../support/project';
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -88,10 +88,9 @@ describe('a command that ends by itself', () => {
 
   it('has ended in time, though this process was held up and hears of the timeout first', async () => {
     const pause = new Int32Array(new SharedArrayBuffer(4));
-    const outcome = await runs.run('echo done', {
-      timeoutMs: 1000,
-      onOutput: () => void Atomics.wait(pause, 0, 0, 1500),
-    });
+    const hold = (): void => void Atomics.wait(pause, 0, 0, 1500);
+    // Not while the output is read: then its end is heard of before timers are looked at.
+    const outcome = await runs.run('echo done; sleep 0.2', { timeoutMs: 1000, onOutput: () => setImmediate(hold) });
     expect(outcome).toMatchObject({ exitCode: 0, ended: 'exit' });
   });
 
@@ -122,7 +121,7 @@ describe('the output', () => {
     [5 * MIB, 5 * MIB],
     [5 * MIB + 1, 5 * MIB],
   ])('of %i bytes is kept up to byte %i', async (bytes, kept) => {
-    const command = `head -c ${bytes} /dev/zero`;
+    const command = `printf x; head -c ${bytes - 1} /dev/zero`;
     const run = runs.start(command);
     expect((await run.outcome()).stdout).toEqual({ sha256: sha256sum(command), bytes, kept });
     expect(statSync(run.stdoutFile).size).toBe(kept);
@@ -178,12 +177,13 @@ describe('a large output', () => {
   });
 
   it('is hashed whole when no more of it can be kept', async () => {
-    const command = 'seq 1 60000';
-    // Files may have 64 blocks of 512 bytes: to the writer that is as if the disk were full.
-    const { result } = await measured(command, 'ulimit -f 64');
+    const command = 'seq 1 60000; seq 1 7000';
+    // Files may have 64 blocks of 512 bytes: to the writer that is as if the disk were full. Later there is room again.
+    const freed = LINUX ? `seq 1 60000; prlimit --pid $PPID --fsize=unlimited; seq 1 7000` : command;
+    const { result } = await measured(freed, 'ulimit -S -f 64');
     const stdout = { sha256: sha256sum(command), kept: 32_768 };
     expect(result).toMatchObject({ ok: true, value: { exitCode: 0, ended: 'exit', stdout } });
-    const beginning = execFileSync('/bin/sh', ['-c', `${command} | head -c 32768`], { encoding: 'utf8' });
+    const beginning = execFileSync('/bin/sh', ['-c', `{ ${command}; } | head -c 32768`], { encoding: 'utf8' });
     expect(readFileSync(path.join(runs.folder, 'stdout'), 'utf8')).toBe(beginning);
   });
 });
@@ -215,7 +215,8 @@ describe('a command that is ended', () => {
 
   it('is ended when it has been stopped', async () => {
     const run = runs.start('echo $$ ready; kill -STOP $$', { graceMs: GRACE_MS });
-    await run.says('ready');
+    const pid = Number.parseInt(await run.says('ready'), 10);
+    await expect.poll(() => stateOf(pid)).toMatch(/^T/);
     run.cancel();
     expect(await run.outcome()).toMatchObject({ ended: 'cancelled', signal: 'SIGKILL', exitCode: 137 });
   });

@@ -8,13 +8,18 @@ import { systemClock } from '../../src/storage/systemPorts';
 import { type CommandOutcome, type CommandRun, CommandRunner } from '../../src/validation/commandRunner';
 import { type CommandSystem, commandSystem } from '../../src/validation/commandSystem';
 
+/** What `ps` says of a process's state; empty where there is none. */
+export function stateOf(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  } catch {
+    return '';
+  }
+}
+
 /** Whether a process runs; a zombie doesn't. */
 export function isRunning(pid: number): boolean {
-  try {
-    return !/^(Z|$)/.test(execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim());
-  } catch {
-    return false;
-  }
+  return !/^(Z|$)/.test(stateOf(pid));
 }
 
 /** A command that runs, or ran, with what it wrote. */
