@@ -264,3 +264,22 @@ export function recordedReceipts(history: Hook['history']): RecordedReceipt[] {
     return [{ receiptId: id, envelopeSha256: sha, sequence: count }];
   });
 }
+
+/** What the next receipt of a task is made with. */
+export interface ReceiptPlace {
+  /** Which of the task's keys signs it; no two runs get the same. */
+  readonly index: number;
+  readonly link: ChainLink;
+}
+
+/** The key and the place in the chain that the next receipt of a task gets. */
+export function nextPlace(hook: Hook): ReceiptPlace {
+  const used = hook.history.flatMap(({ trigger, details }) => {
+    const index = trigger === 'validation_command' ? details?.['index'] : undefined;
+    return typeof index === 'number' ? [index] : [];
+  });
+  const recorded = recordedReceipts(hook.history);
+  const last = recorded.at(-1);
+  const previous = last === undefined ? null : { receipt_id: last.receiptId, sha256: last.envelopeSha256 };
+  return { index: used.reduce((a, b) => Math.max(a, b), -1) + 1, link: { sequence: recorded.length + 1, previous } };
+}

@@ -2,6 +2,7 @@ import type { CheckpointTrigger, RecoveryAction } from '../core/hook';
 import { type Result, fail, ok } from '../core/errors';
 import type { Expected, HookInput } from '../core/events';
 import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
+import type { ReceiptVerdict } from '../core/markdown/view';
 import { createTask } from '../core/task';
 import { findTemplate } from '../core/template';
 import { oneLine } from '../core/text';
@@ -13,7 +14,9 @@ import { AtlasReader } from './atlasReader';
 import { PATIENT_STATUS_MS, STATUS_BUDGET_MS, capture, repositoryOf } from './capture';
 import { CleanupService } from './cleanupService';
 import type { ServicePorts } from './ports';
+import type { ReceiptService } from './receiptService';
 import { RecoveryService } from './recoveryService';
+import type { Validate, Validated, ValidationService } from './validationService';
 
 /** What a new task needs. `folder` is any folder of the repository, or one without a repository. */
 export interface StartTask {
@@ -38,13 +41,29 @@ export class Atlas extends AtlasReader {
   readonly store: HookStore;
   readonly recovery: RecoveryService;
   readonly cleanup: CleanupService;
+  private validation: ValidationService | undefined;
 
   /** @param shared a reader of the same store whose caches are used too */
   constructor(ports: ServicePorts, shared?: AtlasReader) {
-    const store = new HookStore({ ...ports, render: renderer(ports) });
+    const late: { receipts?: ReceiptService; load?: () => Promise<ReceiptService> } = {};
+    const store = new HookStore({
+      ...ports,
+      render: renderer(ports, () => late.receipts),
+      prepare: async (ref) => {
+        const read = this.catalog.read(ref);
+        if (!read.ok || late.load === undefined) return;
+        const statements = ports.files.stat(ports.paths.receipts(ref)) !== undefined;
+        if (!statements && read.value.hook.receipts.length === 0) return;
+        late.receipts = await late.load();
+        await late.receipts.prepareTask(read.value);
+      },
+    });
     super(ports, async () => Promise.resolve(store), shared);
+    late.load = async () => this.receipts();
     this.store = store;
-    this.recovery = new RecoveryService(ports, this.store, this.owners, this.configs);
+    this.recovery = new RecoveryService(ports, this.store, this.owners, this.configs, async (stored) =>
+      (await this.receipts()).proven(stored, { current: true }),
+    );
     this.cleanup = new CleanupService(ports, this.store, this.catalog, this.workspaces);
   }
 
@@ -80,7 +99,12 @@ export class Atlas extends AtlasReader {
   }
 
   /** Sends an event to a task, with what it records captured first. */
-  async send(ref: TaskRef, input: HookInput, patient = false): Promise<Result<Updated>> {
+  async send(
+    ref: TaskRef,
+    input: HookInput,
+    patient = false,
+    provenReceipts?: ReadonlySet<string>,
+  ): Promise<Result<Updated>> {
     const read = this.catalog.read(ref);
     // A hook.json that is lost or corrupt can be mended under the lock; there is only nothing to capture.
     const task = read.ok ? read.value : undefined;
@@ -92,7 +116,25 @@ export class Atlas extends AtlasReader {
             statusMs: patient ? PATIENT_STATUS_MS : STATUS_BUDGET_MS,
           })
         : undefined;
-    return this.store.send(ref, input, { config: loaded.config, ...(taken === undefined ? {} : { capture: taken }) });
+    return this.store.send(ref, input, {
+      config: loaded.config,
+      ...(taken === undefined ? {} : { capture: taken }),
+      ...(provenReceipts === undefined ? {} : { provenReceipts }),
+    });
+  }
+
+  /** Runs the current step's validation commands; see {@link ValidationService.run}. */
+  async validate(ref: TaskRef, options: Validate): Promise<Result<Validated>> {
+    const [{ ValidationService }, receipts] = await Promise.all([import('./validationService'), this.receipts()]);
+    this.validation ??= new ValidationService(
+      this.ports,
+      this.store,
+      this.owners,
+      this.configs,
+      receipts,
+      async (...event) => this.send(event[0], event[1], false, event[2]),
+    );
+    return this.validation.run(ref, options);
   }
 
   /** Makes a checkpoint that somebody asked for. */
@@ -186,14 +228,14 @@ export class Atlas extends AtlasReader {
   }
 }
 
-function renderer(ports: ServicePorts): MarkdownRenderer {
+function renderer(ports: ServicePorts, receipts: () => ReceiptService | undefined): MarkdownRenderer {
   return (ref, hook, task, seq) =>
     renderHookMarkdown({
       hook,
       task,
       seq,
       location: { root: ports.paths.root, hookPath: ports.paths.markdown(ref) },
-      verdicts: new Map(),
+      verdicts: receipts()?.verdicts({ ref, hook }) ?? new Map<string, ReceiptVerdict>(),
       version: ports.version,
     });
 }

@@ -13,6 +13,7 @@ import { Catalog } from './catalog';
 import { ConfigSource } from './configSource';
 import { GitCheckpoints } from './gitCheckpoints';
 import type { ServicePorts } from './ports';
+import type { ReceiptService } from './receiptService';
 
 /** Where a folder's tasks belong. */
 export interface Place {
@@ -32,6 +33,7 @@ export class AtlasReader {
   readonly catalog: Catalog;
   readonly configs: ConfigSource;
   readonly git: GitCheckpoints;
+  private readonly lateReceipts: () => Promise<ReceiptService>;
 
   /**
    * @param store where commits and pushes become checkpoints, once there are any
@@ -46,8 +48,20 @@ export class AtlasReader {
     this.workspaces = shared?.workspaces ?? new WorkspaceStore(ports);
     this.catalog = shared?.catalog ?? new Catalog(ports, new HookReader(ports), this.workspaces);
     this.configs = shared?.configs ?? new ConfigSource(ports);
+    let receipts: Promise<ReceiptService> | undefined;
+    this.lateReceipts =
+      shared?.lateReceipts ??
+      (async () =>
+        (receipts ??= import('./receiptService').then(
+          ({ ReceiptService }) => new ReceiptService(ports, this.configs),
+        )));
     const send: HookStore['send'] = async (...event) => (await store()).send(...event);
     this.git = shared?.git ?? new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);
+  }
+
+  /** What verifies receipts; loaded when the first one is looked at. */
+  async receipts(): Promise<ReceiptService> {
+    return this.lateReceipts();
   }
 
   /** The repository and workspace of a folder. The workspace is absent until it has a task. */

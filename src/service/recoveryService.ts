@@ -3,7 +3,13 @@ import { type Result, fail, ok } from '../core/errors';
 import type { HookInput } from '../core/events';
 import type { Hook, RecoveryAction } from '../core/hook';
 import { type CrashFinding, type Diagnosis, type Owner, diagnose } from '../core/liveness';
-import { type RecoveryEvidence, type RecoveryPlan, planRecovery, recoveryContext } from '../core/recovery';
+import {
+  type RecoveryEvidence,
+  type RecoveryPlan,
+  planRecovery,
+  plannedState,
+  recoveryContext,
+} from '../core/recovery';
 import { type Task, stepTypeOf, worktreeOf } from '../core/task';
 import { gitEffect } from '../core/template';
 import { MAX_OUTPUT_LENGTH } from '../core/text';
@@ -47,6 +53,8 @@ export class RecoveryService {
     private readonly store: HookStore,
     private readonly owners: OwnerStore,
     private readonly configs: ConfigSource,
+    /** Ids of the receipts that prove a pass on the files as they are now. */
+    private readonly proven: (stored: StoredTask) => Promise<Result<Set<string>>>,
   ) {}
 
   /** Says how a task fares now; reads only. */
@@ -159,11 +167,22 @@ export class RecoveryService {
         : await this.ports.git.evidence(repository, effect, current?.started_at);
     const known = this.hasPullRequest(hook) && effect === 'pr' ? { ...git, pullRequest: true } : git;
     const partialOutput = this.partialOutput(ref, hook);
+    const provenReceipts = await this.provenReceipts(stored);
     return {
+      ...(provenReceipts === undefined ? {} : { provenReceipts }),
       ...(known === undefined ? {} : { git: known }),
       drift: await this.drift(hook, task),
       ...(partialOutput === undefined ? {} : { partialOutput }),
     };
+  }
+
+  /** Only a validation that was interrupted is decided by receipts. */
+  private async provenReceipts(stored: StoredTask): Promise<Set<string> | undefined> {
+    if (plannedState(stored.hook) !== 'step_validating' || stored.hook.receipts.length === 0) return undefined;
+    const proven = await this.proven(stored);
+    if (proven.ok) return proven.value;
+    this.ports.log.warn('Receipts can not be verified.', { error: proven.error.message });
+    return undefined;
   }
 
   private hasPullRequest(hook: Hook): boolean {

@@ -17,7 +17,10 @@ import { TaskWriter } from './taskWriter';
 export type Decide = (stored: StoredTask) => Result<HookInput | undefined>;
 
 /** What a change needs beside the event: gathered before the lock is taken. */
-export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'provenReceipts'>;
+export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'provenReceipts'> & {
+  /** Added to task.json's metadata in the same write. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+};
 
 const FOREIGN_TRIES = 5;
 
@@ -57,7 +60,14 @@ export class HookStore extends HookReader {
         const next = transition(hook, input.value, this.transitionContext(hook, task, context));
         if (!next.ok) return next;
         if (!next.value.changed) return ok({ ...stored, changed: false, findings });
-        const written = this.writer.commit(ref, lock, opened.value, next.value.hook, input.value.type);
+        const written = this.writer.commit(
+          ref,
+          lock,
+          opened.value,
+          next.value.hook,
+          input.value.type,
+          context.metadata,
+        );
         if (written.ok && written.value === 'foreign' && attempt < FOREIGN_TRIES) continue;
         if (!written.ok) return written;
         if (written.value === 'foreign') return fail('write_failed', FOREIGN_BUSY, { mend: STOP_OTHER });
@@ -129,6 +139,7 @@ export class HookStore extends HookReader {
     try {
       const safe = this.checkFolder(ref);
       if (!safe.ok) return safe;
+      await this.ports.prepare?.(ref);
       lock = await this.lockOf(ref).acquire(timeoutMs);
       return use(lock);
     } catch (error) {
@@ -171,7 +182,8 @@ export class HookStore extends HookReader {
         }
       }
     };
-    return { ...context, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: [fresh(), fresh()] };
+    const { metadata: _metadata, ...rest } = context;
+    return { ...rest, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: [fresh(), fresh()] };
   }
 }
 

@@ -28,7 +28,8 @@ export interface JournalContent {
 
 const EMPTY_TAIL: JournalTail = { last: undefined, lastHash: '', end: 0, tornBytes: 0 };
 
-function parseLine(bytes: Uint8Array): JournalLine | undefined {
+/** One line of a journal, without its line feed; `undefined` for bytes that are none. */
+export function parseJournalLine(bytes: Uint8Array): JournalLine | undefined {
   try {
     const parsed = journalLineSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
     return parsed.success ? parsed.data : undefined;
@@ -75,7 +76,7 @@ export class Journal {
       if ((lineEnd === -1 || lineStart === -1) && length < size) continue;
       if (lineEnd === -1) return ok({ ...EMPTY_TAIL, tornBytes: size });
       const line = bytes.subarray(lineStart + 1, lineEnd);
-      const last = parseLine(line);
+      const last = parseJournalLine(line);
       if (last === undefined) return fail('damaged', `The last line of ${this.path} can't be read.`);
       const end = size - length + lineEnd + 1;
       return ok({ last, lastHash: sha256(line), end, tornBytes: size - end });
@@ -133,7 +134,7 @@ export class Journal {
       const end = bytes.indexOf(LINE_FEED, start);
       if (end === -1) break;
       const raw = bytes.subarray(start, end);
-      const line = parseLine(raw);
+      const line = parseJournalLine(raw);
       if (line === undefined) return ok({ lines, brokenAt: { line: number, why: 'it is not a journal line' } });
       if (line.prev !== previous) {
         return ok({ lines, brokenAt: { line: number, why: "it doesn't follow from the line before" } });

@@ -122,7 +122,13 @@ export class NodeFileSystem implements FileSystem {
   stat(path: string): FileStat | undefined {
     const stats = lstat(path);
     if (stats === undefined) return undefined;
-    return { kind: kindOf(stats), size: stats.size, mtimeMs: stats.mtimeMs, ino: String(stats.ino), mode: stats.mode & 0o7777 };
+    return {
+      kind: kindOf(stats),
+      size: stats.size,
+      mtimeMs: stats.mtimeMs,
+      ino: String(stats.ino),
+      mode: stats.mode & 0o7777,
+    };
   }
 
   touch(path: string, mtimeMs: number): void {

@@ -22,8 +22,10 @@ interface OwnerPorts {
 export class OwnerStore {
   constructor(private readonly ports: OwnerPorts) {}
 
-  private pathOf(ref: TaskRef): string {
-    return join(this.ports.paths.owners(ref), `${this.ports.processes.self().incarnation}.json`);
+  /** A process that is a window too owns what it validates by a file of its own. */
+  private pathOf(ref: TaskRef, kind: OwnerFile['kind'] = 'window'): string {
+    const { incarnation } = this.ports.processes.self();
+    return join(this.ports.paths.owners(ref), `${incarnation}${kind === 'validation' ? '-validation' : ''}.json`);
   }
 
   /** Makes this process an owner, bound to a step and attempt where it has one. */
@@ -42,7 +44,7 @@ export class OwnerStore {
   /** Says that this process still lives. Makes the file again if it is gone. */
   touch(ref: TaskRef, kind: OwnerFile['kind'] = 'window'): void {
     try {
-      this.ports.files.touch(this.pathOf(ref), this.ports.clock.now());
+      this.ports.files.touch(this.pathOf(ref, kind), this.ports.clock.now());
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
       this.adopt(ref, kind);
@@ -58,6 +60,20 @@ export class OwnerStore {
       signed_off_at: toTimestamp(this.ports.clock.now()),
       ...(exit.code === undefined ? {} : { exit_code: exit.code }),
       ...(exit.signal === undefined ? {} : { exit_signal: exit.signal }),
+    });
+  }
+
+  /** Says that this process no longer validates a task. */
+  endValidation(ref: TaskRef): void {
+    this.remove(this.pathOf(ref, 'validation'));
+  }
+
+  /** Whether some process that may still live validates a task's step and attempt. */
+  isValidated(ref: TaskRef, bound: { stepIndex: number; attempt: number }): boolean {
+    return this.list(ref).some(({ file, vitality }) => {
+      if (file.kind !== 'validation' || file.signed_off_at !== undefined) return false;
+      const same = file.step_index === bound.stepIndex && file.attempt === bound.attempt;
+      return same && vitality !== 'dead' && vitality !== 'rebooted';
     });
   }
 
@@ -127,7 +143,7 @@ export class OwnerStore {
 
   private write(ref: TaskRef, file: OwnerFile): void {
     const { files, ids, clock } = this.ports;
-    const path = this.pathOf(ref);
+    const path = this.pathOf(ref, file.kind);
     replaceFile(files, ids, path, `${JSON.stringify(file, null, 2)}\n`, { durable: false });
     files.touch(path, clock.now());
   }

@@ -33,6 +33,15 @@ export class StorePaths {
     return join(this.root, 'config.yaml');
   }
 
+  get keys(): string {
+    return join(this.root, 'keys');
+  }
+
+  /** Digests of the commands that a human allowed. */
+  get trust(): string {
+    return join(this.root, 'trust.json');
+  }
+
   get workspaces(): string {
     return join(this.root, 'workspaces');
   }
@@ -96,6 +105,16 @@ export class StorePaths {
 
   artifacts(ref: TaskRef): string {
     return join(this.task(ref), 'artifacts');
+  }
+
+  /** Signed statements, one a receipt. */
+  receipts(ref: TaskRef): string {
+    return join(this.task(ref), 'receipts');
+  }
+
+  /** Git trees (no files' contents) of the states that receipts of a workspace cover. */
+  trees(workspace: string): string {
+    return join(this.workspace(workspace), 'trees');
   }
 }
 

@@ -15,6 +15,8 @@ export interface StorePorts {
   readonly ids: Ids;
   readonly log: Logger;
   readonly render: MarkdownRenderer;
+  /** Makes ready what `render` needs of a task; called before its lock is taken. */
+  readonly prepare?: (ref: TaskRef) => Promise<void>;
 }
 
 /** Something that was found and mended, for people. */

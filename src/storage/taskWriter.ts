@@ -45,7 +45,14 @@ export class TaskWriter {
   }
 
   /** The write itself: journal line, hook.json, then what follows from them. `foreign`: somebody else was quicker. */
-  commit(ref: TaskRef, lock: HeldLock, opened: Opened, next: Hook, event: string): Result<StoredTask | 'foreign'> {
+  commit(
+    ref: TaskRef,
+    lock: HeldLock,
+    opened: Opened,
+    next: Hook,
+    event: string,
+    metadata: Readonly<Record<string, unknown>> = {},
+  ): Result<StoredTask | 'foreign'> {
     const { paths, files } = this.ports;
     const text = serializeHook(next);
     const sha = sha256(text);
@@ -75,7 +82,7 @@ export class TaskWriter {
     const written = this.writeHook(ref, text);
     if (!written.ok) return written;
     this.remember(ref, sha, next);
-    return ok(this.writeDerived(ref, next, opened.task, after));
+    return ok(this.writeDerived(ref, next, opened.task, after, metadata));
   }
 
   private remember(ref: TaskRef, sha: string, hook: Hook): void {
@@ -101,8 +108,14 @@ export class TaskWriter {
   }
 
   /** task.json, HOOK.md, marker and log: all can be made again, so their failure is told but undoes nothing. */
-  writeDerived(ref: TaskRef, hook: Hook, task: Task, tail: JournalTail): StoredTask {
-    const aligned = alignTask(task, hook);
+  writeDerived(
+    ref: TaskRef,
+    hook: Hook,
+    task: Task,
+    tail: JournalTail,
+    metadata: Readonly<Record<string, unknown>> = {},
+  ): StoredTask {
+    const aligned = alignTask({ ...task, metadata: { ...task.metadata, ...metadata } }, hook);
     const seq = tail.last?.seq ?? 0;
     this.attempt(ref, 'task.json', () => {
       if (serializeTask(aligned) !== serializeTask(task)) this.writeTask(ref, aligned);

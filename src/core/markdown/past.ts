@@ -33,12 +33,12 @@ function completedRow(view: HookView, step: TaskStep, index: number): string[] {
   ];
 }
 
-/** A receipt with its verdict; a tick only for one that was verified, covers the present and passed. */
+/** A receipt with its verdict; a tick only for one that was verified and passed. */
 function receiptMark({ verdicts }: HookView, receipt: ValidationReceipt): string {
   const known = verdicts.get(receipt.receipt_id);
   const id = codeCell(receipt.receipt_id, 64);
   const failed = receipt.exit_code === 0 ? '' : `, exit code ${receipt.exit_code}`;
-  if (known?.verdict === 'valid' && known.current !== false && failed === '') return `${id} ✓`;
+  if (known?.verdict === 'valid' && failed === '') return `${id} ✓`;
   return `${id} (${shortVerdict(known)}${failed})`;
 }
 
@@ -51,8 +51,7 @@ const SHORT_VERDICTS: Readonly<Record<ReceiptVerdict['verdict'], string>> = {
 };
 
 function shortVerdict(known: ReceiptVerdict | undefined): string {
-  if (known === undefined) return 'not checked';
-  return `${SHORT_VERDICTS[known.verdict]}${known.current === false ? ', outdated' : ''}`;
+  return known === undefined ? 'not checked' : SHORT_VERDICTS[known.verdict];
 }
 
 /** `## Checkpoints Timeline`: the newest, oldest of them first. */
@@ -86,7 +85,8 @@ export function validationReceipts(view: HookView): string {
   if (shown.length === 0) return '## Validation Receipts\n\nNone yet: nothing has been validated.';
   return [
     '## Validation Receipts',
-    'A receipt marked VALID ✓ is signed and proves that the validation ran; any other proves nothing:',
+    'A receipt marked VALID ✓ is signed and proves that the validation ran, on the files as they were then; any other ' +
+      'proves nothing. Whether files have changed since: `atlas hook verify-receipt <id>`.',
     ...(left === 0
       ? []
       : [`The newest ${shown.length}; ${left} earlier ${left === 1 ? 'one is' : 'ones are'} left out.`]),
@@ -122,7 +122,7 @@ function longVerdict(known: ReceiptVerdict | undefined): string {
   if (known === undefined) return 'not checked (run atlas hook verify-receipt with its id)';
   switch (known.verdict) {
     case 'valid':
-      return `VALID ✓${verifiedWith(known)}${currency(known)}`;
+      return `VALID ✓${verifiedWith(known)}`;
     case 'valid_short':
       return `valid, short: the text's signature is good, but nothing says what the files were${verifiedWith(known)}`;
     case 'invalid':
@@ -138,9 +138,4 @@ function verifiedWith({ keyPath }: ReceiptVerdict): string {
   if (keyPath === undefined || keyPath === '') return '';
   const kind = keyPath.startsWith('m/') ? 'HD key' : 'key';
   return ` (verified with ${kind} ${flat(keyPath, 80)})`;
-}
-
-function currency({ current }: ReceiptVerdict): string {
-  if (current === undefined) return '';
-  return current ? ', covers the present files' : ', but OUTDATED: files have changed since';
 }

@@ -1,14 +1,13 @@
 import { lastCheckpointOf } from '../checkpoint';
 import type { Hook, HookEvent, StepCheckpoint, StepContext } from '../hook';
 import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task';
+import type { Verdict } from '../receipt';
 import { alignTask } from '../taskAlignment';
 import type { StepType } from '../template';
 
 /** What verification says of a receipt; a receipt without one was not checked. */
 export interface ReceiptVerdict {
-  readonly verdict: 'valid' | 'valid_short' | 'invalid' | 'unsigned' | 'unknown_key';
-  /** Whether it covers the present files; absent when unknown. */
-  readonly current?: boolean;
+  readonly verdict: Verdict;
   /** The path of the key that verified it. */
   readonly keyPath?: string;
 }
@@ -21,7 +20,7 @@ export interface HookMarkdownInput {
   readonly seq: number;
   readonly location: { readonly root: string; readonly hookPath: string };
   /** By receipt id. */
-  readonly verdicts: ReadonlyMap<string, ReceiptVerdict>;
+  readonly verdicts: Pick<ReadonlyMap<string, ReceiptVerdict>, 'get'>;
   /** The version of this program. */
   readonly version: string;
 }

@@ -1,0 +1,216 @@
+import { type AtlasError, type Result, fail, ok } from '../core/errors';
+import type { Hook, ValidationReceipt } from '../core/hook';
+import type { ReceiptVerdict } from '../core/markdown/view';
+import { type Currency, type ReceiptReport, provesPass, recordedReceipts } from '../core/receipt';
+import { readPublicKeys } from '../signing/keyManager';
+import { PUBLIC_KEYS_FILE } from '../signing/publicKeys';
+import { SignatureVerifier } from '../signing/signatureVerifier';
+import { type LoadSecp256k1, type Secp256k1, chooseSecp256k1 } from '../signing/secp256k1';
+import { ReceiptJudge, type TaskReceipts } from '../signing/verdict';
+import { StoreKeyFolder } from '../storage/keyFolder';
+import { ReceiptFiles } from '../storage/receiptFiles';
+import { ReceiptLedger } from '../storage/receiptLedger';
+import type { StoredTask } from '../storage/stored';
+import { repositoryOf } from './capture';
+import type { ConfigSource } from './configSource';
+import type { ServicePorts } from './ports';
+
+/** How long receipts are looked at before others get a turn, in ms. */
+const SLICE_MS = 12;
+/** The most files that an outdated receipt names. */
+const MAX_FILES = 50;
+/** How many of the newest receipts HOOK.md may show, and so are looked at before it is written. */
+const SHOWN = 40;
+
+/** What a pass over receipts may be told. */
+export interface ReportOptions {
+  readonly signal?: AbortSignal;
+  /** After each receipt. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+type TaskWithReceipts = Pick<StoredTask, 'ref'> & { readonly hook: Pick<Hook, 'receipts' | 'history'> };
+
+/** Verifies receipts: reads, never signs, never makes a key. Every verdict that is shown comes from here. */
+export class ReceiptService {
+  readonly files: ReceiptFiles;
+  readonly keys: StoreKeyFolder;
+  private readonly ledger: ReceiptLedger;
+  private judge: { readonly stamp: string; readonly judge: ReceiptJudge } | undefined;
+  private loading: Promise<Secp256k1> | undefined;
+  private readonly trees = new Map<string, Promise<Result<string>>>();
+
+  constructor(
+    private readonly ports: ServicePorts,
+    private readonly configs: ConfigSource,
+  ) {
+    this.files = new ReceiptFiles(ports);
+    this.keys = new StoreKeyFolder(ports.paths.keys, ports);
+    this.ledger = new ReceiptLedger(ports);
+  }
+
+  /** The curve, loaded once a process. */
+  readonly curve: LoadSecp256k1 = async () => (this.loading ??= chooseSecp256k1());
+
+  /** What the key files are now: a changed one is read again. */
+  private stamp(): string {
+    const stats = [PUBLIC_KEYS_FILE, 'master.key', 'master.hd.key', 'master.ed25519.key'].map((name) => {
+      const stat = this.ports.files.stat(`${this.ports.paths.keys}/${name}`);
+      return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+    });
+    return stats.join('|');
+  }
+
+  /** Loads the public keys. Fails with a `key_…` code or `unreadable` where they are there and can't be used. */
+  async prepare(): Promise<Result<ReceiptJudge>> {
+    const stamp = this.stamp();
+    if (this.judge?.stamp === stamp) return ok(this.judge.judge);
+    const { config } = await this.configs.forWorktree(undefined);
+    const keys = await readPublicKeys(this.keys, config.keyDerivation);
+    if (!keys.ok) return keys;
+    const judge = new ReceiptJudge(new SignatureVerifier(keys.value, await this.curve()));
+    this.judge = { stamp, judge };
+    return ok(judge);
+  }
+
+  /** Makes ready what HOOK.md needs of a task. */
+  async prepareTask({ ref, hook }: TaskWithReceipts): Promise<void> {
+    const reports = await this.reportsOf({ ref, hook }, hook.receipts.slice(-SHOWN), {});
+    if (!reports.ok) this.ports.log.warn('Receipts can not be verified.', { error: reports.error.message });
+  }
+
+  /** The verdicts for HOOK.md, asked for one by one; none where the keys were not loaded. */
+  verdicts(task: TaskWithReceipts): { get(receiptId: string): ReceiptVerdict | undefined } {
+    const judge = this.judge?.judge;
+    if (judge === undefined) return { get: () => undefined };
+    const facts = this.facts(task);
+    const byId = new Map(task.hook.receipts.map((receipt) => [receipt.receipt_id, receipt]));
+    return {
+      get: (receiptId) => {
+        const receipt = byId.get(receiptId);
+        if (receipt === undefined) return undefined;
+        const { verdict, keyPath } = judge.judge(facts, receipt);
+        return { verdict, ...(keyPath === undefined ? {} : { keyPath }) };
+      },
+    };
+  }
+
+  /** The reports on all receipts of a task, in slices. Fails when the keys can't be used, or when cancelled. */
+  async reports(task: TaskWithReceipts, options: ReportOptions = {}): Promise<Result<Map<string, ReceiptReport>>> {
+    return this.reportsOf(task, task.hook.receipts, options);
+  }
+
+  /** The report on one receipt. */
+  async report(task: TaskWithReceipts, receiptId: string): Promise<Result<ReceiptReport>> {
+    const receipt = task.hook.receipts.find((item) => item.receipt_id === receiptId);
+    if (receipt === undefined) return noReceipt(receiptId);
+    const reports = await this.reportsOf(task, [receipt], {});
+    if (!reports.ok) return reports;
+    const report = reports.value.get(receiptId);
+    return report === undefined ? noReceipt(receiptId) : ok(report);
+  }
+
+  private async reportsOf(
+    task: TaskWithReceipts,
+    receipts: readonly ValidationReceipt[],
+    options: ReportOptions,
+  ): Promise<Result<Map<string, ReceiptReport>>> {
+    const judge = await this.prepare();
+    if (!judge.ok) return judge;
+    const facts = this.facts(task);
+    const chain = judge.value.chain(facts);
+    const reports = new Map<string, ReceiptReport>();
+    let since = performance.now();
+    for (const [index, receipt] of receipts.entries()) {
+      if (options.signal?.aborted === true) return fail('cancelled', 'The verification was cancelled.');
+      reports.set(receipt.receipt_id, judge.value.judge(facts, receipt, chain));
+      options.onProgress?.(index + 1, receipts.length);
+      if (performance.now() - since < SLICE_MS) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      since = performance.now();
+    }
+    return ok(reports);
+  }
+
+  /** What the verdicts on a task's receipts are made from. */
+  private facts({ ref, hook }: TaskWithReceipts): TaskReceipts {
+    return {
+      workspaceId: ref.workspace,
+      taskId: ref.id,
+      hook,
+      recorded: this.ledger.recorded(ref) ?? recordedReceipts(hook.history),
+      envelope: (receiptId) => this.files.envelope(ref, receiptId),
+    };
+  }
+
+  /** What the journal records of a task's receipts. */
+  recorded({ ref, hook }: TaskWithReceipts): ReturnType<typeof recordedReceipts> {
+    return this.facts({ ref, hook }).recorded.map(({ receiptId, envelopeSha256, sequence }) => ({
+      receiptId,
+      envelopeSha256,
+      sequence,
+    }));
+  }
+
+  /**
+   * Ids of the receipts that prove a pass: verified with their statements, ended with 0 and, with `current`, made on
+   * the files as they are now.
+   */
+  async proven(stored: StoredTask, options: { readonly current: boolean }): Promise<Result<Set<string>>> {
+    const reports = await this.reports(stored);
+    if (!reports.ok) return reports;
+    const proven = new Set<string>();
+    this.forgetTrees();
+    for (const receipt of stored.hook.receipts) {
+      const report = reports.value.get(receipt.receipt_id);
+      if (report === undefined || !provesPass(report, receipt)) continue;
+      if (options.current && (await this.currency(stored, report)).kind !== 'current') continue;
+      proven.add(receipt.receipt_id);
+    }
+    return ok(proven);
+  }
+
+  /** Whether a verified receipt covers the files as they are now. The worktree is looked at once until forgotten. */
+  async currency({ ref, task }: StoredTask, report: ReceiptReport): Promise<Currency> {
+    const covered = report.statement?.predicate.tree.after;
+    if (report.statement === undefined)
+      return { kind: 'unknown', why: 'Only a verified statement says what it covers.' };
+    if (covered === undefined || covered === null) {
+      return { kind: 'unknown', why: 'Git could not say what the files were when it ran.' };
+    }
+    const repository = await repositoryOf(this.ports, task);
+    if (repository === undefined) return { kind: 'unknown', why: "The task's worktree is not there." };
+    const scratch = this.ports.paths.trees(ref.workspace);
+    const present = await this.presentTree(repository.worktree, async () =>
+      this.ports.git.workingTree(repository, scratch),
+    );
+    if (!present.ok) return { kind: 'unknown', why: present.error.message };
+    if (present.value === covered) return { kind: 'current' };
+    const files = await this.ports.git.changedFiles(repository, scratch, covered, present.value);
+    if (!files.ok) return { kind: 'outdated', files: [], more: 0 };
+    return {
+      kind: 'outdated',
+      files: files.value.slice(0, MAX_FILES),
+      more: Math.max(0, files.value.length - MAX_FILES),
+    };
+  }
+
+  private async presentTree(worktree: string, look: () => Promise<Result<string>>): Promise<Result<string>> {
+    const known = this.trees.get(worktree);
+    if (known !== undefined) return known;
+    const tree = look();
+    this.trees.set(worktree, tree);
+    return tree;
+  }
+
+  /** Has the worktrees looked at again: files may have changed. */
+  forgetTrees(): void {
+    this.trees.clear();
+  }
+}
+
+function noReceipt(id: string): { readonly ok: false; readonly error: AtlasError } {
+  return fail('not_found', `There is no receipt ${JSON.stringify(id)} in this task.`, {
+    mend: 'Open the receipts of the task and choose one of them.',
+  });
+}
