@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/hook';
 import { documentNodeSchema, webLinkSchema } from './document';
-import { responseSchema } from './requests';
+import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './panel';
 
 /** What a person can start from the panel; the commands are `atlas.<action>`. */
 export const HOOK_PANEL_ACTIONS = [
@@ -82,7 +82,7 @@ const stringsSchema = z.object({
 
 /** All that the panel shows. Texts are plain text. */
 export const hookPanelModelSchema = z.object({
-  ref: z.object({ workspace: z.string(), id: z.string() }),
+  ref: panelRefSchema,
   title: z.string(),
   state: z.enum(HOOK_STATES),
   stateLabel: z.string(),
@@ -113,9 +113,8 @@ export type HookPanelStrings = z.infer<typeof stringsSchema>;
 /** What the host tells the panel. */
 export const toHookPanelSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('model'), model: hookPanelModelSchema }),
-  /** The task can't be shown now; what was shown before stays, marked as old. */
-  z.object({ type: z.literal('unavailable'), message: z.string(), mend: z.optional(z.string()) }),
-  z.object({ type: z.literal('response'), response: responseSchema }),
+  unavailableSchema,
+  answerSchema,
 ]);
 
 /** What the host tells the panel. */
@@ -140,9 +139,6 @@ export type HookPanelRequest = z.infer<typeof hookPanelRequestSchema>;
 
 /** What the panel tells the host. */
 export const fromHookPanelSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('ready') }),
+  readySchema,
   z.object({ type: z.literal('request'), id: z.int(), request: hookPanelRequestSchema }),
 ]);
-
-/** What the editor keeps of a panel over a reload. */
-export const hookPanelStateSchema = z.object({ ref: z.object({ workspace: z.string(), id: z.string() }) });

@@ -1,6 +1,6 @@
 import type { HookPanelModel, TimelineMark } from '../../src/protocol/hookPanel';
 import { formatDuration } from '../../src/core/time';
-import { age } from '../shared/ages';
+import { age, localTime } from '../shared/ages';
 import { h, s, type VNode } from '../shared/dom';
 import { type Place, Scale, findGaps, placeMarks, ticks } from './timelineScale';
 
@@ -76,23 +76,6 @@ export function timelineView(model: HookPanelModel, look: TimelineLook): VNode[]
 function isCurrent(marks: readonly TimelineMark[], index: number, look: TimelineLook): boolean {
   const known = marks.findIndex((mark) => mark.id === look.current);
   return index === (known === -1 ? marks.length - 1 : known);
-}
-
-/** A time as the axis and the tooltip show it, in the reader's own zone. */
-export function localTime(
-  at: string | number,
-  language: string,
-  style: 'long' | 'time' | 'seconds' | 'day' = 'long',
-): string {
-  const options: Intl.DateTimeFormatOptions =
-    style === 'day'
-      ? { month: 'short', day: 'numeric' }
-      : style === 'time'
-        ? { hour: '2-digit', minute: '2-digit' }
-        : style === 'seconds'
-          ? { hour: '2-digit', minute: '2-digit', second: '2-digit' }
-          : { dateStyle: 'medium', timeStyle: 'medium' };
-  return new Intl.DateTimeFormat(language, options).format(new Date(at));
 }
 
 function axis(scale: Scale, base: number, language: string): VNode {

@@ -1,43 +1,28 @@
 import type { HookPanelModel, HookPanelNotice, HookPanelRequest } from '../../src/protocol/hookPanel';
 import { age } from '../shared/ages';
+import { requestButton, requestKey } from '../shared/buttons';
 import { h, type Child, type VNode } from '../shared/dom';
 import { documentView } from '../shared/documentView';
+import { failureViews } from '../shared/failure';
+import type { PageState } from '../shared/page';
 import { timelineView } from './timeline';
 
-/** A text that went wrong, for a person. */
-export interface Failure {
-  readonly message: string;
-  readonly mend: string | undefined;
-}
-
 /** What the page is drawn from. */
-export interface HookViewState {
-  readonly model: HookPanelModel | undefined;
-  /** Why the task can't be read now. */
-  readonly unavailable: Failure | undefined;
-  /** Why the last request came to nothing. */
-  readonly failure: Failure | undefined;
-  /** The requests that are under way, by `keyOf`. */
-  readonly busy: ReadonlySet<string>;
+export interface HookViewState extends PageState<HookPanelModel> {
   readonly width: number;
   readonly language: string;
   readonly currentMark: string | undefined;
 }
 
-/** A request's name, so that the same one is not sent twice at a time. */
-export function keyOf(request: HookPanelRequest): string {
-  return JSON.stringify(request);
-}
-
 /** The whole page; `data-do` carries the request of what can be clicked. */
 export function hookView(state: HookViewState): Child[] {
-  const { model, unavailable } = state;
-  const alerts = [failureView(unavailable, undefined), failureView(state.failure, model?.strings.dismiss)];
-  if (model === undefined) return alerts.filter((alert) => alert !== undefined);
+  const { model } = state;
+  const alerts = failureViews(state.unavailable, state.failure, model?.strings.dismiss);
+  if (model === undefined) return alerts;
   const { strings } = model;
   return [
     header(model),
-    ...alerts.filter((alert) => alert !== undefined),
+    ...alerts,
     noticesView(model),
     actionsView(model, state.busy),
     section(
@@ -47,7 +32,7 @@ export function hookView(state: HookViewState): Child[] {
         width: state.width,
         language: state.language,
         current: state.currentMark,
-        act: (mark) => keyOf({ kind: 'showCheckpoint', id: mark.id }),
+        act: (mark) => requestKey({ kind: 'showCheckpoint', id: mark.id }),
       }),
     ),
     section('files', strings.files, [filesView(model)]),
@@ -55,7 +40,7 @@ export function hookView(state: HookViewState): Child[] {
       h(
         'article',
         { class: 'document' },
-        documentView(model.document, (href) => keyOf({ kind: 'openLink', href })),
+        documentView(model.document, (href) => requestKey({ kind: 'openLink', href })),
       ),
     ]),
   ];
@@ -94,18 +79,6 @@ function header(model: HookPanelModel): VNode {
   );
 }
 
-function failureView(failure: Failure | undefined, dismiss: string | undefined): VNode | undefined {
-  if (failure === undefined) return undefined;
-  return h(
-    'div',
-    { key: dismiss === undefined ? 'unavailable' : 'failure', class: 'notice error', role: 'alert' },
-    h('p', {}, failure.message, failure.mend === undefined ? undefined : ` ${failure.mend}`),
-    dismiss === undefined
-      ? undefined
-      : h('button', { type: 'button', class: 'secondary', 'data-do': 'dismiss' }, dismiss),
-  );
-}
-
 const SIGNS: Readonly<Record<HookPanelNotice['level'], string>> = { info: 'ℹ', warning: '⚠', error: '✖' };
 
 function noticesView(model: HookPanelModel): VNode {
@@ -125,23 +98,8 @@ function noticesView(model: HookPanelModel): VNode {
 
 function actionsView(model: HookPanelModel, busy: ReadonlySet<string>): VNode {
   const { strings } = model;
-  const button = (request: HookPanelRequest, label: string, rank: string, hint?: string): VNode => {
-    const key = keyOf(request);
-    const running = busy.has(key);
-    return h(
-      'button',
-      {
-        key,
-        type: 'button',
-        class: rank,
-        title: hint,
-        'data-do': key,
-        'aria-disabled': running ? 'true' : undefined,
-        'aria-busy': running ? 'true' : undefined,
-      },
-      running ? strings.working : label,
-    );
-  };
+  const button = (request: HookPanelRequest, label: string, rank: string, hint?: string): VNode =>
+    requestButton(request, { label, rank, hint, working: strings.working, busy: busy.has(requestKey(request)) });
   return h(
     'section',
     { key: 'actions', 'aria-label': strings.actions, class: 'actions', tabindex: '-1' },
@@ -177,7 +135,7 @@ function filesView(model: HookPanelModel): VNode {
             type: 'button',
             class: 'link path',
             title: model.strings.openFile,
-            'data-do': keyOf({ kind: 'openFile', path: file.path }),
+            'data-do': requestKey({ kind: 'openFile', path: file.path }),
           },
           file.path,
         ),

@@ -15,7 +15,35 @@ export function ageOf(at: string, now: number, language: string): string {
   if (Number.isNaN(seconds)) return '';
   const size = Math.abs(seconds);
   const [unit, length] = UNITS.find(([, each]) => size >= each) ?? ['second', 1];
-  return new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(Math.trunc(seconds / length), unit);
+  return relative(language).format(Math.trunc(seconds / length), unit);
+}
+
+const relatives = new Map<string, Intl.RelativeTimeFormat>();
+
+/** Made once a language: making one costs more than all that it is used for, and pages have a thousand ages. */
+function relative(language: string): Intl.RelativeTimeFormat {
+  const known = relatives.get(language) ?? new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  relatives.set(language, known);
+  return known;
+}
+
+const TIME_STYLES = {
+  long: { dateStyle: 'medium', timeStyle: 'medium' },
+  time: { hour: '2-digit', minute: '2-digit' },
+  seconds: { hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  day: { month: 'short', day: 'numeric' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+/** A time in the reader's own zone; what is no time comes back as it is. */
+export function localTime(at: string | number, language: string, style: keyof typeof TIME_STYLES = 'long'): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return String(at);
+  const key = `${style} ${language}`;
+  const clock = clocks.get(key) ?? new Intl.DateTimeFormat(language, TIME_STYLES[style]);
+  clocks.set(key, clock);
+  return clock.format(date);
 }
 
 /** An age that ticks. */

@@ -3,6 +3,8 @@ import type { ResponseMessage } from '../../src/protocol/requests';
 /** The editor's side of a webview. */
 export interface HostApi {
   postMessage(message: unknown): void;
+  /** What was kept, over a reload too. */
+  getState(): unknown;
   setState(state: unknown): void;
 }
 

@@ -46,38 +46,45 @@ export function s(tag: string, attributes: Attributes = {}, ...parts: readonly P
 }
 
 /** What each node was made from, to see at once what is the same. */
-const made = new WeakMap<Node, { readonly child: Child; readonly signature: string }>();
+const made = new WeakMap<Node, Child>();
 
-function signatureOf(child: Child): string {
-  return typeof child === 'string' ? `t${child}` : `e${JSON.stringify(child)}`;
-}
-
-function remember(dom: Node, child: Child): void {
-  made.set(dom, { child, signature: signatureOf(child) });
+/** Whether two descriptions say the same; at once for one that is used again. */
+function equal(a: Child, b: Child): boolean {
+  if (a === b) return true;
+  if (typeof a === 'string' || typeof b === 'string') return false;
+  if (a.tag !== b.tag || a.svg !== b.svg || a.key !== b.key || a.opaque !== b.opaque) return false;
+  const names = Object.keys(a.attributes);
+  return (
+    names.length === Object.keys(b.attributes).length &&
+    names.every((name) => a.attributes[name] === b.attributes[name]) &&
+    a.children.length === b.children.length &&
+    a.children.every((child, at) => equal(child, b.children[at] ?? ''))
+  );
 }
 
 function create(child: Child): Node {
   if (typeof child === 'string') {
     const text = document.createTextNode(child);
-    remember(text, child);
+    made.set(text, child);
     return text;
   }
   const element = child.svg ? document.createElementNS(SVG, child.tag) : document.createElement(child.tag);
   for (const [name, value] of Object.entries(child.attributes)) element.setAttribute(name, value);
   if (!child.opaque) for (const each of child.children) element.append(create(each));
-  remember(element, child);
+  made.set(element, child);
   return element;
 }
 
 function canBecome(dom: Node, child: Child): boolean {
-  const before = made.get(dom)?.child;
+  const before = made.get(dom);
   if (before === undefined) return false;
   if (typeof before === 'string' || typeof child === 'string') return typeof before === typeof child;
   return before.tag === child.tag && before.svg === child.svg && before.key === child.key;
 }
 
 function update(dom: Node, child: Child): void {
-  if (made.get(dom)?.signature === signatureOf(child)) return;
+  const before = made.get(dom);
+  if (before !== undefined && equal(before, child)) return;
   if (typeof child === 'string') {
     (dom as Text).data = child;
   } else {
@@ -88,7 +95,7 @@ function update(dom: Node, child: Child): void {
     }
     if (!child.opaque) patch(element, child.children);
   }
-  remember(dom, child);
+  made.set(dom, child);
 }
 
 /**
@@ -96,10 +103,11 @@ function update(dom: Node, child: Child): void {
  * and scroll position, and what begins and ends the same is not even looked into.
  */
 export function patch(parent: Element, next: readonly Child[]): void {
-  const signatures = next.map(signatureOf);
   const old = [...parent.childNodes];
-  const same = (dom: Node | undefined, at: number): boolean =>
-    dom !== undefined && made.get(dom)?.signature === signatures[at];
+  const same = (dom: Node | undefined, at: number): boolean => {
+    const [before, after] = [dom && made.get(dom), next[at]];
+    return before !== undefined && after !== undefined && equal(before, after);
+  };
   let start = 0;
   while (start < old.length && start < next.length && same(old[start], start)) start += 1;
   let end = 0;

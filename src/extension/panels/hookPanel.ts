@@ -1,26 +1,20 @@
 import * as vscode from 'vscode';
-import { AtlasError, messageOf, type Result } from '../../core/errors';
+import { AtlasError, type Result, ok } from '../../core/errors';
 import { synopsis } from '../../core/hookMarkdown';
-import type { Logger } from '../../core/ports';
 import type { DocumentNode } from '../../protocol/document';
-import {
-  type HookPanelRequest,
-  type ToHookPanel,
-  fromHookPanelSchema,
-  hookPanelStateSchema,
-} from '../../protocol/hookPanel';
+import { type HookPanelRequest, type ToHookPanel, fromHookPanelSchema } from '../../protocol/hookPanel';
 import { hookPanelModel } from './hookPanelModel';
 import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } from './hookPanelSource';
 import { localizedTexts } from './localizedTexts';
-import { webviewPage, webviewRoot } from './webviewPage';
+import { type Filling, type PanelHost, type PanelKind, TaskPanel, TaskPanels, tabTitle } from './taskPanel';
 
 /** What the panels are made of. */
-export interface HookPanelPorts {
-  readonly extensionUri: vscode.Uri;
+export interface HookPanelPorts extends PanelHost {
   readonly source: HookPanelSource;
   readonly commands: HookPanelCommands;
-  readonly log: Logger;
 }
+
+const KIND: PanelKind<HookPanelRequest> = { page: 'hook', name: 'HOOK.md', messages: fromHookPanelSchema };
 
 /** The parser comes with the first panel: the bundler keeps that module in a file of its own. */
 async function render(markdown: string): Promise<DocumentNode[]> {
@@ -28,168 +22,36 @@ async function render(markdown: string): Promise<DocumentNode[]> {
   return renderDocument(markdown);
 }
 
-/** All open HOOK.md panels, at most one a task. */
-export class HookPanels implements vscode.Disposable {
-  private readonly panels = new Map<string, HookPanel>();
+/** All open HOOK.md panels. */
+export type HookPanels = TaskPanels<HookPanel>;
 
-  constructor(
-    private readonly viewType: string,
-    private readonly ports: HookPanelPorts,
-  ) {}
-
-  /** Shows a task's panel, the open one if there is one. */
-  open(ref: PanelTaskRef, column: vscode.ViewColumn = vscode.ViewColumn.Active): void {
-    const known = this.panels.get(keyOf(ref));
-    if (known !== undefined) {
-      known.reveal();
-      return;
-    }
-    const panel = vscode.window.createWebviewPanel(this.viewType, vscode.l10n.t('Atlas: HOOK.md'), column);
-    this.adopt(ref, panel);
-  }
-
-  /** Takes up a panel that the editor kept over a reload. */
-  restore(panel: vscode.WebviewPanel, state: unknown): void {
-    const parsed = hookPanelStateSchema.safeParse(state);
-    if (!parsed.success || this.panels.has(keyOf(parsed.data.ref))) {
-      panel.dispose();
-      return;
-    }
-    this.adopt(parsed.data.ref, panel);
-  }
-
-  dispose(): void {
-    for (const panel of [...this.panels.values()]) panel.dispose();
-  }
-
-  private adopt(ref: PanelTaskRef, panel: vscode.WebviewPanel): void {
-    const key = keyOf(ref);
-    const made = new HookPanel(ref, panel, this.ports);
-    this.panels.set(key, made);
-    panel.onDidDispose(() => {
-      made.dispose();
-      this.panels.delete(key);
-    });
-  }
+/** Makes the keeper of the HOOK.md panels. */
+export function hookPanels(viewType: string, ports: HookPanelPorts): HookPanels {
+  return new TaskPanels(viewType, vscode.l10n.t('Atlas: HOOK.md'), (ref, panel) => new HookPanel(ref, panel, ports));
 }
 
-function keyOf(ref: PanelTaskRef): string {
-  return `${ref.workspace}/${ref.id}`;
-}
-
-/** One panel. Owns its webview; loads again on every change, one load at a time. */
-class HookPanel implements vscode.Disposable {
-  private readonly owned: { dispose(): unknown }[] = [];
+/** The panel of one task's HOOK.md. */
+class HookPanel extends TaskPanel<ToHookPanel, HookPanelRequest> {
   private data: HookPanelData | undefined;
-  private ready = false;
-  private loading = false;
-  private changedMeanwhile = false;
-  private disposed = false;
 
   constructor(
-    private readonly ref: PanelTaskRef,
-    private readonly panel: vscode.WebviewPanel,
+    ref: PanelTaskRef,
+    panel: vscode.WebviewPanel,
     private readonly ports: HookPanelPorts,
   ) {
-    const { webview } = panel;
-    panel.iconPath = {
-      light: vscode.Uri.joinPath(ports.extensionUri, 'media', 'panel-light.svg'),
-      dark: vscode.Uri.joinPath(ports.extensionUri, 'media', 'panel-dark.svg'),
-    };
-    webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(ports.extensionUri)] };
-    this.owned.push(
-      webview.onDidReceiveMessage((message: unknown) => {
-        this.receive(message);
-      }),
-      ports.source.onDidChange((changed) => {
-        if (changed === undefined || keyOf(changed) === keyOf(ref)) this.refresh();
-      }),
-      panel.onDidChangeViewState(() => {
-        // A hidden webview is gone; the one that comes back says when it is ready, before or after this.
-        if (panel.visible) this.refresh();
-        else this.ready = false;
-      }),
-    );
-    webview.html = webviewPage(webview, ports.extensionUri, 'hook', 'HOOK.md');
+    super(ref, panel, KIND, ports, ports.source);
   }
 
-  reveal(): void {
-    this.panel.reveal();
+  protected async load(): Promise<Result<Filling<ToHookPanel>>> {
+    const loaded = await this.ports.source.load(this.ref);
+    if (!loaded.ok) return loaded;
+    const document = await render(loaded.value.markdown);
+    this.data = loaded.value;
+    const model = hookPanelModel(this.ref, loaded.value, document, localizedTexts());
+    return ok({ title: vscode.l10n.t('HOOK.md: {0}', tabTitle(model.title)), messages: [{ type: 'model', model }] });
   }
 
-  dispose(): void {
-    if (this.disposed) return;
-    this.disposed = true;
-    for (const each of this.owned) each.dispose();
-    this.panel.dispose();
-  }
-
-  private refresh(): void {
-    if (this.disposed || !this.ready || !this.panel.visible) return;
-    if (this.loading) {
-      this.changedMeanwhile = true;
-      return;
-    }
-    this.loading = true;
-    void this.load().finally(() => {
-      this.loading = false;
-      if (!this.changedMeanwhile) return;
-      this.changedMeanwhile = false;
-      this.refresh();
-    });
-  }
-
-  private async load(): Promise<void> {
-    try {
-      const loaded = await this.ports.source.load(this.ref);
-      if (!loaded.ok) {
-        this.post({ type: 'unavailable', ...told(loaded.error) });
-        return;
-      }
-      const document = await render(loaded.value.markdown);
-      this.data = loaded.value;
-      const model = hookPanelModel(this.ref, loaded.value, document, localizedTexts());
-      this.panel.title = vscode.l10n.t('HOOK.md: {0}', shortened(model.title));
-      this.post({ type: 'model', model });
-    } catch (error) {
-      this.ports.log.error('The HOOK.md panel could not be filled.', { error: messageOf(error) });
-      this.post({ type: 'unavailable', message: messageOf(error) });
-    }
-  }
-
-  private post(message: ToHookPanel): void {
-    if (!this.disposed) void this.panel.webview.postMessage(message);
-  }
-
-  private receive(message: unknown): void {
-    const parsed = fromHookPanelSchema.safeParse(message);
-    if (!parsed.success) {
-      this.ports.log.warn('A message of the HOOK.md panel was not understood.');
-      return;
-    }
-    if (parsed.data.type === 'ready') {
-      this.ready = true;
-      this.refresh();
-      return;
-    }
-    void this.answer(parsed.data.id, parsed.data.request);
-  }
-
-  private async answer(id: number, request: HookPanelRequest): Promise<void> {
-    this.post({ type: 'response', response: { type: 'accepted', id } });
-    try {
-      const result = await this.perform(request);
-      const response = result.ok
-        ? ({ type: 'done', id } as const)
-        : ({ type: 'refused', id, ...told(result.error) } as const);
-      this.post({ type: 'response', response });
-    } catch (error) {
-      this.ports.log.error('A request of the HOOK.md panel failed.', { error: messageOf(error) });
-      this.post({ type: 'response', response: { type: 'refused', id, message: messageOf(error) } });
-    }
-  }
-
-  private async perform(request: HookPanelRequest): Promise<Result<void>> {
+  protected async perform(request: HookPanelRequest): Promise<Result<void>> {
     const { commands } = this.ports;
     switch (request.kind) {
       case 'run':
@@ -234,11 +96,3 @@ const NOT_SHOWN: Result<void> = {
   ok: false,
   error: new AtlasError('not_found', 'That is not part of what the panel shows.'),
 };
-
-function told(error: AtlasError): { message: string; mend?: string } {
-  return error.mend === undefined ? { message: error.message } : { message: error.message, mend: error.mend };
-}
-
-function shortened(title: string): string {
-  return title.length > 40 ? `${title.slice(0, 39)}…` : title;
-}

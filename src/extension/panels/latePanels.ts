@@ -25,7 +25,7 @@ export class LatePanels implements vscode.Disposable, vscode.WebviewPanelSeriali
   }
 
   private load(): Promise<HookPanels> {
-    this.loaded ??= import('./hookPanel').then(({ HookPanels }) => new HookPanels(VIEW_TYPE, this.ports));
+    this.loaded ??= import('./hookPanel').then(({ hookPanels }) => hookPanels(VIEW_TYPE, this.ports));
     return this.loaded;
   }
 

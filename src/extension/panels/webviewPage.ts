@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Uri, type Webview, env } from 'vscode';
 
+/** A webview's entry point, below `webview`. */
+export type WebviewName = 'hook' | 'receipts';
+
 /** The folder of the built webviews, below the extension's. */
 export function webviewRoot(extension: Uri): Uri {
   return Uri.joinPath(extension, 'dist', 'webview');
 }
 
 /** The page of a webview: its one script, its one style sheet, and nothing else may load or run. */
-export function webviewPage(webview: Webview, extension: Uri, name: 'hook' | 'receipts', title: string): string {
+export function webviewPage(webview: Webview, extension: Uri, name: WebviewName, title: string): string {
   const nonce = randomBytes(18).toString('base64');
   const root = webviewRoot(extension);
   const script = webview.asWebviewUri(Uri.joinPath(root, `${name}.js`)).toString();

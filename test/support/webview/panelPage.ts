@@ -42,6 +42,8 @@ export class PanelPage {
       readonly width?: number;
       readonly reducedMotion?: boolean;
       readonly now?: number;
+      /** What the editor kept of the panel. */
+      readonly state?: unknown;
     } = {},
   ): Promise<PanelPage> {
     const page = await browser.newPage({
@@ -67,9 +69,10 @@ export class PanelPage {
     });
     await page.addInitScript(`
       globalThis.posted = [];
-      globalThis.kept = undefined;
+      globalThis.kept = ${look.state === undefined ? 'undefined' : JSON.stringify(look.state)};
       globalThis.acquireVsCodeApi = () => ({
         postMessage: (message) => { globalThis.posted.push(structuredClone(message)); },
+        getState: () => globalThis.kept,
         setState: (state) => { globalThis.kept = state; },
       });
       addEventListener('DOMContentLoaded', () => {
@@ -102,8 +105,8 @@ export class PanelPage {
     return this.page.evaluate('globalThis.kept');
   }
 
-  async screenshot(name: string): Promise<void> {
-    await this.page.screenshot({ path: path.join(OUT, 'screenshots', `${name}.png`) });
+  async screenshot(name: string, fullPage = false): Promise<void> {
+    await this.page.screenshot({ path: path.join(OUT, 'screenshots', `${name}.png`), fullPage });
   }
 
   async close(): Promise<void> {
