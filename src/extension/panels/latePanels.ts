@@ -2,35 +2,82 @@ import * as vscode from 'vscode';
 import { messageOf } from '../../core/errors';
 import type { HookPanelPorts, HookPanels } from './hookPanel';
 import type { PanelTaskRef } from './hookPanelSource';
+import type { ReceiptsPanelParts, ReceiptsPanels } from './receiptsPanel';
+import type { PanelHost } from './taskPanel';
 
-/** The panel's view type; public, the editor keeps it over reloads. */
-const VIEW_TYPE = 'atlas.hook';
+/** The panels' view types; public, the editor keeps them over reloads. */
+const HOOK_VIEW = 'atlas.hook';
+const RECEIPTS_VIEW = 'atlas.receipts';
 
-/** The HOOK.md panels, whose code is loaded with the first one. */
-export class LatePanels implements vscode.Disposable, vscode.WebviewPanelSerializer {
-  private readonly registration = vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this);
-  private loaded: Promise<HookPanels> | undefined;
+/** What all panels of a kind can do. */
+interface Panels extends vscode.Disposable {
+  restore(panel: vscode.WebviewPanel, state: unknown): void;
+}
 
-  constructor(private readonly ports: HookPanelPorts) {}
+/** Panels of one kind, whose code is loaded with the first one. */
+class LateKind<P extends Panels> implements vscode.Disposable, vscode.WebviewPanelSerializer {
+  private readonly registration: vscode.Disposable;
+  private loaded: Promise<P> | undefined;
 
-  /** Shows a task's panel, the open one if there is one. */
-  open(ref: PanelTaskRef): void {
-    this.load()
-      .then((panels) => panels.open(ref))
-      .catch((error: unknown) => this.ports.log.error('The HOOK.md panel failed.', { error: messageOf(error) }));
+  constructor(
+    viewType: string,
+    private readonly host: PanelHost,
+    private readonly load: () => Promise<P>,
+  ) {
+    this.registration = vscode.window.registerWebviewPanelSerializer(viewType, this);
+  }
+
+  use(task: (panels: P) => unknown): void {
+    this.panels()
+      .then(task)
+      .catch((error: unknown) => this.host.log.error('A panel failed.', { error: messageOf(error) }));
   }
 
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    (await this.load()).restore(panel, state);
-  }
-
-  private load(): Promise<HookPanels> {
-    this.loaded ??= import('./hookPanel').then(({ hookPanels }) => hookPanels(VIEW_TYPE, this.ports));
-    return this.loaded;
+    (await this.panels()).restore(panel, state);
   }
 
   dispose(): void {
     this.registration.dispose();
-    void this.loaded?.then((panels) => panels.dispose());
+    void this.loaded?.then((panels) => {
+      panels.dispose();
+    });
+  }
+
+  private panels(): Promise<P> {
+    this.loaded ??= this.load();
+    return this.loaded;
+  }
+}
+
+/** All panels, each kind loaded with its first one. */
+export class LatePanels implements vscode.Disposable {
+  private readonly hook: LateKind<HookPanels>;
+  private readonly receipts: LateKind<ReceiptsPanels> | undefined;
+
+  constructor(ports: HookPanelPorts, receipts?: ReceiptsPanelParts) {
+    this.hook = new LateKind(HOOK_VIEW, ports, async () => (await import('./hookPanel')).hookPanels(HOOK_VIEW, ports));
+    if (receipts === undefined) return;
+    const { extensionUri, log } = ports;
+    this.receipts = new LateKind(RECEIPTS_VIEW, ports, async () =>
+      (await import('./receiptsPanel')).receiptsPanels(RECEIPTS_VIEW, { extensionUri, log, ...receipts }),
+    );
+  }
+
+  /** Shows a task's HOOK.md, the open panel if there is one. */
+  open(ref: PanelTaskRef): void {
+    this.hook.use((panels) => panels.open(ref));
+  }
+
+  /** Shows a task's receipts, and the details of one of them. */
+  openReceipts(ref: PanelTaskRef, receiptId?: string): void {
+    this.receipts?.use((panels) => {
+      panels.open(ref).showReceipt(receiptId);
+    });
+  }
+
+  dispose(): void {
+    this.hook.dispose();
+    this.receipts?.dispose();
   }
 }
