@@ -64,7 +64,7 @@ class Folder {
   text(name: string): string | undefined {
     if (!this.has(name)) return undefined;
     try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(this.files.read(join(this.path, name), MAX_BYTES));
+      return new TextDecoder().decode(this.files.read(join(this.path, name), MAX_BYTES));
     } catch {
       return undefined;
     }

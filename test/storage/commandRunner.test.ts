@@ -407,7 +407,10 @@ describe('the environment of a command', () => {
     const host = { VSCODE_ESM_ENTRYPOINT: 'x', VSCODE_HANDLES_UNCAUGHT_ERRORS: 'true', VSCODE_INSPECTOR_OPTIONS: '{}' };
     const git = { GIT_DIR: '.git', GIT_INDEX_FILE: 'index', GIT_WORK_TREE: '.', GIT_PREFIX: '', GIT_COMMON_DIR: 'x' };
     expect(clean({ ...editor, ...host, ...git, HOME: '/h' })).toEqual({ HOME: '/h', ATLAS_RECEIPT_ID: 'rcpt-1' });
-    expect(clean({ Git_Dir: '.git', Path: 'C:\\' }, 'win32')).toEqual({ Path: 'C:\\', ATLAS_RECEIPT_ID: 'rcpt-1' });
+    expect(clean({ Git_Dir: '.git', Atlas_Receipt_Id: 'outer', Path: 'C:\\' }, 'win32')).toEqual({
+      Path: 'C:\\',
+      ATLAS_RECEIPT_ID: 'rcpt-1',
+    });
   });
 
   it.each([

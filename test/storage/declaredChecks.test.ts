@@ -141,7 +141,7 @@ describe('what is ignored', () => {
     },
   );
 
-  it('is a file that is too large or not text', () => {
+  it('is a file that is too large or of another encoding', () => {
     write('Makefile', `test:\n${' '.repeat(1024 * 1024)}`);
     writeFileSync(path.join(folder, 'package.json'), Buffer.from(scripts('test'), 'utf16le'));
     expect(commands()).toEqual([]);
