@@ -70,6 +70,7 @@ describe('the model of the receipts panel', () => {
     const failed = receiptItem(0, { receipt: { exit_code: 1 } });
     expect(rowOf(failed)).toMatchObject({ standing: 'valid', exit: '1', failed: true });
     expect(factsOf(failed)['Exit code']).toBe('1 (FAILED)');
+    expect(rowOf(receiptItem(0, { receipt: { exit_code: 1 }, verdict: 'unchecked' })).failed).toBe(true);
     const timedOut = receiptItem(0, { receipt: { exit_code: 143 } });
     expect(factsOf(timedOut)['Ended']).toBe('stopped: it took too long');
     const claims = receiptItem(0);
