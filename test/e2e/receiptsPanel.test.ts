@@ -399,6 +399,8 @@ describe('the receipts panel in a browser', () => {
     const host = await open(many(250));
     const { page } = host;
     await page.getByRole('searchbox').fill('part249');
+    host.wanted = [host.keyAt(30)];
+    await host.sendModel();
     await host.send({ type: 'reveal', key: host.keyAt(30) });
     expect(await host.take()).toEqual({ kind: 'show', keys: [host.keyAt(30)] });
     expect(await page.getByRole('searchbox').inputValue()).toBe('');

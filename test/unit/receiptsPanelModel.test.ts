@@ -346,7 +346,8 @@ describe("the receipts panel's host", () => {
     expect(panel.sent).toEqual([]);
     await panel.tell({ type: 'ready' });
     expect(panel.sent.map((message) => message.type)).toEqual(['model', 'reveal']);
-    expect(panel.sent[1]).toEqual({ type: 'reveal', key: '2:rcpt-00000003' });
+    const key = '2:rcpt-00000003';
+    expect(panel.sent).toMatchObject([{ details: [{ key }] }, { type: 'reveal', key }]);
     await panel.change();
     expect(panel.sent.map((message) => message.type)).toEqual(['model', 'reveal', 'model']);
   });

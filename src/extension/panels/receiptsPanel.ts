@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { AtlasError, type Result, ok } from '../../core/errors';
 import {
+  MAX_OPEN_RECEIPTS,
   type ReceiptDetails,
   type ReceiptsPanelRequest,
   type ToReceiptsPanel,
@@ -68,9 +69,10 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
     if (!loaded.ok) return loaded;
     this.items = new Map(loaded.value.items.map((item, index) => [keyOfItem(item, index), item]));
     const model = receiptsPanelModel(this.ref, loaded.value, receiptsPanelTexts());
+    const reveals = this.reveals();
     return ok({
       title: vscode.l10n.t('Receipts: {0}', tabTitle(model.title)),
-      messages: [{ type: 'model', model, details: this.details() }, ...this.reveals()],
+      messages: [{ type: 'model', model, details: this.details() }, ...reveals],
     });
   }
 
@@ -108,12 +110,17 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
     });
   }
 
-  /** Of several receipts with one id, which only a damaged hook has, the newest. */
+  /**
+   * Of several receipts with one id, which only a damaged hook has, the newest. Its details go with the model: a row
+   * comes into view where it belongs only when they are there.
+   */
   private reveals(): ToReceiptsPanel[] {
     const found = [...this.items].findLast(([, item]) => item.receipt.receipt_id === this.toReveal);
     if (found === undefined) return [];
+    const [key] = found;
     this.toReveal = undefined;
-    return [{ type: 'reveal', key: found[0] }];
+    this.wanted = [...this.wanted.filter((each) => each !== key), key].slice(-MAX_OPEN_RECEIPTS);
+    return [{ type: 'reveal', key }];
   }
 }
 
