@@ -3,6 +3,7 @@ import { LazyAtlas } from '../service/lazyAtlas';
 import { systemPorts } from '../service/ports';
 import { resolveRoot } from '../storage/paths';
 import { type AtlasApi, createApi } from './api';
+import { ReceiptLenses } from './codeLens';
 import { registerCommands } from './commands/register';
 import { ConfigProblems } from './configProblems';
 import { FileActivity } from './fileActivity';
@@ -16,8 +17,11 @@ import { ChannelLogger } from './platform/log';
 import { showFailure } from './platform/messages';
 import { TextDocuments } from './platform/textDocuments';
 import { watchPullRequests } from './pullRequests';
+import { receiptsPanelParts } from './receiptsPorts';
+import { Verdicts } from './receipts/verdicts';
 import { Session } from './session';
 import { StatusBar } from './statusBar';
+import { linkIds } from './terminalLinks';
 import { TasksTree } from './views/tasksTree';
 import { watchWindow } from './windowEvents';
 
@@ -27,20 +31,26 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
   const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
   const { version } = extension.extension.packageJSON as { version: string };
   const session = new Session(new LazyAtlas(systemPorts(root, version, log)));
-  const tree = new TasksTree(session);
+  const verdicts = new Verdicts(session);
+  const tree = new TasksTree(session, verdicts);
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
-  const panels = new LatePanels({
-    extensionUri: extension.extensionUri,
-    source: new SessionPanelSource(session),
-    commands: new CommandPanelActions(session),
-    log,
-  });
-  const context = { session, tree, log, git, openPanel: panels.open.bind(panels) };
+  const panels = new LatePanels(
+    {
+      extensionUri: extension.extensionUri,
+      source: new SessionPanelSource(session),
+      commands: new CommandPanelActions(session),
+      log,
+    },
+    receiptsPanelParts(session, verdicts),
+  );
+  const openPanel = panels.open.bind(panels);
+  const context = { session, tree, log, git, verdicts, openPanel, openReceipts: panels.openReceipts.bind(panels) };
   extension.environmentVariableCollection.replace('ATLAS_HOME', root);
   extension.subscriptions.push(
     session,
     log.channel,
+    verdicts,
     tree,
     git,
     documents,
@@ -49,6 +59,8 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
     new ConfigProblems(session, log),
     new FileActivity(session),
     new Notifications(session, extension.globalState),
+    new ReceiptLenses(session, verdicts),
+    linkIds(session),
     watchPullRequests(session),
     watchWindow(session, git),
     vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true }),

@@ -41,6 +41,7 @@ export class Session implements vscode.Disposable {
   private readonly roots = new Set<string>();
   private readonly configReads = new vscode.EventEmitter<readonly ConfigIssue[]>();
   private readonly placeChanges = new vscode.EventEmitter<void>();
+  private readonly touches = new vscode.EventEmitter<string>();
   private places: Place[] = [];
   private looking: Promise<void> = Promise.resolve();
   private watching: Promise<void> | undefined;
@@ -54,6 +55,8 @@ export class Session implements vscode.Disposable {
 
   /** Tells that a folder or repository came or went. */
   readonly onDidChangePlaces = this.placeChanges.event;
+  /** Tells of a worktree in which a file changed. */
+  readonly onDidChangeFiles = this.touches.event;
   /** Tells what is wrong in the configuration files, each time they were read. */
   readonly onDidReadConfig = this.configReads.event;
 
@@ -124,6 +127,7 @@ export class Session implements vscode.Disposable {
   /** A file of a worktree changed, which shows that somebody is at work. */
   sawFileChange(worktree: string): void {
     this.fileChanges.set(worktree, this.atlas.ports.clock.now());
+    this.touches.fire(worktree);
   }
 
   /** Runs a change of this window and tells of it at once, without waiting for the watcher. */
@@ -281,6 +285,7 @@ export class Session implements vscode.Disposable {
     void this.watcher.close();
     this.changes.dispose();
     this.placeChanges.dispose();
+    this.touches.dispose();
     this.configReads.dispose();
     this.crashes.dispose();
   }

@@ -7,6 +7,7 @@ import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './
 export const HOOK_PANEL_ACTIONS = [
   'startStep',
   'completeStep',
+  'runValidation',
   'submitStepOutput',
   'approve',
   'reject',

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import type { Hook, ValidationReceipt } from '../core/hook';
 import type { ReceiptVerdict } from '../core/markdown/view';
+import type { Repository } from '../core/ports';
 import { type Currency, type ReceiptReport, provesPass, recordedReceipts } from '../core/receipt';
 import { readPublicKeys } from '../signing/keyManager';
-import { PUBLIC_KEYS_FILE } from '../signing/publicKeys';
+import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys } from '../signing/publicKeys';
 import { SignatureVerifier } from '../signing/signatureVerifier';
 import { type LoadSecp256k1, type Secp256k1, chooseSecp256k1 } from '../signing/secp256k1';
 import { ReceiptJudge, type TaskReceipts } from '../signing/verdict';
@@ -49,13 +51,18 @@ export class ReceiptService {
     this.ledger = new ReceiptLedger(ports);
   }
 
+  /** Where the public keys are published. */
+  get publicKeysPath(): string {
+    return join(this.keys.path, PUBLIC_KEYS_FILE);
+  }
+
   /** The curve, loaded once a process. */
   readonly curve: LoadSecp256k1 = async () => (this.loading ??= chooseSecp256k1());
 
   /** What the key files are now: a changed one is read again. */
   private stamp(): string {
     const stats = [PUBLIC_KEYS_FILE, 'master.key', 'master.hd.key', 'master.ed25519.key'].map((name) => {
-      const stat = this.ports.files.stat(`${this.ports.paths.keys}/${name}`);
+      const stat = this.ports.files.stat(join(this.ports.paths.keys, name));
       return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
     });
     return stats.join('|');
@@ -65,12 +72,19 @@ export class ReceiptService {
   async prepare(): Promise<Result<ReceiptJudge>> {
     const stamp = this.stamp();
     if (this.judge?.stamp === stamp) return ok(this.judge.judge);
-    const { config } = await this.configs.forWorktree(undefined);
-    const keys = await readPublicKeys(this.keys, config.keyDerivation);
+    const entries = await this.publicKeys();
+    if (!entries.ok) return entries;
+    const keys = await openPublicKeys(entries.value);
     if (!keys.ok) return keys;
     const judge = new ReceiptJudge(new SignatureVerifier(keys.value, await this.curve()));
     this.judge = { stamp, judge };
     return ok(judge);
+  }
+
+  /** The public keys of this store, as they are published. */
+  async publicKeys(): Promise<Result<PublicKeyEntry[]>> {
+    const { config } = await this.configs.forWorktree(undefined);
+    return readPublicKeys(this.keys, config.keyDerivation);
   }
 
   /** Makes ready what HOOK.md needs of a task. */
@@ -159,40 +173,61 @@ export class ReceiptService {
   async proven(stored: StoredTask, options: { readonly current: boolean }): Promise<Result<Set<string>>> {
     const reports = await this.reports(stored);
     if (!reports.ok) return reports;
-    const proven = new Set<string>();
-    this.forgetTrees();
-    for (const receipt of stored.hook.receipts) {
+    const passed = stored.hook.receipts.flatMap((receipt) => {
       const report = reports.value.get(receipt.receipt_id);
-      if (report === undefined || !provesPass(report, receipt)) continue;
-      if (options.current && (await this.currency(stored, report)).kind !== 'current') continue;
-      proven.add(receipt.receipt_id);
-    }
-    return ok(proven);
+      return report !== undefined && provesPass(report, receipt) ? [report] : [];
+    });
+    if (!options.current) return ok(new Set(passed.map(({ receiptId }) => receiptId)));
+    this.forgetTrees();
+    const currencies = await this.currencies(stored, passed, () => false);
+    const current = passed.filter(({ receiptId }) => currencies.get(receiptId)?.kind === 'current');
+    return ok(new Set(current.map(({ receiptId }) => receiptId)));
   }
 
-  /** Whether a verified receipt covers the files as they are now. The worktree is looked at once until forgotten. */
-  async currency({ ref, task }: StoredTask, report: ReceiptReport): Promise<Currency> {
-    const covered = report.statement?.predicate.tree.after;
-    if (report.statement === undefined)
-      return { kind: 'unknown', why: 'Only a verified statement says what it covers.' };
-    if (covered === undefined || covered === null) {
-      return { kind: 'unknown', why: 'Git could not say what the files were when it ran.' };
+  /** Whether a verified receipt covers the files as they are now. */
+  async currency(stored: StoredTask, report: ReceiptReport): Promise<Currency> {
+    const currencies = await this.currencies(stored, [report]);
+    return currencies.get(report.receiptId) ?? NOT_KNOWN;
+  }
+
+  /**
+   * Whether verified receipts cover the files as they are now. The worktree is looked at once until it is forgotten.
+   * @param isNamed for which receipts the files that differ are named, which costs a look by git for each state
+   */
+  async currencies(
+    stored: StoredTask,
+    reports: Iterable<ReceiptReport>,
+    isNamed: (receiptId: string) => boolean = () => true,
+  ): Promise<Map<string, Currency>> {
+    const currencies = new Map<string, Currency>();
+    let present: Promise<Present> | undefined;
+    for (const { receiptId, statement } of reports) {
+      const covered = statement?.predicate.tree.after;
+      if (covered === undefined) currencies.set(receiptId, NOT_KNOWN);
+      else if (covered === null) currencies.set(receiptId, { kind: 'unknown', why: NO_TREE });
+      else {
+        const now = await (present ??= this.present(stored));
+        const files = isNamed(receiptId) ? this.differing(stored, now, covered) : undefined;
+        currencies.set(receiptId, await compare(now, covered, files));
+      }
     }
+    return currencies;
+  }
+
+  private async present({ ref, task }: StoredTask): Promise<Present> {
     const repository = await repositoryOf(this.ports, task);
-    if (repository === undefined) return { kind: 'unknown', why: "The task's worktree is not there." };
+    if (repository === undefined) return { why: "The task's worktree is not there." };
     const scratch = this.ports.paths.trees(ref.workspace);
-    const present = await this.presentTree(repository.worktree, async () =>
-      this.ports.git.workingTree(repository, scratch),
-    );
-    if (!present.ok) return { kind: 'unknown', why: present.error.message };
-    if (present.value === covered) return { kind: 'current' };
-    const files = await this.ports.git.changedFiles(repository, scratch, covered, present.value);
-    if (!files.ok) return { kind: 'outdated', files: [], more: 0 };
-    return {
-      kind: 'outdated',
-      files: files.value.slice(0, MAX_FILES),
-      more: Math.max(0, files.value.length - MAX_FILES),
-    };
+    const look = async (): Promise<Result<string>> => this.ports.git.workingTree(repository, scratch);
+    const tree = await this.presentTree(repository.worktree, look);
+    return tree.ok ? { repository, tree: tree.value } : { why: tree.error.message };
+  }
+
+  private async differing({ ref }: StoredTask, present: Present, covered: string): Promise<readonly string[]> {
+    if ('why' in present || present.tree === covered) return [];
+    const scratch = this.ports.paths.trees(ref.workspace);
+    const files = await this.ports.git.changedFiles(present.repository, scratch, covered, present.tree);
+    return files.ok ? files.value : [];
   }
 
   private async presentTree(worktree: string, look: () => Promise<Result<string>>): Promise<Result<string>> {
@@ -207,6 +242,23 @@ export class ReceiptService {
   forgetTrees(): void {
     this.trees.clear();
   }
+}
+
+/** The files of a task's worktree as they are, or why that isn't known. */
+type Present = { readonly repository: Repository; readonly tree: string } | { readonly why: string };
+
+const NOT_KNOWN: Currency = { kind: 'unknown', why: 'Only a verified statement says what it covers.' };
+const NO_TREE = 'Git could not say what the files were when it ran.';
+
+async function compare(
+  present: Present,
+  covered: string,
+  differing: Promise<readonly string[]> | undefined,
+): Promise<Currency> {
+  if ('why' in present) return { kind: 'unknown', why: present.why };
+  if (present.tree === covered) return { kind: 'current' };
+  const files = (await differing) ?? [];
+  return { kind: 'outdated', files: files.slice(0, MAX_FILES), more: Math.max(0, files.length - MAX_FILES) };
 }
 
 function noReceipt(id: string): { readonly ok: false; readonly error: AtlasError } {

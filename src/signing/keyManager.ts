@@ -8,7 +8,6 @@ import type { PrivateHdNode } from './bsv';
 import { ed25519PublicBytes, signEd25519 } from './ed25519';
 import {
   PUBLIC_KEYS_FILE,
-  type PublicKey,
   type PublicKeyEntry,
   ed25519Entry,
   hdEntry,
@@ -210,12 +209,11 @@ async function readSecret(path: string, text: string, scheme: SigningScheme, acc
  * The keys that receipts verify with: the published ones, and where none were published those of the private keys that
  * are there, derived in memory. Writes nothing.
  */
-export async function readPublicKeys(folder: KeyFolder, derivation: KeyDerivation): Promise<Result<PublicKey[]>> {
+export async function readPublicKeys(folder: KeyFolder, derivation: KeyDerivation): Promise<Result<PublicKeyEntry[]>> {
   const text = folder.readPublic(PUBLIC_KEYS_FILE);
   if (!text.ok) return text;
   if (text.value !== undefined) {
-    const entries = parsePublicKeys(text.value);
-    return entries.ok ? openPublicKeys(entries.value) : entries;
+    return parsePublicKeys(text.value);
   }
   const entries: PublicKeyEntry[] = [];
   for (const scheme of SIGNING_SCHEMES) {
@@ -227,5 +225,5 @@ export async function readPublicKeys(folder: KeyFolder, derivation: KeyDerivatio
     if (!loaded.ok) return loaded;
     entries.push(loaded.value.entry);
   }
-  return openPublicKeys(entries);
+  return ok(entries);
 }

@@ -160,7 +160,7 @@ describe('the HOOK.md panel in a browser', () => {
     const opened = await open(modelOf(driven));
     const { page } = opened;
     expect(await page.getByRole('status').textContent()).toBe('');
-    await page.locator('button', { hasText: 'Submit Output' }).focus();
+    await page.locator('button', { hasText: 'Run Validation' }).focus();
     driven.send({ type: 'human_required', kind: 'review' });
     await opened.send({ type: 'model', model: modelOf(driven) });
     expect(await page.getByRole('status').textContent()).toBe('Waiting for you: step implement (2 of 4)');
@@ -173,7 +173,7 @@ describe('the HOOK.md panel in a browser', () => {
     const button = page.locator('button.primary');
     await button.click();
     const request = (await opened.posted('request')) as { id: number; request: unknown };
-    expect(request.request).toEqual({ kind: 'run', action: 'recover' });
+    expect(request.request).toEqual({ kind: 'run', action: 'runValidation' });
     expect(await button.getAttribute('aria-busy')).toBe('true');
     await button.dispatchEvent('click');
     expect(await page.evaluate('posted.length')).toBe(0);

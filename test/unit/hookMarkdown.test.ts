@@ -331,7 +331,7 @@ describe('the record', () => {
     const markdown = render(driven, { verdicts: new Map(verdict === undefined ? [] : [['rcpt-1', verdict]]) });
     return [
       section(markdown, 'Completed Steps'),
-      section(markdown, 'Validation Receipts').split('proves nothing:')[1],
+      section(markdown, 'Validation Receipts').split('verify-receipt <id>`.')[1],
     ].join('');
   };
 

@@ -32,6 +32,7 @@ describe('the actions of the HOOK.md panel', () => {
   it('offers what the guards allow in a running step', () => {
     expect(names(one('ai').send({ type: 'start_step' }))[0]).toBe('completeStep');
     const declared = names(one('ai', ['npm test']).send({ type: 'start_step' }));
+    expect(declared[0]).toBe('runValidation');
     expect(declared).toContain('submitStepOutput');
     expect(declared).not.toContain('completeStep');
     const human = names(one('human').send({ type: 'start_step' }, { type: 'human_resume' }));

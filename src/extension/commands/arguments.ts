@@ -31,6 +31,12 @@ export function checkpointFrom(argument: unknown): string | undefined {
   return typeof id === 'string' && /^ckpt-[0-9a-zA-Z-]{1,64}$/u.test(id) ? id : undefined;
 }
 
+/** The receipt id that an argument names. */
+export function receiptFrom(argument: unknown): string | undefined {
+  const id = field(argument, 'kind') === 'receipt' ? field(argument, 'id') : field(argument, 'receiptId');
+  return typeof id === 'string' && checkTaskId(id).ok ? id : undefined;
+}
+
 /** The workspace that an argument names. */
 export function workspaceFrom(argument: unknown): string | undefined {
   const name = field(argument, 'workspace');

@@ -3,6 +3,7 @@ import type { Updated } from '../../storage/stored';
 import type { TaskRef } from '../../storage/paths';
 import type { GitBridge } from '../git/gitBridge';
 import type { ChannelLogger } from '../platform/log';
+import type { Verdicts } from '../receipts/verdicts';
 import type { Session } from '../session';
 import type { TasksTree } from '../views/tasksTree';
 
@@ -14,6 +15,9 @@ export interface CommandContext {
   readonly git: GitBridge;
   /** Opens or shows the HOOK.md panel of a task. */
   readonly openPanel: (ref: TaskRef) => void;
+  /** Opens or shows a task's receipts, and the details of one of them. */
+  readonly openReceipts: (ref: TaskRef, receiptId?: string) => void;
+  readonly verdicts: Verdicts;
 }
 
 /** A command: what it does with its argument. Errors it throws are shown. */

@@ -8,6 +8,9 @@ import type { CommandContext, CommandHandler } from './context';
 /** Commands that only read, so that they work in an untrusted folder too. */
 const READING = new Set([
   'openHookMd',
+  'openReceipts',
+  'verifyReceipt',
+  'verifyAllReceipts',
   'showCheckpoint',
   'copyRecoverySynopsis',
   'showLog',
@@ -22,6 +25,7 @@ const READING = new Set([
 const drive = async () => import('./drive');
 const files = async () => import('./files');
 const maintain = async () => import('./maintain');
+const receipts = async () => import('./receipts');
 
 /** Every command by its name; its id is `atlas.<name>`. */
 function commandTable(documents: TextDocuments): Readonly<Record<string, () => Promise<CommandHandler>>> {
@@ -44,6 +48,11 @@ function commandTable(documents: TextDocuments): Readonly<Record<string, () => P
     exportHook: async () => (await files()).exportHook,
     showCheckpoint: async () => (await files()).showCheckpoint(documents),
     compareCheckpointWithNow: async () => (await files()).compareCheckpointWithNow,
+    runValidation: async () => (await import('./validate')).runValidation,
+    openReceipts: async () => (await receipts()).openReceipts,
+    verifyReceipt: async () => (await receipts()).verifyReceipt,
+    verifyAllReceipts: async () => (await receipts()).verifyAllReceipts(documents),
+    exportReceipts: async () => (await receipts()).exportReceipts,
     cleanUpHooks: async () => (await maintain()).cleanUpHooks,
     destroyWorkspace: async () => (await maintain()).destroyWorkspace,
     openConfiguration: async () => (await maintain()).openConfiguration,

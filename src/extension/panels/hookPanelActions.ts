@@ -3,7 +3,7 @@ import type { HookInput, TransitionContext } from '../../core/events';
 import { guardOf } from '../../core/guards';
 import { type Hook, RECOVERY_ACTIONS, type RecoveryAction } from '../../core/hook';
 import { targetsOf } from '../../core/lifecycle';
-import { type Task, stepTypeOf } from '../../core/task';
+import { type Task, commandsOf, stepTypeOf } from '../../core/task';
 import type { HookPanelAction, HookPanelActionName } from '../../protocol/hookPanel';
 import type { HookPanelTexts } from './hookPanelTexts';
 
@@ -49,6 +49,7 @@ export function offeredActions(hook: Hook, task: Task): OfferedAction[] {
   const secondary = (name: HookPanelActionName): OfferedAction => ({ action: name, rank: 'secondary' });
   const offered: OfferedAction[] = [];
   if (legal('startStep')) offered.push(secondary('startStep'));
+  if (isDecidedByCommands(hook, task)) offered.push(secondary('runValidation'));
   if (legal('completeStep')) offered.push(secondary('completeStep'));
   for (const name of ['approve', 'resume', 'reject'] as const) if (legal(name)) offered.push(secondary(name));
   offered.push(...recoveries(hook, task));
@@ -67,6 +68,19 @@ function stepType(hook: Hook, task: Task): string | undefined {
 
 function isHumanStep(hook: Hook, task: Task): boolean {
   return stepType(hook, task) === 'human';
+}
+
+/** Validation is two events in one command: the output is submitted, then the commands run. */
+export function canValidate(hook: Hook, task: Task): boolean {
+  return hook.state === 'step_validating' || (hook.state === 'step_running' && !isHumanStep(hook, task));
+}
+
+/** Whether the step that runs ends by its validation; any other may be validated too, but that isn't what it waits for. */
+function isDecidedByCommands(hook: Hook, task: Task): boolean {
+  if (!canValidate(hook, task)) return false;
+  const step = hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
+  if (hook.state === 'step_validating' || step === undefined) return hook.state === 'step_validating';
+  return stepTypeOf(step) === 'validation' || commandsOf(step).length > 0;
 }
 
 /** In `recovering`, the computed plan and every other that is legal; elsewhere, to look for a crash. */

@@ -53,11 +53,10 @@ class LateKind<P extends Panels> implements vscode.Disposable, vscode.WebviewPan
 /** All panels, each kind loaded with its first one. */
 export class LatePanels implements vscode.Disposable {
   private readonly hook: LateKind<HookPanels>;
-  private readonly receipts: LateKind<ReceiptsPanels> | undefined;
+  private readonly receipts: LateKind<ReceiptsPanels>;
 
-  constructor(ports: HookPanelPorts, receipts?: ReceiptsPanelParts) {
+  constructor(ports: HookPanelPorts, receipts: ReceiptsPanelParts) {
     this.hook = new LateKind(HOOK_VIEW, ports, async () => (await import('./hookPanel')).hookPanels(HOOK_VIEW, ports));
-    if (receipts === undefined) return;
     const { extensionUri, log } = ports;
     this.receipts = new LateKind(RECEIPTS_VIEW, ports, async () =>
       (await import('./receiptsPanel')).receiptsPanels(RECEIPTS_VIEW, { extensionUri, log, ...receipts }),
@@ -71,13 +70,13 @@ export class LatePanels implements vscode.Disposable {
 
   /** Shows a task's receipts, and the details of one of them. */
   openReceipts(ref: PanelTaskRef, receiptId?: string): void {
-    this.receipts?.use((panels) => {
+    this.receipts.use((panels) => {
       panels.open(ref).showReceipt(receiptId);
     });
   }
 
   dispose(): void {
     this.hook.dispose();
-    this.receipts?.dispose();
+    this.receipts.dispose();
   }
 }

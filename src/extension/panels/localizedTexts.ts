@@ -20,6 +20,7 @@ const states = (): Readonly<Record<HookState, string>> => ({
 const actions = (): Readonly<Record<HookPanelActionName, ActionText>> => ({
   startStep: { label: l10n.t('Start Step'), hint: l10n.t('Begin the pending step') },
   completeStep: { label: l10n.t('Complete Step'), hint: l10n.t('Record that the step is done and go on to the next') },
+  runValidation: { label: l10n.t('Run Validation'), hint: l10n.t("Run the step's commands; they decide it") },
   submitStepOutput: { label: l10n.t('Submit Output'), hint: l10n.t('Submit the step for validation') },
   approve: { label: l10n.t('Approve'), hint: l10n.t('Accept the step and go on to the next') },
   reject: { label: l10n.t('Reject…'), hint: l10n.t('Have the step done again') },

@@ -8,6 +8,7 @@ export const SETTINGS = {
   'notifications.humanNeeded': true,
   'notifications.validationFailed': true,
   'statusBar.enabled': true,
+  'codeLens.enabled': true,
 } as const;
 
 /** The name of a setting, without the prefix `atlas.`. */

@@ -6,6 +6,7 @@ export type TreeNode =
   | { readonly kind: 'task'; readonly ref: TaskRef }
   | { readonly kind: 'step'; readonly ref: TaskRef; readonly index: number }
   | { readonly kind: 'checkpoint'; readonly ref: TaskRef; readonly id: string }
+  | { readonly kind: 'receipt'; readonly ref: TaskRef; readonly id: string }
   | { readonly kind: 'history'; readonly ref: TaskRef }
   | { readonly kind: 'event'; readonly ref: TaskRef; readonly index: number }
   | { readonly kind: 'finished'; readonly workspace: string }
@@ -26,6 +27,7 @@ export function nodeId(node: TreeNode): string {
     case 'event':
       return `${node.kind}:${node.ref.workspace}/${node.ref.id}:${node.index}`;
     case 'checkpoint':
-      return `checkpoint:${node.ref.workspace}/${node.ref.id}:${node.id}`;
+    case 'receipt':
+      return `${node.kind}:${node.ref.workspace}/${node.ref.id}:${node.id}`;
   }
 }

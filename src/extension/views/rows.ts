@@ -12,7 +12,8 @@ import { diagnosisLabel, lookOf, stateLabel, themeIcon } from './stateLook';
 
 const OPEN_HOOK = 'atlas.openHookMd';
 
-function row(node: TreeNode, label: string, collapsible: vscode.TreeItemCollapsibleState): vscode.TreeItem {
+/** A row with its stable id; its label is data. */
+export function row(node: TreeNode, label: string, collapsible: vscode.TreeItemCollapsibleState): vscode.TreeItem {
   const item = new vscode.TreeItem(plain(label), collapsible);
   item.id = nodeId(node);
   return item;

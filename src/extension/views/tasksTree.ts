@@ -4,6 +4,8 @@ import { refKey, type TaskRef } from '../../storage/paths';
 import type { Session } from '../session';
 import { setContext } from '../platform/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
+import type { Verdicts } from '../receipts/verdicts';
+import { receiptRow, receiptTooltip } from './receiptRow';
 import {
   checkpointRow,
   checkpointTooltip,
@@ -24,7 +26,7 @@ const REFRESH_MS = 100;
 /** How the tasks of a workspace are ordered. */
 export type TaskOrder = 'updated' | 'created' | 'title';
 
-/** The Tasks tree: workspace → task → steps → checkpoints. Children are made when a row is opened. */
+/** The Tasks tree: workspace → task → steps → checkpoints and receipts. Children are made when a row is opened. */
 export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<TreeNode | undefined>();
   private readonly shown = new Map<string, number>();
@@ -35,10 +37,14 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   private all = false;
   readonly onDidChangeTreeData = this.changes.event;
 
-  constructor(private readonly session: Session) {
-    this.subscription = session.onDidChange(() => {
+  constructor(
+    private readonly session: Session,
+    private readonly verdicts: Verdicts,
+  ) {
+    const refresh = (): void => {
       this.refresh();
-    });
+    };
+    this.subscription = vscode.Disposable.from(session.onDidChange(refresh), verdicts.onDidChange(refresh));
   }
 
   /** Draws the tree again soon; several calls draw it once. */
@@ -100,10 +106,11 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
       case 'task':
         return this.stepsOf(node.ref);
       case 'step':
-        return this.checkpointsOf(node.ref, node.index);
+        return this.recordsOf(node.ref, node.index);
       case 'history':
         return this.historyOf(node.ref);
       case 'checkpoint':
+      case 'receipt':
       case 'event':
       case 'more':
         return [];
@@ -144,12 +151,24 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     return [...steps, { kind: 'history', ref }];
   }
 
-  private checkpointsOf(ref: TaskRef, index: number): TreeNode[] {
+  /** A step's receipts and checkpoints, the newest first. */
+  private recordsOf(ref: TaskRef, index: number): TreeNode[] {
     const read = this.session.atlas.catalog.read(ref);
     if (!read.ok) return [];
-    return read.value.hook.checkpoints
-      .filter((checkpoint) => checkpoint.step_index === index)
-      .map((checkpoint): TreeNode => ({ kind: 'checkpoint', ref, id: checkpoint.checkpoint_id }))
+    const { hook, task } = read.value;
+    const name = task.steps[index]?.name;
+    const records = [
+      ...hook.checkpoints
+        .filter((checkpoint) => checkpoint.step_index === index)
+        .map(({ checkpoint_id: id, created_at: at }) => ({ at, node: { kind: 'checkpoint', ref, id } as const })),
+      ...hook.receipts
+        .filter((receipt) => receipt.step_name === name)
+        .map(({ receipt_id: id, completed_at: at }) => ({ at, node: { kind: 'receipt', ref, id } as const })),
+    ];
+    // Both lists are in order of time, and one that was made at once with another comes after it.
+    return records
+      .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+      .map(({ node }) => node)
       .reverse();
   }
 
@@ -174,6 +193,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
       case 'step':
         return this.stepItem(node);
       case 'checkpoint':
+      case 'receipt':
       case 'event':
       case 'history':
         return this.recordItem(node, now);
@@ -191,10 +211,13 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     const view = this.session.view(node.ref);
     const step = view?.stored.task.steps[node.index];
     if (view === undefined || step === undefined) return new vscode.TreeItem('');
-    return stepRow(node, view, step, this.checkpointsOf(node.ref, node.index).length);
+    return stepRow(node, view, step, this.recordsOf(node.ref, node.index).length);
   }
 
-  private recordItem(node: TreeNode & { kind: 'checkpoint' | 'event' | 'history' }, now: number): vscode.TreeItem {
+  private recordItem(
+    node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' },
+    now: number,
+  ): vscode.TreeItem {
     const read = this.session.atlas.catalog.read(node.ref);
     if (!read.ok) return new vscode.TreeItem('');
     const { hook } = read.value;
@@ -202,6 +225,11 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     if (node.kind === 'event') {
       const event = hook.history[node.index];
       return event === undefined ? new vscode.TreeItem('') : eventRow(node, event, now);
+    }
+    if (node.kind === 'receipt') {
+      const receipt = hook.receipts.find((item) => item.receipt_id === node.id);
+      if (receipt === undefined) return new vscode.TreeItem('');
+      return receiptRow(node, receipt, this.verdicts.of(read.value).get(node.id));
     }
     const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
     return checkpoint === undefined ? new vscode.TreeItem('') : checkpointRow(node, checkpoint, now);
@@ -217,6 +245,11 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
         ? read.value.hook.checkpoints.find((each) => each.checkpoint_id === node.id)
         : undefined;
       if (checkpoint !== undefined) item.tooltip = checkpointTooltip(checkpoint);
+    } else if (node.kind === 'receipt') {
+      const read = this.session.atlas.catalog.read(node.ref);
+      const receipt = read.ok ? read.value.hook.receipts.find((each) => each.receipt_id === node.id) : undefined;
+      if (read.ok && receipt !== undefined)
+        item.tooltip = receiptTooltip(receipt, this.verdicts.of(read.value).get(node.id));
     }
     return item;
   }

@@ -1,0 +1,64 @@
+import * as vscode from 'vscode';
+import type { ValidationReceipt } from '../../core/hook';
+import type { Verdict } from '../../core/receipt';
+import { failedCheck } from '../../core/receipt';
+import type { Standing } from './verdicts';
+
+/** A verdict in a word or two. Only `valid` ever has a tick. */
+export function verdictLabel(verdict: Verdict | undefined): string {
+  switch (verdict) {
+    case undefined:
+      return vscode.l10n.t('not checked');
+    case 'valid':
+      return vscode.l10n.t('✓ valid');
+    case 'valid_short':
+      return vscode.l10n.t('valid, short');
+    case 'invalid':
+      return vscode.l10n.t('invalid');
+    case 'unsigned':
+      return vscode.l10n.t('unsigned');
+    case 'unknown_key':
+      return vscode.l10n.t('unknown key');
+  }
+}
+
+/** A verdict with whether it still counts: how the command ended is said first, since a good signature is no pass. */
+export function standingLabel(receipt: ValidationReceipt, standing: Standing | undefined): string {
+  const parts = [
+    ...(receipt.exit_code === 0 ? [] : [vscode.l10n.t('failed ({0})', receipt.exit_code)]),
+    verdictLabel(standing?.report.verdict),
+    ...(standing?.currency?.kind === 'outdated' ? [vscode.l10n.t('outdated')] : []),
+  ];
+  return parts.join(' · ');
+}
+
+/** What a verdict means, in sentences. */
+export function standingDetail(standing: Standing | undefined): string {
+  if (standing === undefined) return vscode.l10n.t('This receipt was not checked yet.');
+  const failed = failedCheck(standing.report);
+  const said = failed?.message ?? verdictSentence(standing.report.verdict);
+  return [said, currencySentence(standing)].filter((part) => part !== '').join(' ');
+}
+
+function verdictSentence(verdict: Verdict): string {
+  if (verdict === 'valid_short') {
+    return vscode.l10n.t("Its text's signature is good; nothing says what the files were. It proves nothing here.");
+  }
+  return vscode.l10n.t('Signatures, statement, fields and chain are good: the command ran and ended as it says.');
+}
+
+function currencySentence({ currency }: Standing): string {
+  switch (currency?.kind) {
+    case 'current':
+      return vscode.l10n.t('It covers the files as they are now.');
+    case 'outdated': {
+      if (currency.files.length === 0) return vscode.l10n.t('Files have changed since.');
+      const more = currency.more > 0 ? vscode.l10n.t(' and {0} more', currency.more) : '';
+      return vscode.l10n.t('Changed since: {0}{1}.', currency.files.join(', '), more);
+    }
+    case 'unknown':
+      return currency.why;
+    case undefined:
+      return '';
+  }
+}
