@@ -136,7 +136,7 @@ describe('the output', () => {
   });
 
   it('that a short-lived process of the command still writes is waited for', async () => {
-    const run = runs.start('( sleep 0.1; echo late ) & echo early');
+    const run = runs.start('( sleep 0.05; echo late ) & echo early');
     expect(await run.outcome()).toMatchObject({ exitCode: 0, ended: 'exit' });
     expect(run.keptStdout()).toBe('early\nlate\n');
   });
@@ -174,7 +174,7 @@ describe('a large output', () => {
     expect(result).toMatchObject({ ok: true, value: { exitCode: 0, stdout } });
     expect(statSync(path.join(runs.folder, 'stdout')).size).toBe(5 * MIB);
     expect(grown).toBeLessThan(100 * MIB);
-  });
+  }, 60_000);
 
   it('is hashed whole when no more of it can be kept', async () => {
     const command = 'seq 1 60000; seq 1 7000';
