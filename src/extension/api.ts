@@ -3,10 +3,12 @@ import { unwrap } from '../core/errors';
 import type { HookInput } from '../core/events';
 import type { Hook } from '../core/hook';
 import { HUMAN_EVENTS } from '../core/lifecycle';
+import type { ReceiptReport } from '../core/receipt';
 import type { Diagnosis } from '../core/liveness';
 import type { Task } from '../core/task';
 import type { StartTask } from '../service/atlas';
 import type { TaskRef } from '../storage/paths';
+import type { Verdicts } from './receipts/verdicts';
 import type { Session } from './session';
 
 /** A task as other extensions see it: copies, which nothing is written back from. */
@@ -19,11 +21,29 @@ export interface AtlasTask {
   readonly hookMd: string;
 }
 
+/** What Atlas alone finds out or runs: nobody can hand it a result. */
+const OWN_EVENTS = [
+  'init',
+  'crash_detected',
+  'validation_command',
+  'receipt',
+  'validate_pass',
+  'validate_fail',
+] as const satisfies readonly HookInput['type'][];
+
 /** An event that other extensions may send: not what a person decides, nor what Atlas finds out itself. */
 export type AtlasEvent = Exclude<
   HookInput,
-  { readonly type: (typeof HUMAN_EVENTS)[number] | 'init' | 'crash_detected' }
+  { readonly type: (typeof HUMAN_EVENTS)[number] | (typeof OWN_EVENTS)[number] }
 >;
+
+/** How a validation that was run through the API ended. */
+export interface AtlasValidation {
+  readonly passed: boolean;
+  /** Why not. */
+  readonly reason: string | undefined;
+  readonly task: AtlasTask;
+}
 
 /**
  * The API that `activate()` returns, version 1. Fields are only ever added to a version.
@@ -45,12 +65,21 @@ export interface AtlasApi {
   checkpoint(ref: TaskRef, description: string): Promise<AtlasTask>;
   /** Drives a task; what is a human's is refused. */
   send(ref: TaskRef, event: AtlasEvent): Promise<AtlasTask>;
+  /**
+   * Runs the validation commands of the current step, signs their receipts, and passes or fails the step. Commands of a
+   * repository that no human has allowed yet are refused (`human_only`).
+   */
+  validate(ref: TaskRef, signal?: AbortSignal): Promise<AtlasValidation>;
+  /** What verification says of a task's receipts, by receipt id. */
+  verifyReceipts(ref: TaskRef): Promise<ReadonlyMap<string, ReceiptReport>>;
+  /** Tells that verdicts on a task's receipts were made, or are others than before: files may have changed. */
+  readonly onDidVerifyReceipts: vscode.Event<TaskRef>;
   /** Looks for crashes and commits now. */
   look(): Promise<void>;
 }
 
 /** Makes the API of a session. */
-export function createApi(session: Session, ready: Promise<void>): AtlasApi {
+export function createApi(session: Session, verdicts: Verdicts, ready: Promise<void>): AtlasApi {
   const { atlas } = session;
   const describe = (ref: TaskRef): AtlasTask | undefined => {
     const view = session.view(ref);
@@ -82,6 +111,15 @@ export function createApi(session: Session, ready: Promise<void>): AtlasApi {
       refuseHumanOnly(event);
       return changed(unwrap(await (await atlas.drive()).send(ref, event)).ref);
     },
+    validate: async (ref, signal = new AbortController().signal) => {
+      const { passed, reason, task } = unwrap(await (await atlas.drive()).validate(ref, { signal, caller: 'agent' }));
+      return { passed, reason, task: changed(task.ref) };
+    },
+    verifyReceipts: async (ref) => {
+      const task = unwrap(atlas.catalog.read(ref));
+      return structuredClone(unwrap(await (await atlas.receipts()).reports(task)));
+    },
+    onDidVerifyReceipts: verdicts.onDidChange,
     look: async () => session.look(),
   };
 }
@@ -89,7 +127,7 @@ export function createApi(session: Session, ready: Promise<void>): AtlasApi {
 /** Callers are other people's code: the type alone keeps nobody out. */
 function refuseHumanOnly(event: AtlasEvent): void {
   const type: string = event.type;
-  if ((HUMAN_EVENTS as readonly string[]).includes(type) || type === 'init' || type === 'crash_detected') {
+  if ([...HUMAN_EVENTS, ...OWN_EVENTS].some((refused) => refused === type)) {
     throw new Error(`"${type}" is a human's decision, or Atlas's own; it can't be sent through the API.`);
   }
 }

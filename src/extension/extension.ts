@@ -74,5 +74,5 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
       setContext('atlas.storeDamaged', true);
       return showFailure(error, log);
     });
-  return createApi(session, ready);
+  return createApi(session, verdicts, ready);
 }
