@@ -12,13 +12,15 @@ export interface PrivateHdNode extends HdNode {
 const XPRV_VERSION = 0x0488ade4;
 const ORDER = new Curve().n;
 const DEPTH_BYTE = 4;
+/** Where the key itself begins. */
+const KEY_BYTES = 45;
 
 /** Why an extended key of the right form is none after all (BIP-32, test vector 5); `undefined` for a sound one. */
 function flawOf(bytes: readonly number[]): string | undefined {
   const atRoot = bytes[DEPTH_BYTE] === 0;
   if (atRoot && bytes.slice(5, 13).some((byte) => byte !== 0)) return 'a master key names a parent';
-  if (bytes[45] !== 0) return undefined;
-  const secret = new BigNumber([...bytes.slice(46, 78)]);
+  if (bytes[KEY_BYTES] !== 0) return undefined;
+  const secret = new BigNumber([...bytes.slice(KEY_BYTES + 1, 78)]);
   return secret.isZero() || secret.cmp(ORDER) >= 0 ? 'its private key is out of range' : undefined;
 }
 
@@ -32,7 +34,10 @@ export function parseExtendedKey(text: string): Result<HD> {
     const flaw = flawOf(bytes);
     if (flaw !== undefined) return fail('key_format', `This is no extended key: ${flaw}.`);
     const key = HD.fromBinary(bytes);
-    if (!key.pubKey.validate()) return fail('key_format', 'This is no extended key: its point is not on the curve.');
+    const given = isPrivateKey(key) ? undefined : bytes.slice(KEY_BYTES);
+    if (!key.pubKey.validate() || (given !== undefined && !isEncodingOf(key.pubKey, given))) {
+      return fail('key_format', 'This is no extended key: its point is not on the curve.');
+    }
     return ok(key);
   } catch {
     // The library's own message could hold a part of what it was given.
@@ -95,15 +100,28 @@ export function signBytes(key: PrivateKey, message: Uint8Array): Uint8Array {
   return Uint8Array.from(key.sign([...message]).toDER() as number[]);
 }
 
+/** Whether these bytes are how a point is written: the library reads a coordinate beyond the field as a smaller one. */
+function isEncodingOf(key: PublicKey, bytes: readonly number[]): boolean {
+  const encoded = key.encode(true) as number[];
+  return encoded.length === bytes.length && encoded.every((byte, at) => byte === bytes[at]);
+}
+
+function readPoint(publicKey: Uint8Array): PublicKey {
+  const bytes = [...publicKey];
+  const key = PublicKey.fromDER(bytes);
+  if (!isEncodingOf(key, bytes)) throw new Error('this is no compressed public key');
+  return key;
+}
+
 /** Adds a scalar's point to a public key: `tweak·G + key`, compressed; `undefined` where that has no result. */
 export function addTweak(publicKey: Uint8Array, tweak: Uint8Array): Uint8Array | undefined {
   const scalar = new BigNumber([...tweak]);
   if (scalar.cmp(ORDER) >= 0) return undefined;
-  const sum = new Curve().g.mul(scalar).add(PublicKey.fromDER([...publicKey]));
+  const sum = new Curve().g.mul(scalar).add(readPoint(publicKey));
   return sum.isInfinity() ? undefined : Uint8Array.from(sum.encode(true) as number[]);
 }
 
 /** Checks an ECDSA signature (DER) over the SHA-256 of the bytes. The last resort: it takes 10 ms. */
 export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  return PublicKey.fromDER([...publicKey]).verify([...message], Signature.fromDER([...signature]));
+  return readPoint(publicKey).verify([...message], Signature.fromDER([...signature]));
 }

@@ -86,6 +86,11 @@ const KNOWN = {
     '3045022100934b1ea10a4b3c1757e2b0c017d0b6143ce3c9a7e6a4a49860d7a6ab210ee3d8' +
       '02202442ce9d2b916064108014783e923ec36b49743e2ffa1c4496f01a512aafd9e5',
   ),
+  /** Its twin with the high S, which fits as well and has to be refused. */
+  twin: bytes(
+    '3046022100934b1ea10a4b3c1757e2b0c017d0b6143ce3c9a7e6a4a49860d7a6ab210ee3d8' +
+      '022100dbbd3162d46e9f9bef7feb87c16dc13b4f6568a87f4e83f728e2443ba586675c',
+  ),
   parent: bytes('035a784662a4a20a65bf6aab9ae98a6c068a81c52e4b032c0fb5400c706cfccc56'),
   chainCode: bytes('47fdacbd0f1097043b78c63c20c34ef4ed9a111d980047ad16282c7ae6236141'),
   child: '03501e454bf00751f24b1b489aa925215d66af2234e3891c3b21a52bedb3cd711c',
@@ -97,6 +102,7 @@ export function answersRight(curve: Secp256k1): boolean {
   return (
     curve.verify(KNOWN.key, KNOWN.message, KNOWN.signature) &&
     !curve.verify(KNOWN.key, KNOWN.message.slice(1), KNOWN.signature) &&
+    !curve.verify(KNOWN.key, KNOWN.message, KNOWN.twin) &&
     child !== undefined &&
     Buffer.from(child.publicKey).toString('hex') === KNOWN.child
   );
