@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
+import { messageOf } from '../../core/errors';
 import type { Currency, ReceiptReport } from '../../core/receipt';
-import { worktreeOf } from '../../core/task';
 import type { ReceiptService } from '../../service/receiptService';
 import { type TaskRef, refKey } from '../../storage/paths';
 import type { StoredTask } from '../../storage/stored';
@@ -19,11 +19,13 @@ export interface Standing {
 
 interface Known {
   readonly ref: TaskRef;
-  /** What it was made from; another hook is looked at again. */
-  readonly seq: number;
+  /** What it was made from; another hook, whoever wrote it, is looked at again. */
+  readonly hook: StoredTask['hook'];
   standings: ReadonlyMap<string, Standing>;
   problem: string | undefined;
-  running: Promise<void> | undefined;
+  running: Promise<boolean> | undefined;
+  /** Somebody shows that receipts are being looked at, and has to hear when they no longer are. */
+  awaited: boolean;
 }
 
 /** The verdicts on this window's receipts, from memory: whoever asks first has them made, and is told when they are. */
@@ -32,19 +34,27 @@ export class Verdicts implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<TaskRef>();
   private readonly subscription: vscode.Disposable;
   private timer: NodeJS.Timeout | undefined;
-  private readonly touched = new Set<string>();
   private disposed = false;
 
   /** Tells that verdicts on a task's receipts are there, or others than before. */
   readonly onDidChange = this.changes.event;
 
   constructor(private readonly session: Session) {
-    this.subscription = session.onDidChangeFiles((worktree) => {
-      this.touched.add(worktree);
-      this.timer ??= setTimeout(() => {
-        this.filesSettled();
-      }, SETTLE_MS);
-    });
+    this.subscription = vscode.Disposable.from(
+      session.onDidChangeFiles(() => {
+        this.lookSoon();
+      }),
+      // What lies beside hook.json (statements, keys) can change without it.
+      session.onDidChange(() => {
+        this.lookSoon();
+      }),
+    );
+  }
+
+  private lookSoon(): void {
+    this.timer ??= setTimeout(() => {
+      void this.lookAgain();
+    }, SETTLE_MS);
   }
 
   /** What is known now of a task's receipts; the rest is being looked at. */
@@ -54,12 +64,15 @@ export class Verdicts implements vscode.Disposable {
 
   /** Why nothing can be said, and whether receipts are being looked at. */
   status(stored: StoredTask): { readonly problem: string | undefined; readonly checking: boolean } {
-    const { problem, running } = this.known(stored);
+    const known = this.known(stored);
+    const { problem, running } = known;
+    known.awaited ||= running !== undefined;
     return { problem, checking: running !== undefined };
   }
 
   /** Looks at a task's receipts again, and waits for it. */
   async refresh(stored: StoredTask): Promise<ReadonlyMap<string, Standing>> {
+    (await this.session.atlas.receipts()).forgetTrees();
     await this.check(stored);
     return this.of(stored);
   }
@@ -67,31 +80,41 @@ export class Verdicts implements vscode.Disposable {
   private known(stored: StoredTask): Known {
     const key = refKey(stored.ref);
     const known = this.tasks.get(key);
-    if (known?.seq === stored.seq) return known;
+    if (known?.hook === stored.hook) return known;
     // Until they are looked at again, those from before would be a claim about another state.
-    const fresh = { ref: stored.ref, seq: stored.seq, standings: new Map(), problem: undefined, running: undefined };
+    const nothing = { standings: new Map<string, Standing>(), problem: undefined, running: undefined, awaited: false };
+    const fresh = { ref: stored.ref, hook: stored.hook, ...nothing };
     this.tasks.set(key, fresh);
     if (stored.hook.receipts.length > 0) void this.check(stored);
     return fresh;
   }
 
+  /** One look at a time; what was seen before a change may not be the answer after it, so the next one follows. */
   private async check(stored: StoredTask): Promise<void> {
     const known = this.known(stored);
-    known.running ??= this.look(known, stored);
-    return known.running;
+    const run = (known.running ?? Promise.resolve(false)).then(async () => this.look(known, stored));
+    known.running = run;
+    const changed = await run;
+    const over = known.running === run;
+    if (over) known.running = undefined;
+    if (this.disposed || !(changed || (over && known.awaited))) return;
+    known.awaited = false;
+    this.changes.fire(stored.ref);
   }
 
-  private async look(known: Known, stored: StoredTask): Promise<void> {
+  /** Whether anything is other than before. */
+  private async look(known: Known, stored: StoredTask): Promise<boolean> {
+    const { standings, problem } = known;
     try {
       const service = await this.session.atlas.receipts();
-      service.forgetTrees();
       const reports = await service.reports(stored);
       known.problem = reports.ok ? undefined : reports.error.message;
       known.standings = reports.ok ? await this.withCurrency(service, stored, reports.value) : new Map();
-    } finally {
-      known.running = undefined;
-      if (!this.disposed) this.changes.fire(stored.ref);
+    } catch (error) {
+      known.problem = messageOf(error);
+      this.session.atlas.ports.log.error('Verifying receipts failed.', { error: known.problem });
     }
+    return known.problem !== problem || !areSame(known.standings, standings);
   }
 
   private async withCurrency(
@@ -107,14 +130,13 @@ export class Verdicts implements vscode.Disposable {
     return new Map([...reports].map(([id, report]) => [id, { report, currency: currencies.get(id) }]));
   }
 
-  private filesSettled(): void {
+  private async lookAgain(): Promise<void> {
     this.timer = undefined;
-    const touched = new Set(this.touched);
-    this.touched.clear();
-    for (const { ref, standings } of [...this.tasks.values()]) {
+    if (this.tasks.size === 0) return;
+    (await this.session.atlas.receipts()).forgetTrees();
+    for (const { ref, standings, problem } of [...this.tasks.values()]) {
       const read = this.session.atlas.catalog.read(ref);
-      if (!read.ok || standings.size === 0 || !touched.has(worktreeOf(read.value.task) ?? '')) continue;
-      void this.check(read.value);
+      if (read.ok && (standings.size > 0 || problem !== undefined)) void this.check(read.value);
     }
   }
 
@@ -124,4 +146,13 @@ export class Verdicts implements vscode.Disposable {
     this.subscription.dispose();
     this.changes.dispose();
   }
+}
+
+/** A report that says the same is the same object: verification remembers it. */
+function areSame(a: ReadonlyMap<string, Standing>, b: ReadonlyMap<string, Standing>): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([id, { report, currency }]) => {
+    const other = b.get(id);
+    return other?.report === report && JSON.stringify(other.currency) === JSON.stringify(currency);
+  });
 }

@@ -65,6 +65,8 @@ async function buildSuite(): Promise<void> {
 }
 
 function testFiles(): string[] {
-  const files = readdirSync(path.join(PROJECT, 'test', 'host')).filter((name) => name.endsWith('.test.ts'));
+  const files = readdirSync(path.join(PROJECT, 'test', 'host')).filter(
+    (name) => name.endsWith('.test.ts') && name.includes(process.env['HOST_TESTS'] ?? ''),
+  );
   return files.map((name) => `test/host/${name}`);
 }
