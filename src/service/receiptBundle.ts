@@ -25,6 +25,8 @@ const bundleSchema = z.looseObject({
   history: listOf(hookEventSchema),
   /** What the journal recorded of the receipts, in order. */
   chain: z.array(z.object({ receiptId: z.string(), envelopeSha256: z.string(), sequence: z.int() })),
+  /** Whether the journal could not be followed any more; the history says then what was recorded. */
+  chain_broken: z._default(z.boolean(), false),
   /** The envelopes' files as they are, by receipt id. */
   envelopes: z.record(z.string(), z.string()),
 });
@@ -46,6 +48,7 @@ export async function exportBundle(service: ReceiptService, clock: Clock, task: 
   const keys = await service.publicKeys();
   if (!keys.ok) return keys;
   const { ref, hook } = task;
+  const { chain, journalBroken } = service.recorded(task);
   const envelopes: Record<string, string> = {};
   for (const { receipt_id: id } of hook.receipts) {
     const bytes = service.files.envelope(ref, id);
@@ -59,7 +62,8 @@ export async function exportBundle(service: ReceiptService, clock: Clock, task: 
     keys: keys.value,
     receipts: hook.receipts,
     history: hook.history,
-    chain: service.recorded(task),
+    chain,
+    ...(journalBroken ? { chain_broken: true } : {}),
     envelopes,
   };
   return ok(`${JSON.stringify(bundle, null, 2)}\n`);
@@ -76,7 +80,7 @@ export async function verifyBundle(text: string, trusted?: readonly PublicKeyEnt
   if (!stated.ok) return stated;
   const keys = await openPublicKeys(trusted ?? stated.value);
   if (!keys.ok) return keys;
-  const { task, receipts, history, chain, envelopes } = bundle.value;
+  const { task, receipts, history, chain, chain_broken: journalBroken, envelopes } = bundle.value;
   const judge = new ReceiptJudge(new SignatureVerifier(keys.value, await chooseSecp256k1()));
   const hook: Pick<Hook, 'receipts' | 'history'> = { receipts, history };
   const facts = {
@@ -85,6 +89,7 @@ export async function verifyBundle(text: string, trusted?: readonly PublicKeyEnt
     hook,
     // A chain that was cut to fit is shorter than what the history tells.
     recorded: chain.length >= recordedReceipts(history).length ? chain : recordedReceipts(history),
+    journalBroken,
     envelope: (id: string) => (Object.hasOwn(envelopes, id) ? Buffer.from(envelopes[id] ?? '', 'utf8') : undefined),
   };
   const reports = receipts.map((receipt) => judge.judge(facts, receipt));

@@ -148,22 +148,22 @@ export class ReceiptService {
 
   /** What the verdicts on a task's receipts are made from. */
   private facts({ ref, hook }: TaskWithReceipts): TaskReceipts {
+    const recorded = this.ledger.recorded(ref);
     return {
       workspaceId: ref.workspace,
       taskId: ref.id,
       hook,
-      recorded: this.ledger.recorded(ref) ?? recordedReceipts(hook.history),
+      recorded: recorded === undefined || recorded === 'broken' ? recordedReceipts(hook.history) : recorded,
+      journalBroken: recorded === 'broken',
       envelope: (receiptId) => this.files.envelope(ref, receiptId),
     };
   }
 
-  /** What the journal records of a task's receipts. */
-  recorded({ ref, hook }: TaskWithReceipts): ReturnType<typeof recordedReceipts> {
-    return this.facts({ ref, hook }).recorded.map(({ receiptId, envelopeSha256, sequence }) => ({
-      receiptId,
-      envelopeSha256,
-      sequence,
-    }));
+  /** What the journal records of a task's receipts, and whether it can be followed. */
+  recorded(task: TaskWithReceipts): { chain: ReturnType<typeof recordedReceipts>; journalBroken: boolean } {
+    const { recorded, journalBroken = false } = this.facts(task);
+    const chain = recorded.map(({ receiptId, envelopeSha256, sequence }) => ({ receiptId, envelopeSha256, sequence }));
+    return { chain, journalBroken };
   }
 
   /**

@@ -10,14 +10,28 @@ export interface ChainRecord {
   readonly broken: { readonly message: string; readonly expected: string; readonly found: string } | undefined;
 }
 
-/** Compares a task's receipts with the record of them. Receipts of other programs have none and don't count. */
-export function chainOf(receipts: readonly ValidationReceipt[], recorded: readonly RecordedReceipt[]): ChainRecord {
+const JOURNAL_BROKEN: ChainRecord['broken'] = {
+  message: "The chain is broken: the task's journal was altered or can't be read, so nothing vouches for its receipts.",
+  expected: 'a journal in which each line follows from the one before',
+  found: 'one in which some line does not',
+};
+
+/**
+ * Compares a task's receipts with the record of them. Receipts of other programs have none and don't count.
+ * @param journalBroken whether the task's journal, which recorded them, can no longer be followed
+ */
+export function chainOf(
+  receipts: readonly ValidationReceipt[],
+  recorded: readonly RecordedReceipt[],
+  journalBroken = false,
+): ChainRecord {
   const records = new Map(recorded.map((record) => [record.receiptId, record]));
   const previous = new Map<string, RecordedReceipt>();
   for (const [index, record] of recorded.entries()) {
     const before = recorded[index - 1];
     if (before !== undefined) previous.set(record.receiptId, before);
   }
+  if (journalBroken) return { records, previous, broken: JOURNAL_BROKEN };
   const present = receipts.filter(({ receipt_id: id }) => records.has(id)).map(({ receipt_id: id }) => id);
   const at = recorded.findIndex(({ receiptId }, index) => present[index] !== receiptId);
   const index = at === -1 && present.length > recorded.length ? recorded.length : at;

@@ -22,6 +22,8 @@ export interface TaskReceipts {
   readonly hook: Pick<Hook, 'receipts' | 'history'>;
   /** What the journal recorded when each was added, in order. */
   readonly recorded: readonly RecordedReceipt[];
+  /** Whether the journal can no longer be followed; `recorded` is then what the history says. */
+  readonly journalBroken?: boolean;
   /** The bytes of a receipt's envelope; `undefined` where there is none. */
   envelope(receiptId: string): Uint8Array | undefined;
 }
@@ -40,7 +42,7 @@ export class ReceiptJudge {
 
   /** The chain of a task's receipts as it was recorded, against the receipts that are there. */
   chain(task: TaskReceipts): ChainRecord {
-    return chainOf(task.hook.receipts, task.recorded);
+    return chainOf(task.hook.receipts, task.recorded, task.journalBroken);
   }
 
   /** The verdict on one receipt. The same input gives a remembered answer. */

@@ -33,23 +33,24 @@ export class ReceiptLedger {
   constructor(private readonly ports: { readonly paths: StorePaths; readonly files: FileSystem }) {}
 
   /**
-   * The receipts that a task's journal records, in order; `undefined` where it has no journal or one that can't be
-   * followed to its end.
+   * The receipts that a task's journal records, in order; `undefined` where it has no journal, `broken` where it has one
+   * that can't be followed to its end: then nothing vouches for any of them.
    */
-  recorded(ref: TaskRef): readonly RecordedReceipt[] | undefined {
+  recorded(ref: TaskRef): readonly RecordedReceipt[] | 'broken' | undefined {
     const path = this.ports.paths.journal(ref);
     try {
       const stat = this.ports.files.stat(path);
-      if (stat?.kind !== 'file') return undefined;
+      if (stat === undefined) return undefined;
+      if (stat.kind !== 'file') return 'broken';
       const known = this.tasks.get(refKey(ref));
       const whole = { ...NOTHING, ino: stat.ino };
       const from = known?.ino === stat.ino && known.end <= stat.size ? known : whole;
       const read = this.readOn(path, from, stat.size) ?? this.readOn(path, whole, stat.size);
-      if (read === undefined) return undefined;
+      if (read === undefined) return 'broken';
       this.keep(refKey(ref), read);
       return read.records;
     } catch {
-      return undefined;
+      return 'broken';
     }
   }
 
