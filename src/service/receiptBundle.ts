@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Result, fail, messageOf, ok } from '../core/errors';
-import { type Hook, hookEventSchema, listOf, validationReceiptSchema } from '../core/hook';
+import { type Hook, type ValidationReceipt, hookEventSchema, listOf, validationReceiptSchema } from '../core/hook';
 import type { Clock } from '../core/ports';
 import { type ReceiptReport, recordedReceipts } from '../core/receipt';
 import { toTimestamp } from '../core/time';
@@ -36,6 +36,8 @@ export interface BundleReport {
   readonly workspaceId: string;
   readonly taskId: string;
   readonly description: string;
+  readonly receipts: readonly ValidationReceipt[];
+  /** One for each of the receipts, in their order. */
   readonly reports: readonly ReceiptReport[];
   /** The public keys that were used, by their ids: whoever trusts the bundle trusts that these are the signer's. */
   readonly keyIds: readonly string[];
@@ -92,11 +94,13 @@ export async function verifyBundle(text: string, trusted?: readonly PublicKeyEnt
     journalBroken,
     envelope: (id: string) => (Object.hasOwn(envelopes, id) ? Buffer.from(envelopes[id] ?? '', 'utf8') : undefined),
   };
-  const reports = receipts.map((receipt) => judge.judge(facts, receipt));
+  const recordedChain = judge.chain(facts);
+  const reports = receipts.map((receipt) => judge.judge(facts, receipt, recordedChain));
   return ok({
     workspaceId: task.workspace_id,
     taskId: task.task_id,
     description: task.description,
+    receipts,
     reports,
     keyIds: keys.value.map(({ keyId }) => keyId),
     passed: reports.length > 0 && reports.every(({ verdict }) => verdict === 'valid' || verdict === 'valid_short'),

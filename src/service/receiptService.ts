@@ -98,12 +98,13 @@ export class ReceiptService {
     const judge = this.judge?.judge;
     if (judge === undefined) return { get: () => undefined };
     const facts = this.facts(task);
+    const chain = judge.chain(facts);
     const byId = new Map(task.hook.receipts.map((receipt) => [receipt.receipt_id, receipt]));
     return {
       get: (receiptId) => {
         const receipt = byId.get(receiptId);
         if (receipt === undefined) return undefined;
-        const { verdict, keyPath } = judge.judge(facts, receipt);
+        const { verdict, keyPath } = judge.judge(facts, receipt, chain);
         return { verdict, ...(keyPath === undefined ? {} : { keyPath }) };
       },
     };
@@ -131,24 +132,21 @@ export class ReceiptService {
   ): Promise<Result<Map<string, ReceiptReport>>> {
     const judge = await this.prepare();
     if (!judge.ok) return judge;
-    const facts = this.facts(task);
+    const turn = slices();
+    const facts = this.facts(task, await this.ledger.recordedInTurns(task.ref, turn));
     const chain = judge.value.chain(facts);
     const reports = new Map<string, ReceiptReport>();
-    let since = performance.now();
     for (const [index, receipt] of receipts.entries()) {
       if (options.signal?.aborted === true) return fail('cancelled', 'The verification was cancelled.');
       reports.set(receipt.receipt_id, judge.value.judge(facts, receipt, chain));
       options.onProgress?.(index + 1, receipts.length);
-      if (performance.now() - since < SLICE_MS) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      since = performance.now();
+      await turn();
     }
     return ok(reports);
   }
 
   /** What the verdicts on a task's receipts are made from. */
-  private facts({ ref, hook }: TaskWithReceipts): TaskReceipts {
-    const recorded = this.ledger.recorded(ref);
+  private facts({ ref, hook }: TaskWithReceipts, recorded = this.ledger.recorded(ref)): TaskReceipts {
     return {
       workspaceId: ref.workspace,
       taskId: ref.id,
@@ -242,6 +240,16 @@ export class ReceiptService {
   forgetTrees(): void {
     this.trees.clear();
   }
+}
+
+/** Lets others go on whenever a slice of time was used up. */
+function slices(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < SLICE_MS) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    since = performance.now();
+  };
 }
 
 /** The files of a task's worktree as they are, or why that isn't known. */

@@ -47,6 +47,8 @@ export class Bounded<K, V> {
 export class SignatureVerifier {
   private readonly tasks = new Bounded<string, HdNode>(KEPT_TASKS);
   private readonly good = new Bounded<string, SignatureAnswer>(KEPT_SIGNATURES);
+  /** The receipt's key that was derived last: two signatures are by it, and deriving costs as much as checking one. */
+  private lastKey: { readonly name: string; readonly publicKey: Uint8Array } | undefined;
 
   constructor(
     private readonly keys: readonly PublicKey[],
@@ -105,11 +107,15 @@ export class SignatureVerifier {
   private receiptKey({ keyId, node }: PublicKey, keyPath: string): Uint8Array | undefined {
     const path = parseKeyPath(keyPath);
     if (node === undefined || path === undefined) return undefined;
+    const name = `${keyId}/${keyPath}`;
+    if (this.lastKey?.name === name) return this.lastKey.publicKey;
     const taskKey = `${keyId}/${path.taskIndex}`;
     const task = this.tasks.get(taskKey) ?? deriveChild(this.curve, node, path.taskIndex);
     if (task === undefined) return undefined;
     this.tasks.set(taskKey, task);
-    return deriveChild(this.curve, task, path.receiptIndex)?.publicKey;
+    const publicKey = deriveChild(this.curve, task, path.receiptIndex)?.publicKey;
+    if (publicKey !== undefined) this.lastKey = { name, publicKey };
+    return publicKey;
   }
 }
 

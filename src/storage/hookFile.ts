@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { type Hook, SCHEMA_VERSION, hookSchema } from '../core/hook';
 import { markdownSeq } from '../core/markdownSeq';
+import { takePlainLists } from '../core/plainRecords';
 import type { FileSystem } from '../core/ports';
 import { type Task, taskSchema } from '../core/task';
 import { codeOf, fileError } from './fileErrors';
@@ -95,8 +96,11 @@ export function parseHook(path: string, bytes: Uint8Array): Result<Hook> {
   if (!json.ok) return json;
   const tooNew = checkVersion(path, json.value);
   if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const parsed = hookSchema.safeParse(json.value);
-  return parsed.success ? ok(parsed.data) : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+  const { rest, plain } = takePlainLists(json.value);
+  const parsed = hookSchema.safeParse(rest);
+  return parsed.success
+    ? ok({ ...parsed.data, ...plain })
+    : fail('damaged', describeIssue(path, parsed.error.issues[0]));
 }
 
 /** A task from the bytes of task.json; `damaged` or `too_new` when it can't be had. */

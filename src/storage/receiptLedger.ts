@@ -7,12 +7,15 @@ import { parseJournalLine } from './journal';
 import { type StorePaths, type TaskRef, refKey } from './paths';
 
 const LINE_FEED = 0x0a;
-const CHUNK = 1024 * 1024;
+const CHUNK = 128 * 1024;
 /** Of how many tasks what was read is kept. */
 const KEPT = 1000;
 /** How a line begins: enough to follow the chain without parsing what says nothing of receipts. */
 const LINE_HEAD = /^\{"seq":\d+,"prev":"([0-9a-f]*)"/u;
 const NOTEWORTHY = /"event":"(?:receipt|void|init|adopted_edit)"|"hook":\{/u;
+
+/** What a journal says. */
+type Recorded = readonly RecordedReceipt[] | 'broken' | undefined;
 
 interface Read {
   readonly ino: string;
@@ -36,7 +39,25 @@ export class ReceiptLedger {
    * The receipts that a task's journal records, in order; `undefined` where it has no journal, `broken` where it has one
    * that can't be followed to its end: then nothing vouches for any of them.
    */
-  recorded(ref: TaskRef): readonly RecordedReceipt[] | 'broken' | undefined {
+  recorded(ref: TaskRef): Recorded {
+    const reading = this.read(ref);
+    for (;;) {
+      const step = reading.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** The same, in pieces: `turn` may let others go on in between. */
+  async recordedInTurns(ref: TaskRef, turn: () => Promise<void>): Promise<Recorded> {
+    const reading = this.read(ref);
+    for (;;) {
+      const step = reading.next();
+      if (step.done === true) return step.value;
+      await turn();
+    }
+  }
+
+  private *read(ref: TaskRef): Generator<undefined, Recorded> {
     const path = this.ports.paths.journal(ref);
     try {
       const stat = this.ports.files.stat(path);
@@ -45,7 +66,7 @@ export class ReceiptLedger {
       const known = this.tasks.get(refKey(ref));
       const whole = { ...NOTHING, ino: stat.ino };
       const from = known?.ino === stat.ino && known.end <= stat.size ? known : whole;
-      const read = this.readOn(path, from, stat.size) ?? this.readOn(path, whole, stat.size);
+      const read = (yield* this.readOn(path, from, stat.size)) ?? (yield* this.readOn(path, whole, stat.size));
       if (read === undefined) return 'broken';
       this.keep(refKey(ref), read);
       return read.records;
@@ -61,7 +82,7 @@ export class ReceiptLedger {
     if (this.tasks.size > KEPT && oldest !== undefined) this.tasks.delete(oldest);
   }
 
-  private readOn(path: string, from: Read, size: number): Read | undefined {
+  private *readOn(path: string, from: Read, size: number): Generator<undefined, Read | undefined> {
     const records = [...from.records];
     let { end, lastHash } = from;
     let length = CHUNK;
@@ -84,6 +105,7 @@ export class ReceiptLedger {
         start = stop + 1;
       }
       end += whole;
+      yield;
     }
     return { ino: from.ino, end, lastHash, records };
   }
