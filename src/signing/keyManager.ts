@@ -34,6 +34,13 @@ type Loaded =
   | { readonly scheme: 'hd'; readonly account: PrivateHdNode; readonly entry: PublicKeyEntry }
   | { readonly scheme: 'ed25519'; readonly key: KeyObject; readonly entry: PublicKeyEntry };
 
+/** What a key's file holds, not yet looked at. */
+interface SecretText {
+  readonly name: string;
+  readonly path: string;
+  readonly text: string;
+}
+
 /** A key file's own name for a scheme, where `master.key` holds another's. */
 function ownName(scheme: SigningScheme): string {
   return `master.${scheme}.key`;
@@ -63,6 +70,9 @@ export class FileKeyManager implements KeyManager {
     const { scheme, derivation } = this.settings;
     const loaded = await readSecret(text.value.path, text.value.text, scheme, accountPath(derivation));
     if (!loaded.ok) return loaded;
+    // Only what was found to be a key: a backup of anything else would be what somebody puts back.
+    const backup = this.backUp(text.value.name, text.value.text);
+    if (!backup.ok) return backup;
     const published = this.publish(loaded.value.entry);
     if (!published.ok) return published;
     const opened = await openPublicKeys([loaded.value.entry]);
@@ -96,17 +106,14 @@ export class FileKeyManager implements KeyManager {
     return node;
   }
 
-  /** The key's text; made where there never was one, and its backup with it. */
-  private async secret(): Promise<Result<{ path: string; text: string }>> {
+  /** The key's text; made where there never was one. */
+  private async secret(): Promise<Result<SecretText>> {
     const { scheme } = this.settings;
     const found = findSecret(this.folder, scheme);
     if (!found.ok) return found;
     const { name } = found.value;
     const path = join(this.folder.path, name);
-    if (found.value.text !== undefined) {
-      const backup = this.backUp(name, found.value.text);
-      return backup.ok ? ok({ path, text: found.value.text }) : backup;
-    }
+    if (found.value.text !== undefined) return ok({ name, path, text: found.value.text });
     const backup = this.folder.readSecret(name + BACKUP);
     if (!backup.ok) return backup;
     if (backup.value !== undefined) {
@@ -117,7 +124,7 @@ export class FileKeyManager implements KeyManager {
     return this.create(name, path);
   }
 
-  private async create(name: string, path: string): Promise<Result<{ path: string; text: string }>> {
+  private async create(name: string, path: string): Promise<Result<SecretText>> {
     const created = this.folder.createSecret(name, `${await newSecret(this.settings.scheme)}\n`);
     if (!created.ok) return created;
     if (created.value) this.log.info('A signing key was made.', { path, scheme: this.settings.scheme });
@@ -125,8 +132,7 @@ export class FileKeyManager implements KeyManager {
     const text = this.folder.readSecret(name);
     if (!text.ok) return text;
     if (text.value === undefined) return fail('key_missing', `The signing key ${path} vanished as it was made.`);
-    const backup = this.backUp(name, text.value);
-    return backup.ok ? ok({ path, text: text.value }) : backup;
+    return ok({ name, path, text: text.value });
   }
 
   private backUp(name: string, text: string): Result<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { type Result, fail, messageOf, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
 import { ED25519_KEY_PATH, type SigningScheme } from '../core/receipt';
 import type { HdNode } from './hdNode';
 
@@ -61,8 +61,9 @@ export function parsePublicKeys(text: string): Result<PublicKeyEntry[]> {
   let data: unknown;
   try {
     data = JSON.parse(text);
-  } catch (error) {
-    return fail('key_format', `The file of public keys is no JSON: ${messageOf(error)}`);
+  } catch {
+    // The parser's own message quotes the text, which could be a private key in the wrong file.
+    return fail('key_format', 'The file of public keys is cut or no JSON.');
   }
   const parsed = fileSchema.safeParse(data);
   if (!parsed.success) {

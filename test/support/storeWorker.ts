@@ -3,6 +3,8 @@ import { readFileSync, writeSync } from 'node:fs';
 import { unwrap } from '../../src/core/errors';
 import type { HookInput } from '../../src/core/events';
 import type { Hook } from '../../src/core/hook';
+import { FileKeyManager } from '../../src/signing/keyManager';
+import { TaskIndexes } from '../../src/storage/taskIndexes';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 
@@ -79,6 +81,15 @@ async function drive(): Promise<void> {
   }
 }
 
+/** Loads the signing key, and makes it if need be; says which it is. */
+async function key(): Promise<void> {
+  const receipts = await atlas.receipts();
+  const derivation = { purpose: 44, coinType: 236, account: 0 };
+  const scheme = first === 'hd' ? 'hd' : 'ed25519';
+  const manager = new FileKeyManager(receipts.keys, { scheme, derivation }, silentLog, receipts.curve);
+  say(unwrap(await manager.newSigner({ task: 0, receipt: 0 })).keyId);
+}
+
 async function main(): Promise<void> {
   switch (command) {
     case 'checkpoints':
@@ -109,6 +120,13 @@ async function main(): Promise<void> {
       say(`${detected.diagnosis.kind} ${String(detected.recorded)}`);
       return;
     }
+    case 'key':
+      return key();
+    case 'indexes':
+      for (let made = 0; made < Number(first); made += 1) {
+        say(String(unwrap(await new TaskIndexes(atlas.ports).next())));
+      }
+      return;
     case 'ensure':
       say(unwrap(atlas.workspaces.ensure(first, undefined)));
       return;
