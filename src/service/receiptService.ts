@@ -153,7 +153,7 @@ export class ReceiptService {
       hook,
       recorded: recorded === undefined || recorded === 'broken' ? recordedReceipts(hook.history) : recorded,
       journalBroken: recorded === 'broken',
-      envelope: (receiptId) => this.files.envelope(ref, receiptId),
+      envelope: this.files.envelopes(ref),
     };
   }
 

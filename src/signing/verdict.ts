@@ -36,7 +36,10 @@ type Found = Omit<ReceiptCheck, 'check'>;
 
 /** Gives the verdicts: the one place that every tick comes from. Synchronous. */
 export class ReceiptJudge {
-  private readonly reports = new Bounded<string, ReceiptReport>(KEPT_REPORTS);
+  /** By task and receipt, with all that the report was made from: whatever of it changes, it is made again. */
+  private readonly reports = new Bounded<string, { readonly basis: string; readonly report: ReceiptReport }>(
+    KEPT_REPORTS,
+  );
 
   constructor(private readonly signatures: SignatureVerifier) {}
 
@@ -50,7 +53,7 @@ export class ReceiptJudge {
     const bytes = task.envelope(receipt.receipt_id);
     const own = isOwn(task, receipt, chain);
     const digest = bytes === undefined ? '' : sha256Hex(bytes);
-    const key = JSON.stringify([
+    const basis = JSON.stringify([
       task.workspaceId,
       task.taskId,
       receipt,
@@ -60,10 +63,12 @@ export class ReceiptJudge {
       chain.records.get(receipt.receipt_id),
       chain.previous.get(receipt.receipt_id),
     ]);
-    const known = this.reports.get(key);
-    if (known !== undefined) return known;
+    // A short name: a map hashes all of its key each time, and the basis has a thousand characters.
+    const name = `${task.taskId}/${receipt.receipt_id}`;
+    const known = this.reports.get(name);
+    if (known?.basis === basis) return known.report;
     const report = new Examination(this.signatures, task, receipt, chain).run(bytes, digest, own);
-    this.reports.set(key, report);
+    this.reports.set(name, { basis, report });
     return report;
   }
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import { checkTaskId } from '../core/ids';
 import type { FileSystem, Ids } from '../core/ports';
@@ -21,26 +21,33 @@ export type OutputStream = 'stdout' | 'stderr';
 export class ReceiptFiles {
   constructor(private readonly ports: ReceiptFilePorts) {}
 
-  /**
-   * The bytes of a receipt's envelope; `undefined` where there is none. What is there but can't be read as a file is
-   * empty, which no envelope is.
-   */
+  /** Reads one envelope of a task; see {@link envelopes}. */
   envelope(ref: TaskRef, receiptId: string): Uint8Array | undefined {
-    const path = this.envelopePath(ref, receiptId);
-    if (path === undefined) return undefined;
-    const { files } = this.ports;
-    const stat = files.stat(path);
-    if (stat === undefined) return undefined;
-    try {
-      return stat.kind === 'file' ? files.read(path, MAX_ENVELOPE_BYTES) : new Uint8Array();
-    } catch {
-      return new Uint8Array();
-    }
+    return this.envelopes(ref)(receiptId);
+  }
+
+  /**
+   * Reads a task's envelopes by receipt id: their bytes, or `undefined` where there is none. What is there but can't be
+   * read as a file is empty, which no envelope is.
+   */
+  envelopes(ref: TaskRef): (receiptId: string) => Uint8Array | undefined {
+    const { files, paths } = this.ports;
+    const folder = paths.receipts(ref);
+    return (receiptId) => {
+      const path = envelopePath(folder, receiptId);
+      const stat = path === undefined ? undefined : files.stat(path);
+      if (path === undefined || stat === undefined) return undefined;
+      try {
+        return stat.kind === 'file' ? files.read(path, MAX_ENVELOPE_BYTES) : new Uint8Array();
+      } catch {
+        return new Uint8Array();
+      }
+    };
   }
 
   /** Writes a receipt's envelope, durably and never over another. */
   writeEnvelope(ref: TaskRef, receiptId: string, text: string): Result<void> {
-    const path = this.envelopePath(ref, receiptId);
+    const path = envelopePath(this.ports.paths.receipts(ref), receiptId);
     if (path === undefined) return fail('invalid_name', `${JSON.stringify(receiptId)} can't be the id of a receipt.`);
     try {
       ensureFolder(this.ports.files, this.ports.paths.receipts(ref));
@@ -79,10 +86,10 @@ export class ReceiptFiles {
     const path = this.outputPath(ref, receiptId, stream);
     return path.ok && this.ports.files.stat(path.value)?.kind === 'file';
   }
+}
 
-  private envelopePath(ref: TaskRef, receiptId: string): string | undefined {
-    return checkTaskId(receiptId).ok ? join(this.ports.paths.receipts(ref), `${receiptId}.dsse.json`) : undefined;
-  }
+function envelopePath(folder: string, receiptId: string): string | undefined {
+  return checkTaskId(receiptId).ok ? `${folder}${sep}${receiptId}.dsse.json` : undefined;
 }
 
 const OUTPUT_FOLDER = 'validation';
