@@ -1,4 +1,4 @@
-import { restoreFrozen } from './frozenSteps';
+import { restoreMetadata, restoreSteps } from './frozenSteps';
 import { type Hook, type HookEvent, isTerminal } from './hook';
 import { type StepResult, type Task, type TaskStep, taskSchema } from './task';
 import { toMs } from './time';
@@ -114,7 +114,7 @@ function aligned(task: Task, hook: Hook): Task {
   const current = currentIndex(task, hook);
   const facts = foldHistory(task, hook);
   const status = taskStatusOf(hook);
-  const steps = restoreFrozen(task, hook).map((step, index): TaskStep => {
+  const steps = restoreSteps(task, hook).map((step, index): TaskStep => {
     const fact = facts[index] ?? { attempts: 0, startedAt: undefined, completedAt: undefined, result: undefined };
     const done = index < current || hook.state === 'completed';
     const { started_at: _s, completed_at: _c, ...rest } = step;
@@ -134,6 +134,7 @@ function aligned(task: Task, hook: Hook): Task {
     status,
     current_step: current,
     steps,
+    metadata: restoreMetadata(task, hook),
     step_results: resultsOf(task, steps, facts),
     transitions: changed
       ? [

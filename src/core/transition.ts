@@ -3,7 +3,7 @@ import { Draft } from './draft';
 import { applyEffect } from './effects';
 import type { HookInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from './errors';
-import { freezeSteps } from './frozenSteps';
+import { freezeTask } from './frozenSteps';
 import { guardOf } from './guards';
 import { type Hook, type HookState, SCHEMA_VERSION } from './hook';
 import { type HookEventType, legalNow, targetsOf } from './lifecycle';
@@ -32,7 +32,7 @@ function initialHook(context: TransitionContext): Hook {
         from_state: '',
         to_state: 'initializing',
         trigger: 'init',
-        details: { steps: freezeSteps(context.task) },
+        details: freezeTask(context.task),
       },
     ],
     recovery: undefined,

@@ -1,5 +1,6 @@
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
-import { type Hook, isTerminal, serializeHook } from '../core/hook';
+import { type Hook, hookSchema, isTerminal, serializeHook } from '../core/hook';
+import type { JournalLine } from '../core/journal';
 import { type Task, hookDamage, serializeTask } from '../core/task';
 import { alignTask } from '../core/taskAlignment';
 import { toTimestamp } from '../core/time';
@@ -27,6 +28,18 @@ function notMade(error: AtlasError): Result<never> {
     cause: error,
     ...(error.mend === undefined ? {} : { mend: error.mend }),
   });
+}
+
+/**
+ * The history with its first event as the journal has it: it says what was settled when the task started, and whoever
+ * edits hook.json settles nothing anew.
+ */
+function withStart({ history }: Hook, first: JournalLine | undefined): Hook['history'] {
+  if (first?.event !== 'init') return history;
+  const parsed = hookSchema.safeParse(first.hook);
+  const start = parsed.success ? parsed.data.history[0] : undefined;
+  if (start?.trigger !== 'init') return history;
+  return [start, ...(history[0]?.trigger === 'init' ? history.slice(1) : history)];
 }
 
 /** Brings one task's files in line before a change. The caller holds the task's lock. */
@@ -105,13 +118,16 @@ export class TaskOpener {
 
   /** Records a hook.json that something else wrote, so that the work goes on from it. */
   private adopt(ref: TaskRef, hook: Hook, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
-    const kind = tail.last === undefined ? 'adopted' : this.wasVersion(ref, sha) ? 'rolled_back' : 'edited';
+    const content = this.writer.journal(ref).readAll();
+    const lines = content.ok ? content.value.lines : [];
+    const wasVersion = lines.some((line) => line.hook_sha256 === sha);
+    const kind = tail.last === undefined ? 'adopted' : wasVersion ? 'rolled_back' : 'edited';
     const now = toTimestamp(this.ports.clock.now());
     const step = hook.current_step;
     const adopted: Hook = {
       ...hook,
       history: [
-        ...hook.history,
+        ...withStart(hook, lines[0]),
         {
           timestamp: now,
           from_state: hook.state,
@@ -130,11 +146,6 @@ export class TaskOpener {
     if (!written.ok) return written;
     findings.push({ kind, message: ADOPTED[kind] });
     return ok({ hook: adopted, bytesSha: line.hook_sha256, tail: after });
-  }
-
-  private wasVersion(ref: TaskRef, sha: string): boolean {
-    const content = this.writer.journal(ref).readAll();
-    return content.ok && content.value.lines.some((line) => line.hook_sha256 === sha);
   }
 
   /** Builds a lost or corrupt hook.json from the journal; a corrupt one is set aside first, never overwritten. */
