@@ -131,7 +131,7 @@ export class RecoveryService {
         ? ok({ task: stored })
         : await this.record(stored, (hook) => this.asRequested(stored.ref, hook));
     if (!detected.ok) return detected;
-    const chosen = action ?? toAction(detected.value.task.hook.recovery?.recommended_action);
+    const chosen = action ?? (await this.recordedAction(detected.value.task));
     if (chosen === 'await_human')
       return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.');
     const { config } = await this.configs.forTask(stored.task);
@@ -145,6 +145,13 @@ export class RecoveryService {
     // Nobody else would repeat the set-up.
     if (recovered.value.hook.state !== 'initializing') return recovered;
     return this.store.send(stored.ref, { type: 'setup_complete' }, { config });
+  }
+
+  /** What the recorded plan says; that a validation had passed is looked at again, since files may have changed. */
+  private async recordedAction(task: StoredTask): Promise<RecoveryAction> {
+    const recorded = toAction(task.hook.recovery?.recommended_action);
+    if (recorded !== 'skip_step' || plannedState(task.hook) !== 'step_validating') return recorded;
+    return (await this.plan(task)).plan.action;
   }
 
   private asRequested(ref: TaskRef, hook: Hook): Diagnosis {

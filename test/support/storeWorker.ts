@@ -81,6 +81,16 @@ async function drive(): Promise<void> {
   }
 }
 
+/** Validates the current step, and dies as soon as it has recorded so many receipts. */
+async function validate(): Promise<void> {
+  let left = Number(third);
+  const onReceipt = (): void => {
+    left -= 1;
+    if (left === 0) process.kill(process.pid, 'SIGKILL');
+  };
+  unwrap(await atlas.validate(ref, { signal: new AbortController().signal, caller: 'human', watch: { onReceipt } }));
+}
+
 /** Loads the signing key, and makes it if need be; says which it is. */
 async function key(): Promise<void> {
   const receipts = await atlas.receipts();
@@ -120,6 +130,8 @@ async function main(): Promise<void> {
       say(`${detected.diagnosis.kind} ${String(detected.recorded)}`);
       return;
     }
+    case 'validate':
+      return validate();
     case 'key':
       return key();
     case 'indexes':
