@@ -34,6 +34,9 @@ export interface WorkbenchOptions {
 }
 
 const START_LIMIT_MS = 60_000;
+/** How long the quick input, once opened, may take to answer. */
+const QUICK = { timeout: 5000 };
+const MAX_TRIES = 6;
 
 /** A VS Code server and a window of it, driven as a person would. Close it in `afterAll` or a `finally`. */
 export class Workbench {
@@ -141,31 +144,32 @@ export class Workbench {
 
   /** Runs a command of the palette by its title. */
   async palette(title: string): Promise<void> {
-    await this.searchPalette(title);
-    await this.#row(title).click();
+    await this.#whileOpen('F1', async () => {
+      await this.quickInput.fill(`>${title}`, QUICK);
+      await this.#row(title).click(QUICK);
+    });
   }
 
   /** Opens the palette and leaves it open with that text in it. */
   async searchPalette(text: string): Promise<void> {
-    await this.#openQuickInput('F1');
-    await this.quickInput.fill(`>${text}`);
+    await this.#whileOpen('F1', async () => this.quickInput.fill(`>${text}`, QUICK));
   }
 
   /**
-   * Presses the key until the quick input shows. While the focus goes from a quick input that closes back to a panel's
-   * frame, the editor hears no key at all; a second one while it is open changes nothing.
+   * Opens the quick input by a key and uses it. A person is too slow for it, this program isn't: while a panel or an
+   * editor takes the focus, the editor hears no key, or closes again what it has just opened. Then it is opened anew.
    */
-  async #openQuickInput(key: string): Promise<void> {
-    for (let presses = 0; presses < 10; presses += 1) {
+  async #whileOpen(key: string, use: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
       await this.page.keyboard.press(key);
       try {
-        await this.quickInput.waitFor({ timeout: 3000 });
+        await this.quickInput.waitFor(QUICK);
+        await use();
         return;
       } catch (error) {
-        if (!(error instanceof errors.TimeoutError)) throw error;
+        if (!(error instanceof errors.TimeoutError) || tries === MAX_TRIES) throw error;
       }
     }
-    throw new Error(`${key} does not open the quick input`);
   }
 
   /** The text field of the quick pick or input box that is open. */
@@ -200,9 +204,21 @@ export class Workbench {
 
   /** Opens a file of the workspace by quick open. */
   async openFile(name: string): Promise<void> {
-    await this.#openQuickInput('Control+p');
-    await this.quickInput.fill(name);
-    await this.#row(path.basename(name)).click();
+    await this.#whileOpen('Control+p', async () => {
+      await this.quickInput.fill(name, QUICK);
+      await this.#row(path.basename(name)).click(QUICK);
+    });
+  }
+
+  /** Scrolls the editor that is shown down until something in it is to be seen. */
+  async scrollTo(target: Locator): Promise<void> {
+    await this.page.locator('.editor-instance .view-lines').first().hover();
+    for (let turns = 0; turns < 100 && !(await target.isVisible()); turns += 1) {
+      await this.page.mouse.wheel(0, 150);
+      // A turn of the page, in which it draws what it scrolled to.
+      await this.page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    await target.waitFor();
   }
 
   /** Shows a view container by the beginning of its activity bar label. */
@@ -216,6 +232,12 @@ export class Workbench {
   /** Rows of the tree views that are shown, all or those with that text. */
   treeRows(text?: string | RegExp): Locator {
     return this.page.locator('.pane-body .monaco-list-row', text === undefined ? {} : { hasText: text });
+  }
+
+  /** Opens a tree row, if it is closed. */
+  async expand(row: Locator): Promise<void> {
+    await row.waitFor();
+    if ((await row.getAttribute('aria-expanded')) === 'false') await row.click();
   }
 
   /** Presses one of the buttons that a tree row shows while the pointer is on it, by the beginning of its label. */

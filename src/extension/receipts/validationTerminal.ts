@@ -69,7 +69,7 @@ export class ValidationTerminal implements vscode.Pseudoterminal {
       },
       onReceipt: (receipt) => {
         const color = receipt.exit_code === 0 ? GREEN : RED;
-        const ended = vscode.l10n.t('ended with {0} after {1}', receipt.exit_code, receipt.duration);
+        const ended = vscode.l10n.t('exit code {0} after {1}', receipt.exit_code, receipt.duration);
         this.line(`${color}${ended}${RESET} ${DIM}${receipt.receipt_id}${RESET}`);
       },
     };

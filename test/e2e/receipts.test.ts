@@ -1,0 +1,158 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Locator } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { unwrap } from '../../src/core/errors';
+import { Atlas } from '../../src/service/atlas';
+import { silentLog, systemPorts } from '../../src/service/ports';
+import type { TaskRef } from '../../src/storage/paths';
+import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
+import { TaskFiles } from '../support/taskFiles';
+import { Workbench } from '../support/workbench';
+
+const TEMPLATE = `id: checked
+description: Steps that their commands decide
+steps:
+  - name: build
+    type: ai
+    validation: ["echo built by echo", "test -f covered.txt"]
+  - name: broken
+    type: ai
+    validation: ["echo about to fail && exit 3"]
+  - name: endless
+    type: ai
+    validation: ["echo waiting && sleep 300"]
+  - name: free
+    type: ai
+`;
+
+describe('validation receipts in the window', () => {
+  let workspace: GitWorkspace;
+  let workbench: Workbench;
+  let other: Atlas;
+  let ref: TaskRef;
+  let task: TaskFiles;
+
+  beforeAll(async () => {
+    workspace = await makeGitWorkspace();
+    const templates = path.join(workspace.folder, '.atlas', 'templates');
+    mkdirSync(templates, { recursive: true });
+    writeFileSync(path.join(templates, 'checked.yaml'), TEMPLATE);
+    writeFileSync(path.join(workspace.folder, 'covered.txt'), 'one\n');
+    writeFileSync(path.join(workspace.folder, 'package.json'), '{"scripts":{"test":"echo tested"}}\n');
+    await workspace.git('add', '.');
+    await workspace.git('commit', '--quiet', '--message', 'template');
+    other = new Atlas(systemPorts(workspace.atlasHome, '0.0.0', silentLog));
+    const started = await other.startTask({ title: 'Build it', template: 'checked', folder: workspace.folder });
+    ({ ref } = unwrap(started));
+    task = new TaskFiles(workspace.atlasHome, ref);
+    unwrap(await other.startStep(ref));
+    workbench = await Workbench.open({
+      workspace: workspace.folder,
+      env: workspace.env,
+      // What the terminal shows can be read only where it is drawn as text.
+      settings: { 'terminal.integrated.gpuAcceleration': 'off', 'editor.codeLens': true },
+    });
+    await workbench.openSidebar('Atlas');
+    await workbench.treeRows('Build it').first().waitFor();
+  });
+
+  afterAll(async () => {
+    await workbench.close();
+    workspace.dispose();
+  });
+
+  afterEach(async ({ task: { name, result } }) => {
+    if (result?.state === 'fail') await workbench.screenshot(`failed-${name.replace(/\W+/gu, '-')}`);
+  });
+
+  const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
+  const terminal = (text: string): Locator => workbench.page.locator('.xterm-rows', { hasText: text }).first();
+  const panel = (): ReturnType<Workbench['webview']> => workbench.webview();
+  const next = async (): Promise<void> => {
+    unwrap(await other.startStep(ref));
+  };
+
+  it('runs what the step declares, live in a terminal, and shows what verification says', async () => {
+    await workbench.palette('Atlas: Run Validation');
+    await terminal('built by echo').waitFor();
+    await terminal('Validation passed.').waitFor();
+    await task.state('step_pending');
+    await workbench.expand(row(/^build\d/u));
+    await row(/echo built by echo✓ valid · \d+ms/u).waitFor();
+    await row(/test -f covered\.txt✓ valid · \d+ms/u).waitFor();
+    await workbench.screenshot('receipts-tree');
+  });
+
+  it('says in the tree that a file has changed since, and that it has not after all', async () => {
+    writeFileSync(path.join(workspace.folder, 'covered.txt'), 'two\n');
+    await row(/echo built by echo✓ valid · outdated/u).waitFor();
+    writeFileSync(path.join(workspace.folder, 'covered.txt'), 'one\n');
+    await row(/echo built by echo✓ valid · \d+ms/u).waitFor();
+  });
+
+  it('verifies a receipt that is clicked, and shows each check in the panel', async () => {
+    await row('echo built by echo').click();
+    await panel().locator('table').waitFor();
+    await panel().getByText('The signature over the receipt').first().waitFor();
+    await panel().getByText("m/44'/236'/0'/0/0").first().waitFor();
+    await workbench.toast(/echo built by echo: ✓ valid/u).waitFor();
+    await workbench.screenshot('receipts-panel');
+  });
+
+  it('has a code lens in HOOK.md that leads to the receipt', async () => {
+    await workbench.palette('Atlas: Open HOOK.md');
+    await panel().getByText('Open HOOK.md as text').click();
+    await workbench.page.locator('.tab.active', { hasText: /^HOOK\.md$/u }).waitFor();
+    const lens = workbench.codeLens('✓ valid · Verify Receipt').first();
+    await workbench.scrollTo(lens);
+    await lens.click();
+    await panel().locator('table').waitFor();
+    await workbench.screenshot('receipts-lens');
+  });
+
+  it('ends a step that fails, with a receipt that says so, and tells once', async () => {
+    await next();
+    await task.state('step_running');
+    await workbench.palette('Atlas: Run Validation');
+    await terminal('ended with exit code 3').waitFor();
+    await task.state('awaiting_human');
+    await row(/about to fail && exit 3failed \(3\) · ✓ valid/u).waitFor();
+    await workbench.toast(/Validation of step broken failed/u).waitFor();
+    await workbench.screenshot('receipts-failed');
+  });
+
+  it('is cancelled by Ctrl+C in the terminal, and nothing of the command lives on', async () => {
+    unwrap(await other.send(ref, { type: 'human_approve' }));
+    await next();
+    await task.state('step_running');
+    await workbench.palette('Atlas: Run Validation');
+    await terminal('waiting').waitFor();
+    await workbench.page
+      .locator('.terminal-wrapper.active .xterm-helper-textarea, .xterm-helper-textarea')
+      .last()
+      .focus();
+    await workbench.page.keyboard.press('Control+c');
+    await task.state('awaiting_human');
+    await terminal('was cancelled').waitFor();
+    const receipt = task.hook().receipts.at(-1);
+    expect(receipt).toMatchObject({ command: 'echo waiting && sleep 300', exit_code: 143 });
+  });
+
+  it('asks what checks the work where the step does not say', async () => {
+    unwrap(await other.send(ref, { type: 'human_approve' }));
+    await next();
+    await task.state('step_running');
+    await workbench.palette('Atlas: Run Validation');
+    await workbench.quickTitle('Run Validation');
+    await workbench.quickPick('npm test');
+    await workbench.page.keyboard.press('Enter');
+    await task.state('completed');
+    expect(task.hook().receipts.at(-1)).toMatchObject({ command: 'npm test', exit_code: 0 });
+  });
+
+  it('verifies all receipts of the window, and says how many are which', async () => {
+    await workbench.palette('Atlas: Verify All Receipts');
+    await workbench.toast('5 receipts of 1 tasks: 5 ✓ valid.').waitFor();
+  });
+});
