@@ -94,6 +94,8 @@ hooks:
   # validation:
   #   commands: []
   #   timeout: 10m
+  # signing:
+  #   scheme: hd                # or ed25519
   # retention:
   #   completed: 30d
   #   failed: 14d
