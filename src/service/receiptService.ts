@@ -41,6 +41,8 @@ export class ReceiptService {
   private judge: { readonly stamp: string; readonly judge: ReceiptJudge } | undefined;
   private loading: Promise<Secp256k1> | undefined;
   private readonly trees = new Map<string, Promise<Result<string>>>();
+  private readonly differences = new Map<string, Promise<readonly string[]>>();
+  private readonly slices = new Slices();
 
   constructor(
     private readonly ports: ServicePorts,
@@ -132,7 +134,8 @@ export class ReceiptService {
   ): Promise<Result<Map<string, ReceiptReport>>> {
     const judge = await this.prepare();
     if (!judge.ok) return judge;
-    const turn = slices();
+    const turn = async (): Promise<void> => this.slices.turn();
+    await turn();
     const facts = this.facts(task, await this.ledger.recordedInTurns(task.ref, turn));
     const chain = judge.value.chain(facts);
     const reports = new Map<string, ReceiptReport>();
@@ -221,11 +224,18 @@ export class ReceiptService {
     return tree.ok ? { repository, tree: tree.value } : { why: tree.error.message };
   }
 
+  /** Many receipts cover the same files: git is asked once for them all. */
   private async differing({ ref }: StoredTask, present: Present, covered: string): Promise<readonly string[]> {
     if ('why' in present || present.tree === covered) return [];
-    const scratch = this.ports.paths.trees(ref.workspace);
-    const files = await this.ports.git.changedFiles(present.repository, scratch, covered, present.tree);
-    return files.ok ? files.value : [];
+    const { repository, tree } = present;
+    const key = JSON.stringify([repository.worktree, covered, tree]);
+    const known = this.differences.get(key);
+    if (known !== undefined) return known;
+    const differences = this.ports.git
+      .changedFiles(repository, this.ports.paths.trees(ref.workspace), covered, tree)
+      .then((files) => (files.ok ? files.value : []));
+    this.differences.set(key, differences);
+    return differences;
   }
 
   private async presentTree(worktree: string, look: () => Promise<Result<string>>): Promise<Result<string>> {
@@ -239,16 +249,28 @@ export class ReceiptService {
   /** Has the worktrees looked at again: files may have changed. */
   forgetTrees(): void {
     this.trees.clear();
+    this.differences.clear();
   }
 }
 
-/** Lets others go on whenever a slice of time was used up. */
-function slices(): () => Promise<void> {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since < SLICE_MS) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    since = performance.now();
+/** Lets others go on whenever a slice of time was used up, however many passes run at once. */
+class Slices {
+  private readonly waiting: (() => void)[] = [];
+  private until = 0;
+
+  /** Goes on at once within a slice, else in a later turn of the event loop: one of those that wait at a time. */
+  async turn(): Promise<void> {
+    if (performance.now() < this.until) return;
+    await new Promise<void>((resolve) => {
+      this.waiting.push(resolve);
+      if (this.waiting.length === 1) setImmediate(this.next);
+    });
+  }
+
+  private readonly next = (): void => {
+    this.until = performance.now() + SLICE_MS;
+    this.waiting.shift()?.();
+    if (this.waiting.length > 0) setImmediate(this.next);
   };
 }
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { explain } from '../../service/atlasReader';
+import type { Catalog } from '../../service/catalog';
 import { refKey, type TaskRef } from '../../storage/paths';
 import type { Session } from '../session';
 import { setContext } from '../platform/contextKeys';
@@ -31,6 +32,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   private readonly changes = new vscode.EventEmitter<TreeNode | undefined>();
   private readonly shown = new Map<string, number>();
   private readonly parents = new Map<string, TreeNode>();
+  private readonly reads = new Map<string, ReturnType<Catalog['read']>>();
   private readonly subscription: vscode.Disposable;
   private timer: NodeJS.Timeout | undefined;
   private order: TaskOrder = 'updated';
@@ -84,6 +86,17 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     return children;
   }
 
+  /** A task as it is stored, looked at once for all the rows that are drawn without a pause: there may be thousands. */
+  private read(ref: TaskRef): ReturnType<Catalog['read']> {
+    const key = refKey(ref);
+    const known = this.reads.get(key);
+    if (known !== undefined) return known;
+    if (this.reads.size === 0) setImmediate(() => this.reads.clear());
+    const read = this.session.atlas.catalog.read(ref);
+    this.reads.set(key, read);
+    return read;
+  }
+
   private roots(): TreeNode[] {
     const own = this.session.ownWorkspaces();
     const names = this.all ? this.session.atlas.workspaces.names() : own;
@@ -126,7 +139,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   private sorted(refs: readonly TaskRef[]): TaskRef[] {
     const key = (ref: TaskRef): string => {
-      const read = this.session.atlas.catalog.read(ref);
+      const read = this.read(ref);
       if (!read.ok) return '';
       if (this.order === 'title') return read.value.task.description.toLowerCase();
       return this.order === 'created' ? read.value.hook.created_at : read.value.hook.updated_at;
@@ -153,7 +166,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   /** A step's receipts and checkpoints, the newest first. */
   private recordsOf(ref: TaskRef, index: number): TreeNode[] {
-    const read = this.session.atlas.catalog.read(ref);
+    const read = this.read(ref);
     if (!read.ok) return [];
     const { hook, task } = read.value;
     const name = task.steps[index]?.name;
@@ -173,7 +186,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private historyOf(ref: TaskRef): TreeNode[] {
-    const read = this.session.atlas.catalog.read(ref);
+    const read = this.read(ref);
     if (!read.ok) return [];
     const events = read.value.hook.history.map((_event, index): TreeNode => ({ kind: 'event', ref, index }));
     return events.slice(-HISTORY_SHOWN).reverse();
@@ -203,7 +216,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   private taskItem(node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
     const view = this.session.view(node.ref);
     if (view !== undefined) return taskRow(node, view, now);
-    const read = this.session.atlas.catalog.read(node.ref);
+    const read = this.read(node.ref);
     return damagedRow(node, read.ok ? refKey(node.ref) : explain(read.error));
   }
 
@@ -218,7 +231,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' },
     now: number,
   ): vscode.TreeItem {
-    const read = this.session.atlas.catalog.read(node.ref);
+    const read = this.read(node.ref);
     if (!read.ok) return new vscode.TreeItem('');
     const { hook } = read.value;
     if (node.kind === 'history') return groupRow(node, { count: hook.history.length });
@@ -240,13 +253,13 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
       const view = this.session.view(node.ref);
       if (view !== undefined) item.tooltip = taskTooltip(view);
     } else if (node.kind === 'checkpoint') {
-      const read = this.session.atlas.catalog.read(node.ref);
+      const read = this.read(node.ref);
       const checkpoint = read.ok
         ? read.value.hook.checkpoints.find((each) => each.checkpoint_id === node.id)
         : undefined;
       if (checkpoint !== undefined) item.tooltip = checkpointTooltip(checkpoint);
     } else if (node.kind === 'receipt') {
-      const read = this.session.atlas.catalog.read(node.ref);
+      const read = this.read(node.ref);
       const receipt = read.ok ? read.value.hook.receipts.find((each) => each.receipt_id === node.id) : undefined;
       if (read.ok && receipt !== undefined)
         item.tooltip = receiptTooltip(receipt, this.verdicts.of(read.value).get(node.id));
