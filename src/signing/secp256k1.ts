@@ -19,6 +19,7 @@ function guarded(implementation: Secp256k1): Secp256k1 {
   return {
     name: implementation.name,
     addTweak: (publicKey, tweak) => {
+      if (publicKey.length !== 33 || tweak.length !== 32) return undefined;
       try {
         return implementation.addTweak(publicKey, tweak);
       } catch {

@@ -54,6 +54,13 @@ export function publicKeyOf(privateKey: string): Uint8Array {
   return Uint8Array.from(ecdh.getPublicKey(undefined, 'compressed'));
 }
 
+/** The same with both coordinates, in 65 bytes. */
+export function uncompressedKeyOf(privateKey: string): Uint8Array {
+  const ecdh = createECDH('secp256k1');
+  ecdh.setPrivateKey(Buffer.from(privateKey, 'hex'));
+  return Uint8Array.from(ecdh.getPublicKey());
+}
+
 /** A new private key in hex. */
 export function freshKey(): string {
   const bytes = randomBytes(32);

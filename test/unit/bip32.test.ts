@@ -72,6 +72,19 @@ describe('public derivation', () => {
     expect(deriveLeafKey(from, index).toHex()).toBe(hex(expected.privateKey));
   });
 
+  it('keeps the leading zeros of a private key', () => {
+    // The child at 121 is the first whose private key begins with a zero byte.
+    const from = privateNode(unwrap(parseExtendedKey(BIP32_VECTORS[0]?.steps[0]?.xprv ?? '')));
+    const child = derivePrivateChild(from, 121);
+    expect(child.privateKey).toHaveLength(32);
+    expect([...child.privateKey.slice(0, 2)]).toEqual([0, 0xea]);
+    const [curve] = curves;
+    expect(curve && deriveChild(curve, from, 121)?.publicKey).toEqual(child.publicKey);
+    const grandchild = unwrap(parseExtendedKey(BIP32_VECTORS[0]?.steps[0]?.xprv ?? '')).derive('m/121/7');
+    expect(hex(derivePrivateChild(child, 7).privateKey)).toBe(hex(privateNode(grandchild).privateKey));
+    expect(privateNode(unwrap(parseExtendedKey(grandchild.toString()))).privateKey).toHaveLength(32);
+  });
+
   it('has nothing for an index that is hardened, negative or no integer', () => {
     const from = publicNode(unwrap(parseExtendedKey(BIP32_VECTORS[0]?.steps[0]?.xpub ?? '')));
     for (const curve of curves) {

@@ -2,6 +2,7 @@ import { verify as nodeVerify } from 'node:crypto';
 import { PrivateKey } from '@bsv/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { signBytes } from '../../src/signing/bsv';
+import { isLowSDer } from '../../src/signing/der';
 import {
   type Secp256k1,
   answersRight,
@@ -150,13 +151,21 @@ describe('every implementation', () => {
     expect(verify(publicKey, message, signature)).toBe(false);
   });
 
+  // Each implementation refuses most of these by itself, but not all of them alike: none gets to see one.
+  it.each(CASES)('is not even asked about %s', (name, signature) => {
+    const sound = ['the half itself, which is another signature', 'r and s swapped'].includes(name);
+    expect(isLowSDer(signature)).toBe(sound && (!name.startsWith('r and s') || r <= HALF));
+  });
+
   it('takes the one that these were made from', () => {
     expect(verify(publicKey, message, good)).toBe(true);
+    expect(isLowSDer(good)).toBe(true);
     expect(hex(ecdsa.toDer(r, s))).toBe(hex(good));
   });
 
   it('refuses what is no compressed public key, and derives nothing from it', () => {
-    const uncompressed = Buffer.concat([Uint8Array.of(4), publicKey.slice(1), publicKey.slice(1)]);
+    const uncompressed = ecdsa.uncompressedKeyOf(secret);
+    expect(nodeVerify('sha256', message, ecdsa.nodePublicKey(publicKey), good)).toBe(true);
     const notOnCurve = bytes(`02${'0'.repeat(63)}7`);
     const beyondField = bytes(`02${'f'.repeat(64)}`);
     const wrongPrefix = Uint8Array.from([5, ...publicKey.slice(1)]);
@@ -179,6 +188,7 @@ describe('every implementation', () => {
     for (const value of [1n, 2n, HALF, ecdsa.ORDER - 1n]) expect(add(publicKey, scalar(value))).toHaveLength(66);
     expect(add(publicKey, scalar(0n))).toBe(hex(publicKey));
     expect(add(publicKey, scalar(ecdsa.ORDER))).toBe('');
+    for (const length of [0, 31, 33]) expect(add(publicKey, new Uint8Array(length).fill(1))).toBe('');
     expect(add(publicKey, scalar(ecdsa.ORDER + 1n))).toBe('');
     expect(add(publicKey, scalar(ecdsa.ORDER - BigInt(`0x${secret}`)))).toBe('');
   });
@@ -193,6 +203,11 @@ describe('the choice of an implementation', () => {
     'is missing': throwing,
     'accepts all': lying({ verify: () => true }),
     'rejects all': lying({ verify: () => false }),
+    'does not look at the message': async () => {
+      const curve = await loadWasm();
+      const message = utf8('Satoshi Nakamoto');
+      return { ...curve, verify: (key, _message, signature) => curve.verify(key, message, signature) };
+    },
     'derives nothing': lying({ addTweak: () => undefined }),
     'derives another key': lying({ addTweak: (key) => key }),
     'throws when asked': lying({
