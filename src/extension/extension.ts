@@ -44,8 +44,7 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
     },
     receiptsPanelParts(session, verdicts),
   );
-  const openPanel = panels.open.bind(panels);
-  const context = { session, tree, log, git, verdicts, openPanel, openReceipts: panels.openReceipts.bind(panels) };
+  const context = { session, tree, log, git, verdicts, panels, terminals: new Map() };
   extension.environmentVariableCollection.replace('ATLAS_HOME', root);
   extension.subscriptions.push(
     session,

@@ -10,9 +10,8 @@ import { commitsOf } from './gitEvents';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
 import { readReflog } from './reflog';
-import { changedBetween, workingTreeOf } from './workingTree';
 
-/** Reads repositories from their files where that is enough, else with the git command. */
+/** Reads repositories from their files where that is enough, else with the git command. What receipts need comes late. */
 export class CommandGitReader implements GitReader {
   async locate(folder: string): Promise<Repository | undefined> {
     return Promise.resolve(locateRepository(folder));
@@ -34,6 +33,7 @@ export class CommandGitReader implements GitReader {
   }
 
   async workingTree(repository: Repository, scratch: string): Promise<Result<string>> {
+    const { workingTreeOf } = await import('./workingTree');
     return workingTreeOf(repository, scratch);
   }
 
@@ -43,6 +43,7 @@ export class CommandGitReader implements GitReader {
     before: string,
     after: string,
   ): Promise<Result<string[]>> {
+    const { changedBetween } = await import('./workingTree');
     return changedBetween(repository, scratch, before, after);
   }
 

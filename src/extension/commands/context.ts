@@ -1,7 +1,7 @@
 import type { Result } from '../../core/errors';
 import type { Updated } from '../../storage/stored';
-import type { TaskRef } from '../../storage/paths';
 import type { GitBridge } from '../git/gitBridge';
+import type { LatePanels } from '../panels/latePanels';
 import type { ChannelLogger } from '../platform/log';
 import type { Verdicts } from '../receipts/verdicts';
 import type { Session } from '../session';
@@ -13,11 +13,10 @@ export interface CommandContext {
   readonly tree: TasksTree;
   readonly log: ChannelLogger;
   readonly git: GitBridge;
-  /** Opens or shows the HOOK.md panel of a task. */
-  readonly openPanel: (ref: TaskRef) => void;
-  /** Opens or shows a task's receipts, and the details of one of them. */
-  readonly openReceipts: (ref: TaskRef, receiptId?: string) => void;
+  readonly panels: LatePanels;
   readonly verdicts: Verdicts;
+  /** The terminals of validations that ended, by task: the next one takes its place. */
+  readonly terminals: Map<string, { dispose(): void }>;
 }
 
 /** A command: what it does with its argument. Errors it throws are shown. */

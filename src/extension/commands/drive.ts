@@ -119,7 +119,7 @@ export const recover: CommandHandler = async (context, argument) => {
   const action = RECOVERY_ACTIONS.find((each) => each === named) ?? (await chooseAction(context, task));
   const atlas = await session.atlas.drive();
   const result = took(context, await atlas.recover(task.ref, action));
-  context.openPanel(result.ref);
+  context.panels.open(result.ref);
 };
 
 interface ActionItem extends vscode.QuickPickItem {
@@ -160,7 +160,7 @@ export const resume: CommandHandler = async (context, argument) => {
   } else if (fares === 'crashed') {
     took(context, await atlas.recover(task.ref));
   }
-  context.openPanel(task.ref);
+  context.panels.open(task.ref);
   startAgent(context, task);
 };
 

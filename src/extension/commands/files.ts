@@ -15,7 +15,7 @@ import { type CommandContext, type CommandHandler, took } from './context';
 export const openHookMd: CommandHandler = async (context, argument) => {
   const fromFile = argument instanceof vscode.Uri ? refOfFile(context, argument) : undefined;
   const task = await taskFor(context.session, fromFile ?? argument);
-  context.openPanel(task.ref);
+  context.panels.open(task.ref);
 };
 
 /** The task whose folder a HOOK.md lies in. */

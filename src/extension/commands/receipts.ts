@@ -15,14 +15,14 @@ const hasReceipts = ({ hook }: StoredTask): boolean => hook.receipts.length > 0;
 
 /** Atlas: Open Receipts. */
 export const openReceipts: CommandHandler = async (context, argument) => {
-  context.openReceipts((await taskFor(context.session, argument)).ref);
+  context.panels.openReceipts((await taskFor(context.session, argument)).ref);
 };
 
 /** Atlas: Verify Receipt. Looks again, shows each check, and says the verdict. */
 export const verifyReceipt: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, hasReceipts);
   const receipt = await receiptOf(context, task, argument);
-  context.openReceipts(task.ref, receipt.receipt_id);
+  context.panels.openReceipts(task.ref, receipt.receipt_id);
   const standings = await context.verdicts.refresh(task);
   const { problem } = context.verdicts.status(task);
   if (problem !== undefined) throw new AtlasError('verification_failed', problem);

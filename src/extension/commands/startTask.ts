@@ -40,7 +40,7 @@ export const startTask: CommandHandler = async (context, argument) => {
   });
   await context.session.locatePlaces();
   const task = took(context, result);
-  context.openPanel(task.ref);
+  context.panels.open(task.ref);
 };
 
 const QUESTIONS: Readonly<Record<keyof Draft, Question>> = {

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { worktreeOf } from '../../core/task';
+import { refKey } from '../../storage/paths';
 import type { StoredTask } from '../../storage/stored';
 import { canValidate } from '../panels/hookPanelActions';
 import { plain } from '../platform/messages';
@@ -14,6 +15,7 @@ export const runValidation: CommandHandler = async (context, argument) => {
   const task = await taskFor(session, argument, ({ hook, task: record }) => canValidate(hook, record));
   const extra = commandsOfStep(task).length > 0 ? [] : await chooseCommands(task);
   const step = task.hook.current_step;
+  context.terminals.get(refKey(task.ref))?.dispose();
   const terminal = new ValidationTerminal(plain(task.task.description, 40));
   const atlas = await session.atlas.drive();
   const result = await vscode.window.withProgress(
@@ -36,6 +38,7 @@ export const runValidation: CommandHandler = async (context, argument) => {
       });
     },
   );
+  context.terminals.set(refKey(task.ref), terminal);
   if (!result.ok) {
     terminal.end(plain(result.error.message, 500), false);
     throw result.error;

@@ -9,6 +9,7 @@ const MAX_PENDING = 1_000_000;
 
 /** A terminal that shows what a validation's commands write, as they write it. It runs nothing itself. */
 export class ValidationTerminal implements vscode.Pseudoterminal {
+  private readonly terminal: vscode.Terminal;
   private readonly writes = new vscode.EventEmitter<string>();
   private readonly names = new vscode.EventEmitter<string>();
   private readonly closes = new vscode.EventEmitter<number>();
@@ -22,13 +23,13 @@ export class ValidationTerminal implements vscode.Pseudoterminal {
   readonly onDidClose = this.closes.event;
 
   constructor(private readonly title: string) {
-    vscode.window
-      .createTerminal({
-        name: vscode.l10n.t('Validation: {0}', title),
-        pty: this,
-        iconPath: new vscode.ThemeIcon('beaker'),
-      })
-      .show(true);
+    const name = vscode.l10n.t('Validation: {0}', title);
+    this.terminal = vscode.window.createTerminal({ name, pty: this, iconPath: new vscode.ThemeIcon('beaker') });
+    this.terminal.show(true);
+  }
+
+  dispose(): void {
+    this.terminal.dispose();
   }
 
   open(): void {
