@@ -22,6 +22,9 @@ const BUNDLES = [
 /** @type {import('esbuild').BuildOptions} */
 const NODE = { platform: 'node', target: 'node20', format: 'cjs', mainFields: ['module', 'main'] };
 
+/** Its Node build is CommonJS, which an ES module can't hold without a `require`. */
+const YAML = { yaml: './node_modules/yaml/browser/index.js' };
+
 /** @type {Record<'extension' | 'cli' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
   extension: {
@@ -31,11 +34,18 @@ const TARGETS = {
     external: ['vscode'],
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[name]-[hash]',
-    // Its Node build is CommonJS, which an ES module can't hold without a `require`.
-    alias: { yaml: './node_modules/yaml/browser/index.js' },
+    alias: YAML,
   },
-  // `vscode` is not external here: an import of it from the command line's code fails the build.
-  cli: { ...NODE, banner: { js: '#!/usr/bin/env node' } },
+  // `vscode` is not external here: an import of it from the command line's code fails the build. Its chunks are its own.
+  cli: {
+    ...NODE,
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'cli/[name]-[hash]',
+    alias: YAML,
+    // The entry's; to a chunk it is a comment.
+    banner: { js: '#!/usr/bin/env node' },
+  },
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
 
@@ -59,7 +69,7 @@ function optionsOf({ out, source, target }) {
 }
 
 // Chunks are named by their content: those of an earlier build would ship too.
-rmSync(path.join(root, 'dist', 'chunks'), { recursive: true, force: true });
+for (const folder of ['chunks', 'cli']) rmSync(path.join(root, 'dist', folder), { recursive: true, force: true });
 const present = BUNDLES.filter(({ source }) => existsSync(path.join(root, source)));
 
 if (watch) {

@@ -19,13 +19,18 @@ const ALLOWED = [
   /^(README\.md|CHANGELOG\.md|LICENSE)$/,
   /^dist\/(webview\/)?[a-zA-Z0-9]+\.(js|mjs|css|wasm)$/,
   /^dist\/chunks\/[a-zA-Z0-9]+-[A-Z0-9]{8}\.mjs$/,
+  /^dist\/cli\/[a-zA-Z0-9]+-[A-Z0-9]{8}\.js$/,
   /^dist\/schemas\/[a-z]+\.schema\.json$/,
   /^l10n\/bundle\.l10n(\.[a-z-]+)?\.json$/,
   /^media\/([a-zA-Z0-9-]+\/)*[a-zA-Z0-9-]+\.(svg|png|md)$/,
 ];
 
 /** Without these the package does nothing. */
-const REQUIRED = ['package.json', 'package.nls.json', 'dist/extension.mjs', 'README.md', 'CHANGELOG.md', 'LICENSE'];
+const REQUIRED = ['package.json', 'package.nls.json', 'dist/extension.mjs', 'dist/cli.js'].concat([
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+]);
 
 await run('npm', ['run', '--silent', 'build', '--', '--metafile'], { cwd: PROJECT, output: 'pipe' });
 /** What is loaded at activation: the entry and what it imports at once, with the packages in it. */

@@ -1,0 +1,79 @@
+import type { AtlasError, AtlasErrorCode } from '../core/errors';
+
+/** What `atlas` exits with; the same for every command. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  notVerified: 5,
+  lockTimeout: 6,
+  damaged: 7,
+} as const;
+
+/** One of them. */
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+const EXIT_OF: Partial<Readonly<Record<AtlasErrorCode, ExitCode>>> = {
+  usage: EXIT.usage,
+  not_found: EXIT.notFound,
+  illegal_transition: EXIT.refused,
+  stale_caller: EXIT.refused,
+  human_only: EXIT.refused,
+  verification_failed: EXIT.notVerified,
+  lock_timeout: EXIT.lockTimeout,
+  damaged: EXIT.damaged,
+  too_new: EXIT.damaged,
+};
+
+/** What an error exits with. */
+export function exitOf(code: AtlasErrorCode): ExitCode {
+  return EXIT_OF[code] ?? EXIT.failed;
+}
+
+/** What a command has to say: as text for people, and as one JSON value with keys in snake_case. */
+export interface Answer {
+  readonly exit: ExitCode;
+  /** For people; whoever makes it has made plain what others wrote. */
+  readonly text: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** Where the command came to its end, and what it found is a failure. */
+  readonly error?: AtlasError;
+}
+
+/** Where a command writes. */
+export interface Streams {
+  out(text: string): void;
+  err(text: string): void;
+}
+
+const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** One JSON document; what a terminal would act on, or would not show, is escaped. */
+export function toJson(value: unknown): string {
+  const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${JSON.stringify(value, null, 2).replace(INVISIBLE, escape)}\n`;
+}
+
+/** An answer as JSON. */
+export function answerJson(command: string, { data, error }: Answer): string {
+  if (error === undefined) return toJson({ success: true, command, ...data });
+  return toJson({ success: false, command, error: errorData(error), ...data });
+}
+
+/** What is told of an error; `unexpected` is what nobody foresaw. */
+export interface ErrorData {
+  readonly code: AtlasErrorCode | 'unexpected';
+  readonly message: string;
+  readonly mend?: string | undefined;
+}
+
+/** An error as JSON. */
+export function errorJson(command: string, error: ErrorData): string {
+  return toJson({ success: false, command, error: errorData(error) });
+}
+
+function errorData({ code, message, mend }: ErrorData): Record<string, string> {
+  return { code, message, ...(mend === undefined ? {} : { mend }) };
+}
