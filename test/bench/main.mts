@@ -20,29 +20,10 @@ import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { GenerationLock } from '../../src/storage/lock';
 import type { TaskRef } from '../../src/storage/paths';
+import { receiptRows } from './receipts';
+import { type Row, median, print } from './rows';
 
 const TMPFS = 0x01021994;
-const RUNS = 40;
-
-interface Row {
-  readonly what: string;
-  readonly ms: number;
-  readonly floor: string;
-  readonly floorMs: number;
-}
-
-/** The median of `RUNS` runs in ms, after a warm-up. */
-async function median(run: () => unknown): Promise<number> {
-  const times: number[] = [];
-  for (let count = 0; count < RUNS + 5; count += 1) {
-    const start = performance.now();
-    await run();
-    if (count >= 5) times.push(performance.now() - start);
-  }
-  times.sort((a, b) => a - b);
-  return times[times.length / 2] ?? NaN;
-}
-
 /** Temporary file, sync, rename: the least that a durable write of these bytes can be. */
 function durableWrite(folder: string, text: string): void {
   const temporary = path.join(folder, 'floor.tmp');
@@ -72,9 +53,12 @@ async function checkpoints(atlas: Atlas, folder: string, events: number): Promis
   for (let count = 0; count < events; count += 1) text = await checkpoint();
   return {
     what: `checkpoint, ${events} events, 20 snapshots each (hook.json ${Math.round(text.length / 1024)} KB)`,
-    ms: await median(checkpoint),
-    floor: 'durable write of the same bytes',
-    floorMs: await median(() => durableWrite(folder, text)),
+    amount: await median(checkpoint),
+    beside: {
+      what: 'durable write of the same bytes',
+      amount: await median(() => durableWrite(folder, text)),
+      ratio: 'times',
+    },
   };
 }
 
@@ -86,9 +70,12 @@ async function openTasks(atlas: Atlas): Promise<Row> {
   }
   return {
     what: 'which of the tasks are open, 1,000 of them',
-    ms: await median(() => atlas.catalog.open('many').length),
-    floor: 'list of the folder',
-    floorMs: await median(() => atlas.ports.files.list(folder).length),
+    amount: await median(() => atlas.catalog.open('many').length),
+    beside: {
+      what: 'list of the folder',
+      amount: await median(() => atlas.ports.files.list(folder).length),
+      ratio: 'times',
+    },
   };
 }
 
@@ -97,9 +84,12 @@ async function lockTurn(atlas: Atlas, folder: string): Promise<Row> {
   let count = 0;
   return {
     what: 'one uncontended turn of the lock',
-    ms: await median(async () => (await lock.acquire()).release()),
-    floor: 'write of a small file',
-    floorMs: await median(() => writeFileSync(path.join(folder, `small${(count += 1)}`), 'x')),
+    amount: await median(async () => (await lock.acquire()).release()),
+    beside: {
+      what: 'write of a small file',
+      amount: await median(() => writeFileSync(path.join(folder, `small${(count += 1)}`), 'x')),
+      ratio: 'times',
+    },
   };
 }
 
@@ -117,16 +107,8 @@ try {
     await checkpoints(atlas, folder, 1000),
     await openTasks(atlas),
   ];
-  console.log(`file system type 0x${type.toString(16)}, medians of ${RUNS} runs`);
-  console.table(
-    rows.map(({ what, ms, floor, floorMs }) => ({
-      what,
-      ms: ms.toFixed(2),
-      floor,
-      'floor ms': floorMs.toFixed(2),
-      ratio: (ms / floorMs).toFixed(1),
-    })),
-  );
+  console.log(`file system type 0x${type.toString(16)}; medians`);
+  print([...rows, ...(await receiptRows(root))]);
 } finally {
   rmSync(root, { recursive: true, force: true });
 }

@@ -1,0 +1,181 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { build } from 'esbuild';
+import { unwrap } from '../../src/core/errors';
+import type { TreeRecord } from '../../src/core/receipt';
+import { Atlas } from '../../src/service/atlas';
+import { silentLog, systemPorts } from '../../src/service/ports';
+import { PROJECT } from '../support/project';
+import { run } from '../support/run';
+import { PretendedRuns } from '../support/signedStore';
+import { makeGitWorkspace } from '../support/gitWorkspace';
+import { makeValidationWorld } from '../support/validationWorld';
+import { type Row, median, medianOf } from './rows';
+import type { Grown, Signed, Verified } from './workers/receipts';
+
+const PROCESSES = 5;
+const VALIDATIONS = 15;
+
+/** Builds the workers as the extension is built, so that they cost what it costs. */
+async function buildWorkers(folder: string): Promise<void> {
+  const workers = path.join(PROJECT, 'test/bench/workers');
+  await build({
+    absWorkingDir: PROJECT,
+    entryPoints: [path.join(workers, 'receipts.ts'), path.join(workers, 'tree.ts')],
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    outExtension: { '.js': '.mjs' },
+    alias: { vscode: path.join(workers, 'vscodeStub.ts'), yaml: './node_modules/yaml/browser/index.js' },
+    logLevel: 'error',
+  });
+}
+
+/** A store with tasks that have so many signed receipts each, on a repository in which a file was changed since. */
+async function makeSignedStore(root: string, tasks: number, receipts: number): Promise<string> {
+  const workspace = await makeGitWorkspace(root);
+  const atlas = new Atlas(systemPorts(workspace.atlasHome, 'bench', silentLog));
+  const repository = await atlas.ports.git.locate(workspace.folder);
+  if (repository === undefined) throw new Error('no repository');
+  const runs = await PretendedRuns.open(atlas);
+  for (let count = 0; count < tasks; count += 1) {
+    const started = unwrap(await atlas.startTask({ title: 'bench', template: 'task', folder: workspace.folder }));
+    unwrap(await atlas.startStep(started.ref));
+    const scratch = atlas.ports.paths.trees(started.ref.workspace);
+    const after = unwrap(await atlas.ports.git.workingTree(repository, scratch));
+    const head = atlas.ports.git.head(repository).commit ?? null;
+    const tree: TreeRecord = { before: after, after, changed: [], changed_count: 0, head, branch: 'main' };
+    const commands = Array.from({ length: receipts }, (_each, index) => `npm run check-${index}`);
+    await runs.add(
+      started.ref,
+      commands.map((command) => ({ command, tree })),
+    );
+  }
+  writeFileSync(path.join(workspace.folder, 'README.md'), '# Changed\n');
+  return workspace.atlasHome;
+}
+
+/** Starts a worker several times, each in a fresh process, and gives what each measured. */
+async function measure<T>(times: number, ...command: readonly string[]): Promise<T[]> {
+  const results: T[] = [];
+  for (let count = 0; count < times; count += 1) {
+    results.push(JSON.parse(await run(process.execPath, command)) as T);
+  }
+  return results;
+}
+
+function middle<T>(items: readonly T[], by: (item: T) => number): T {
+  const value = medianOf(items.map(by));
+  const item = items.find((each) => by(each) === value);
+  if (item === undefined) throw new Error('nothing was measured');
+  return item;
+}
+
+async function verifyRows(worker: string, store: string): Promise<Row[]> {
+  const runs = await measure<Verified>(PROCESSES, worker, 'verify', store);
+  const row = (which: 'first' | 'again', bar: number): Row => {
+    const { signatures, design, designSignatures, ...measured } = middle(runs, (each) => each.design / each[which]);
+    return {
+      what: `verify a signature ${which === 'first' ? 'for the first time' : 'again'} (${signatures} of 50 tasks × 20 receipts)`,
+      amount: measured[which] * 1000,
+      unit: 'µs',
+      beside: {
+        what: `design: derive five levels, verify with @bsv/sdk (${designSignatures})`,
+        amount: design * 1000,
+        ratio: 'faster',
+      },
+      bar: { text: `at least ${bar} times`, met: design / measured[which] >= bar },
+    };
+  };
+  const load = medianOf(runs.map((each) => each.load));
+  return [row('first', 40), row('again', 1000), { what: 'load keys and curve before the first one', amount: load }];
+}
+
+async function signRows(worker: string, store: string): Promise<Row[]> {
+  const [signed] = await measure<Signed>(1, worker, 'sign', store);
+  if (signed === undefined) throw new Error('nothing was measured');
+  const { signatures, ours, library, derivation } = signed;
+  const what = `sign, keys of account and task cached (${signatures}; half of a derivation in each)`;
+  return [
+    {
+      what,
+      amount: ours,
+      beside: { what: 'one sign of @bsv/sdk', amount: library, ratio: 'times' },
+      bar: { text: 'at most 1.2', met: ours <= 1.2 * library },
+    },
+    { what: "derive the receipt's own key, for its two signatures", amount: derivation },
+  ];
+}
+
+async function heapRows(worker: string): Promise<Row[]> {
+  const [grown] = await measure<Grown>(1, '--expose-gc', worker, 'heap');
+  if (grown === undefined) throw new Error('nothing was measured');
+  const row = (when: string, amount: number): Row => ({
+    what: `heap after 10,000 distinct keys more, ${when}`,
+    amount,
+    unit: 'MB',
+    bar: { text: 'under 5 MB', met: amount < 5 },
+  });
+  return [
+    row('while verified signatures are still remembered', grown.early),
+    row('once their memory is full', grown.full),
+  ];
+}
+
+async function treeRow(worker: string, store: string, what: string): Promise<Row> {
+  const runs = await measure<{ longest: number; rows: number; valid: number; blocks: number[] }>(
+    PROCESSES,
+    worker,
+    store,
+  );
+  if (process.env['BENCH_VERBOSE'] !== undefined) console.log(JSON.stringify(runs));
+  const { longest, rows, valid } = middle(runs, (each) => each.longest);
+  return {
+    what: `longest hold-up while the tree opens on 1,000 receipts ${what} (${rows} rows, ${valid} valid)`,
+    amount: longest,
+    bar: { text: 'under 50 ms', met: longest < 50 },
+  };
+}
+
+/** A whole validation of the shortest command: two looks at the files, lock, journal, keys, statement. */
+async function validationRow(): Promise<Row> {
+  const world = await makeValidationWorld();
+  try {
+    const times: number[] = [];
+    for (let count = 0; count < VALIDATIONS; count += 1) {
+      const ref = await world.running(['true']);
+      const start = performance.now();
+      if (!unwrap(await world.validate(ref)).passed) throw new Error('not passed');
+      times.push(performance.now() - start);
+    }
+    const { folder } = world.workspace;
+    const amount = await median(async () => run('/bin/sh', ['-c', 'true'], { cwd: folder }), VALIDATIONS);
+    const beside = { what: 'the command alone', amount, ratio: 'times' } as const;
+    return { what: 'a whole validation of `true` in a small repository', amount: medianOf(times), beside };
+  } finally {
+    world.dispose();
+  }
+}
+
+/** What receipts cost: signing, verifying, and showing a thousand of them. */
+export async function receiptRows(root: string): Promise<Row[]> {
+  const workers = path.join(root, 'workers');
+  mkdirSync(workers);
+  await buildWorkers(workers);
+  const [worker, tree] = [path.join(workers, 'receipts.mjs'), path.join(workers, 'tree.mjs')];
+  const many = await makeSignedStore(path.join(root, 'many'), 50, 20);
+  const one = await makeSignedStore(path.join(root, 'one'), 1, 1000);
+  return [
+    ...(await verifyRows(worker, many)),
+    ...(await signRows(worker, many)),
+    ...(await heapRows(worker)),
+    await treeRow(tree, one, 'of one task'),
+    await treeRow(tree, many, 'of 50 tasks'),
+    await validationRow(),
+  ];
+}

@@ -1,0 +1,87 @@
+/*
+ * Opens the Tasks tree on a store, every row expanded, in a process that has done nothing before, and reports the longest
+ * time (ms) that nothing else could run until all receipts were verified and drawn with their verdicts.
+ */
+import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { EventEmitter } from 'vscode';
+import { Verdicts } from '../../../src/extension/receipts/verdicts';
+import type { Session } from '../../../src/extension/session';
+import type { TreeNode } from '../../../src/extension/views/nodes';
+import { TasksTree } from '../../../src/extension/views/tasksTree';
+import { LazyAtlas } from '../../../src/service/lazyAtlas';
+import { silentLog, systemPorts } from '../../../src/service/ports';
+import type { TaskRef } from '../../../src/storage/paths';
+
+const [root = ''] = process.argv.slice(2);
+/** Nothing more is drawn after so long without a change, in ms. */
+const QUIET_MS = 1000;
+
+function openWindow(): { session: Session; changed: EventEmitter<TaskRef | undefined> } {
+  const atlas = new LazyAtlas(systemPorts(root, 'bench', silentLog));
+  const changed = new EventEmitter<TaskRef | undefined>();
+  const view = (ref: TaskRef): unknown => {
+    const read = atlas.catalog.read(ref);
+    return read.ok ? { stored: read.value, diagnosis: atlas.diagnose(read.value, 300_000), findings: [] } : undefined;
+  };
+  const ownWorkspaces = (): string[] => atlas.workspaces.names();
+  const ownTasks = (): unknown => ownWorkspaces().flatMap((workspace) => atlas.catalog.openTasks(workspace));
+  const onDidChangeFiles = new EventEmitter<string>().event;
+  const session = { atlas, view, ownWorkspaces, ownTasks, onDidChange: changed.event, onDidChangeFiles };
+  return { session: session as unknown as Session, changed };
+}
+
+/** Asks for rows as the editor does: level by level, all rows of a level without a pause. */
+async function draw(tree: TasksTree): Promise<number> {
+  let count = 0;
+  let level: TreeNode[] = tree.getChildren();
+  while (level.length > 0) {
+    for (const node of level) tree.getTreeItem(node);
+    count += level.length;
+    await nextTurn();
+    level = level.filter(({ kind }) => kind !== 'history').flatMap((node) => tree.getChildren(node));
+  }
+  return count;
+}
+
+const { session } = openWindow();
+await sleep(200);
+/** Time that this thread had a processor, in ms: without what other programs took from it. Linux alone tells. */
+const onProcessor = (): number => {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return NaN;
+  }
+};
+let [longest, longestOnProcessor] = [0, 0];
+let [last, lastOnProcessor] = [performance.now(), onProcessor()];
+const blocks: [number, number][] = [];
+const tick = setInterval(() => {
+  const [now, nowOnProcessor] = [performance.now(), onProcessor()];
+  longest = Math.max(longest, now - last);
+  longestOnProcessor = Math.max(longestOnProcessor, nowOnProcessor - lastOnProcessor);
+  if (nowOnProcessor - lastOnProcessor > 16)
+    blocks.push([Math.round(now - last), Math.round(nowOnProcessor - lastOnProcessor)]);
+  [last, lastOnProcessor] = [now, nowOnProcessor];
+}, 1);
+const started = performance.now();
+const verdicts = new Verdicts(session);
+const tree = new TasksTree(session, verdicts);
+let [drawnAt, drawing] = [0, Promise.resolve(0)];
+tree.onDidChangeTreeData(() => {
+  drawing = drawing.then(async () => draw(tree));
+  drawnAt = performance.now();
+});
+drawing = draw(tree);
+const rows = await drawing;
+const isChecking = (): boolean => session.ownTasks().some((stored) => verdicts.status(stored).checking);
+while (isChecking() || performance.now() - Math.max(drawnAt, started) < QUIET_MS) await sleep(200);
+await drawing;
+clearInterval(tick);
+const standings = session.ownTasks().flatMap((stored) => [...verdicts.of(stored).values()]);
+const valid = standings.filter(({ report }) => report.verdict === 'valid').length;
+const outdated = standings.filter(({ currency }) => currency?.kind === 'outdated').length;
+console.log(JSON.stringify({ longest, longestOnProcessor, rows, valid, outdated, blocks, ms: drawnAt - started }));
+verdicts.dispose();
+tree.dispose();
