@@ -1,5 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { Secp256k1 } from './secp256k1';
+
+/** What deriving needs of the curve. */
+export interface PointAdder {
+  /** `tweak·G + key`, compressed; `undefined` where that has no result. */
+  addTweak(publicKey: Uint8Array, tweak: Uint8Array): Uint8Array | undefined;
+}
 
 /** A public key with its chain code: what BIP-32 derives public children from. */
 export interface HdNode {
@@ -18,7 +23,7 @@ export function indexBytes(index: number): number[] {
 }
 
 /** Derives a child that isn't hardened (BIP-32, CKDpub); `undefined` for an index that has none. */
-export function deriveChild(curve: Secp256k1, parent: HdNode, index: number): HdNode | undefined {
+export function deriveChild(curve: PointAdder, parent: HdNode, index: number): HdNode | undefined {
   if (!Number.isInteger(index) || index < 0 || index >= HARDENED) return undefined;
   const hash = createHmac('sha512', parent.chainCode)
     .update(parent.publicKey)

@@ -1,12 +1,10 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { isLowSDer } from './der';
-import { deriveChild } from './hdNode';
+import { type PointAdder, deriveChild } from './hdNode';
 
 /** What verification needs of the curve. Inputs are bytes: compressed keys (33), scalars (32), DER signatures. */
-export interface Secp256k1 {
+export interface Secp256k1 extends PointAdder {
   readonly name: 'wasm' | 'openssl' | 'bsv';
-  /** `tweak·G + key`, compressed; `undefined` where that has no result. */
-  addTweak(publicKey: Uint8Array, tweak: Uint8Array): Uint8Array | undefined;
   /** Whether a signature over the SHA-256 of the message is good. The high twin of a good one is refused. */
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
 }

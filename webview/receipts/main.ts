@@ -15,7 +15,8 @@ import {
 import { Page, emptyPage } from '../shared/page';
 import './receipts.css';
 import { NO_FILTER, PAGE_ROWS, elementId, limitFor, matching } from './rows';
-import { type ReceiptsViewState, receiptsView } from './view';
+import { receiptsView } from './view';
+import type { ReceiptsViewState } from './viewState';
 
 type OwnMessage = Exclude<ToReceiptsPanel, PanelMessage>;
 

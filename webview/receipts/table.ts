@@ -8,7 +8,7 @@ import { age, localTime } from '../shared/ages';
 import { type Part, type VNode, h } from '../shared/dom';
 import { detailsView } from './details';
 import { elementId, filled } from './rows';
-import type { ReceiptsViewState } from './view';
+import type { ReceiptsViewState } from './viewState';
 
 /** Each standing has a sign of its own beside its word; the tick is for what is wholly verified and nothing else. */
 const STANDING_SIGNS: Readonly<Record<ReceiptStanding, string>> = {

@@ -1,28 +1,10 @@
-import type {
-  ReceiptDetails,
-  ReceiptsFilter,
-  ReceiptsPanelModel,
-  ReceiptsPanelRequest,
-} from '../../src/protocol/receiptsPanel';
+import type { ReceiptsPanelModel, ReceiptsPanelRequest } from '../../src/protocol/receiptsPanel';
 import { requestButton, requestKey } from '../shared/buttons';
 import { type Child, type VNode, h } from '../shared/dom';
 import { failureViews } from '../shared/failure';
-import type { PageState } from '../shared/page';
 import { PAGE_ROWS, filled, isEmpty, matching } from './rows';
 import { standingSign, tableView } from './table';
-
-/** What the page is drawn from. */
-export interface ReceiptsViewState extends PageState<ReceiptsPanelModel> {
-  readonly filter: ReceiptsFilter;
-  /** Keys of the open rows, the one opened last at the end. */
-  readonly open: readonly string[];
-  readonly details: ReadonlyMap<string, ReceiptDetails>;
-  /** Keys of the receipts whose statement is shown. */
-  readonly statements: ReadonlySet<string>;
-  /** The most rows that are drawn. */
-  readonly limit: number;
-  readonly language: string;
-}
+import type { ReceiptsViewState } from './viewState';
 
 /** The whole page; `data-do` carries the request or the local action of what can be clicked. */
 export function receiptsView(state: ReceiptsViewState): Child[] {
