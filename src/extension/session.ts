@@ -260,6 +260,8 @@ export class Session implements vscode.Disposable {
         this.atlas.ports.log.warn(`Folder ${root} can't be read.`, { error: messageOf(error) });
       }
     }
+    // From when a place is known, views ask for all of its tasks at once.
+    await this.atlas.catalog.warm(places.flatMap((place) => place.workspace ?? []));
     this.places = places;
     this.placeChanges.fire();
   }

@@ -6,7 +6,7 @@ import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
 import type { ServicePorts } from './ports';
 
-/** How long the sweep reads before others get a turn, in ms. */
+/** How long many tasks are read before others get a turn, in ms. */
 const SLICE_MS = 20;
 /** In our own files the state stands in the first bytes; enough to tell a finished task without reading it. */
 const HEAD_BYTES = 1024;
@@ -14,6 +14,7 @@ const FINISHED = /^\s*"state": "(completed|failed|abandoned)",?$/mu;
 
 /** Which tasks there are, read when they are asked for and again when their files changed. */
 export class Catalog {
+  private readonly places = new Map<string, { readonly folder: string; readonly files: readonly string[] }>();
   private readonly cache = new Map<string, { stamp: string; read: Result<StoredTask & { suspect: boolean }> }>();
 
   constructor(
@@ -34,11 +35,23 @@ export class Catalog {
     return read;
   }
 
+  /** Where a task lies: its folder, and the files that it is read from. Made once, since rows ask thousands of times. */
+  private placesOf(ref: TaskRef): { readonly folder: string; readonly files: readonly string[] } {
+    const key = refKey(ref);
+    const known = this.places.get(key);
+    if (known !== undefined) return known;
+    const { paths } = this.ports;
+    const places = { folder: paths.task(ref), files: [paths.hook(ref), paths.taskFile(ref), paths.journal(ref)] };
+    this.places.set(key, places);
+    return places;
+  }
+
   private stampOf(ref: TaskRef): string | undefined {
-    const { paths, files } = this.ports;
+    const { files } = this.ports;
     try {
-      if (files.stat(paths.task(ref)) === undefined) return undefined;
-      return [paths.hook(ref), paths.taskFile(ref), paths.journal(ref)]
+      const places = this.placesOf(ref);
+      if (files.stat(places.folder) === undefined) return undefined;
+      return places.files
         .map((path) => files.stat(path))
         .map((stat) => (stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`))
         .join('|');
@@ -52,6 +65,17 @@ export class Catalog {
   open(workspace?: string): TaskRef[] {
     const marked = this.workspaces.marked();
     return workspace === undefined ? marked : marked.filter((ref) => ref.workspace === workspace);
+  }
+
+  /** Reads the open tasks of some workspaces in slices, so that whoever asks for all of them next finds them read. */
+  async warm(workspaces: readonly string[]): Promise<void> {
+    let sliceEnd = performance.now() + SLICE_MS;
+    for (const ref of this.open().filter(({ workspace }) => workspaces.includes(workspace))) {
+      this.read(ref);
+      if (performance.now() < sliceEnd) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      sliceEnd = performance.now() + SLICE_MS;
+    }
   }
 
   /** The open tasks of a workspace that can be read, the one that was changed last first. */

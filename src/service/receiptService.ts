@@ -39,6 +39,7 @@ export class ReceiptService {
   readonly keys: StoreKeyFolder;
   private readonly ledger: ReceiptLedger;
   private judge: { readonly stamp: string; readonly judge: ReceiptJudge } | undefined;
+  private preparing: { readonly stamp: string; readonly judge: Promise<Result<ReceiptJudge>> } | undefined;
   private loading: Promise<Secp256k1> | undefined;
   private readonly trees = new Map<string, Promise<Result<string>>>();
   private readonly differences = new Map<string, Promise<readonly string[]>>();
@@ -74,6 +75,17 @@ export class ReceiptService {
   async prepare(): Promise<Result<ReceiptJudge>> {
     const stamp = this.stamp();
     if (this.judge?.stamp === stamp) return ok(this.judge.judge);
+    // Many tasks are looked at at once when a window opens: they are loaded once for all.
+    if (this.preparing?.stamp !== stamp) {
+      const judge = this.loadJudge(stamp).finally(() => {
+        if (this.preparing?.judge === judge) this.preparing = undefined;
+      });
+      this.preparing = { stamp, judge };
+    }
+    return this.preparing.judge;
+  }
+
+  private async loadJudge(stamp: string): Promise<Result<ReceiptJudge>> {
     const entries = await this.publicKeys();
     if (!entries.ok) return entries;
     const keys = await openPublicKeys(entries.value);

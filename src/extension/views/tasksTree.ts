@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { explain } from '../../service/atlasReader';
 import type { Catalog } from '../../service/catalog';
 import { refKey, type TaskRef } from '../../storage/paths';
-import type { Session } from '../session';
+import type { Session, TaskView } from '../session';
 import { setContext } from '../platform/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
 import type { Verdicts } from '../receipts/verdicts';
@@ -33,6 +33,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   private readonly shown = new Map<string, number>();
   private readonly parents = new Map<string, TreeNode>();
   private readonly reads = new Map<string, ReturnType<Catalog['read']>>();
+  private readonly views = new Map<string, TaskView>();
   private readonly subscription: vscode.Disposable;
   private timer: NodeJS.Timeout | undefined;
   private order: TaskOrder = 'updated';
@@ -91,10 +92,28 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     const key = refKey(ref);
     const known = this.reads.get(key);
     if (known !== undefined) return known;
-    if (this.reads.size === 0) setImmediate(() => this.reads.clear());
+    this.forgetSoon();
     const read = this.session.atlas.catalog.read(ref);
     this.reads.set(key, read);
     return read;
+  }
+
+  private view(ref: TaskRef): TaskView | undefined {
+    const key = refKey(ref);
+    const known = this.views.get(key);
+    if (known !== undefined) return known;
+    this.forgetSoon();
+    const view = this.session.view(ref);
+    if (view !== undefined) this.views.set(key, view);
+    return view;
+  }
+
+  private forgetSoon(): void {
+    if (this.reads.size + this.views.size > 0) return;
+    setImmediate(() => {
+      this.reads.clear();
+      this.views.clear();
+    });
   }
 
   private roots(): TreeNode[] {
@@ -158,7 +177,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private stepsOf(ref: TaskRef): TreeNode[] {
-    const view = this.session.view(ref);
+    const view = this.view(ref);
     if (view === undefined) return [];
     const steps = view.stored.task.steps.map((_step, index): TreeNode => ({ kind: 'step', ref, index }));
     return [...steps, { kind: 'history', ref }];
@@ -214,14 +233,14 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private taskItem(node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
-    const view = this.session.view(node.ref);
+    const view = this.view(node.ref);
     if (view !== undefined) return taskRow(node, view, now);
     const read = this.read(node.ref);
     return damagedRow(node, read.ok ? refKey(node.ref) : explain(read.error));
   }
 
   private stepItem(node: TreeNode & { kind: 'step' }): vscode.TreeItem {
-    const view = this.session.view(node.ref);
+    const view = this.view(node.ref);
     const step = view?.stored.task.steps[node.index];
     if (view === undefined || step === undefined) return new vscode.TreeItem('');
     return stepRow(node, view, step, this.recordsOf(node.ref, node.index).length);
@@ -250,7 +269,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   resolveTreeItem(item: vscode.TreeItem, node: TreeNode): vscode.TreeItem {
     if (node.kind === 'task') {
-      const view = this.session.view(node.ref);
+      const view = this.view(node.ref);
       if (view !== undefined) item.tooltip = taskTooltip(view);
     } else if (node.kind === 'checkpoint') {
       const read = this.read(node.ref);
