@@ -127,19 +127,23 @@ async function heapRows(worker: string): Promise<Row[]> {
   ];
 }
 
-async function treeRow(worker: string, store: string, what: string): Promise<Row> {
-  const runs = await measure<{ longest: number; rows: number; valid: number; blocks: number[] }>(
+async function treeRows(worker: string, store: string, what: string): Promise<Row[]> {
+  const runs = await measure<{ longest: number; longestOnProcessor: number; rows: number; valid: number }>(
     PROCESSES,
     worker,
     store,
   );
   if (process.env['BENCH_VERBOSE'] !== undefined) console.log(JSON.stringify(runs));
   const { longest, rows, valid } = middle(runs, (each) => each.longest);
-  return {
-    what: `longest hold-up while the tree opens on 1,000 receipts ${what} (${rows} rows, ${valid} valid)`,
-    amount: longest,
-    bar: { text: 'under 50 ms', met: longest < 50 },
-  };
+  const row = (how: string, amount: number): Row => ({
+    what: `longest hold-up while the tree opens on 1,000 receipts ${what}${how}`,
+    amount,
+    bar: { text: 'under 50 ms', met: amount < 50 },
+  });
+  return [
+    row(` (${rows} rows, ${valid} valid)`, longest),
+    row(', without what other programs took', medianOf(runs.map((each) => each.longestOnProcessor))),
+  ];
 }
 
 /** A whole validation of the shortest command: two looks at the files, lock, journal, keys, statement. */
@@ -174,8 +178,8 @@ export async function receiptRows(root: string): Promise<Row[]> {
     ...(await verifyRows(worker, many)),
     ...(await signRows(worker, many)),
     ...(await heapRows(worker)),
-    await treeRow(tree, one, 'of one task'),
-    await treeRow(tree, many, 'of 50 tasks'),
+    ...(await treeRows(tree, one, 'of one task')),
+    ...(await treeRows(tree, many, 'of 50 tasks')),
     await validationRow(),
   ];
 }

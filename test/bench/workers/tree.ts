@@ -66,6 +66,7 @@ const tick = setInterval(() => {
   [last, lastOnProcessor] = [now, nowOnProcessor];
 }, 1);
 const started = performance.now();
+await session.atlas.catalog.warm(session.atlas.workspaces.names());
 const verdicts = new Verdicts(session);
 const tree = new TasksTree(session, verdicts);
 let [drawnAt, drawing] = [0, Promise.resolve(0)];
@@ -76,7 +77,11 @@ tree.onDidChangeTreeData(() => {
 drawing = draw(tree);
 const rows = await drawing;
 const isChecking = (): boolean => session.ownTasks().some((stored) => verdicts.status(stored).checking);
-while (isChecking() || performance.now() - Math.max(drawnAt, started) < QUIET_MS) await sleep(200);
+let busy = started;
+while (performance.now() - Math.max(drawnAt, busy) < QUIET_MS) {
+  await sleep(100);
+  if (isChecking()) busy = performance.now();
+}
 await drawing;
 clearInterval(tick);
 const standings = session.ownTasks().flatMap((stored) => [...verdicts.of(stored).values()]);
