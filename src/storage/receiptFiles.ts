@@ -58,11 +58,6 @@ export class ReceiptFiles {
     }
   }
 
-  /** Whether a task has statements: then its receipts are ours. */
-  hasAny(ref: TaskRef): boolean {
-    return this.ports.files.stat(this.ports.paths.receipts(ref))?.kind === 'folder';
-  }
-
   /** Where a command's output is kept, below artifacts/. Makes its folder. */
   outputPath(ref: TaskRef, receiptId: string, stream: OutputStream): Result<string> {
     if (!checkTaskId(receiptId).ok) {

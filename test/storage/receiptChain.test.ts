@@ -207,9 +207,13 @@ describe('a receipt of the Go ATLAS', () => {
     const ref = tasks.ed25519;
     const key = ed25519FromSeed(Buffer.from(readFileSync(store.key('master.ed25519.key'), 'utf8').trim(), 'hex'));
     const { attempt: _attempt, ...rest } = bench.receipts.ed25519[0] ?? {};
-    const foreign = { ...rest, receipt_id: 'rcpt-0f0f0f0f', stdout_hash: 'e3b0c44298fc1c14' } as ValidationReceipt;
-    const message = ed25519Message(Buffer.from(signingText(foreign), 'utf8'), 'text');
-    foreign.signature = Buffer.from(signEd25519(key, message)).toString('hex');
+    const cut = { stdout_hash: 'e3b0c44298fc1c14', stderr_hash: '' };
+    const foreign = { ...rest, receipt_id: 'rcpt-0f0f0f0f', ...cut } as ValidationReceipt;
+    const signed = (receipt: ValidationReceipt): string => {
+      const message = ed25519Message(Buffer.from(signingText(receipt), 'utf8'), 'text');
+      return Buffer.from(signEd25519(key, message)).toString('hex');
+    };
+    foreign.signature = signed(foreign);
     store.edit(ref, (hook) => {
       hook.receipts.splice(1, 0, foreign);
     });
@@ -217,6 +221,13 @@ describe('a receipt of the Go ATLAS', () => {
     expect(all.map(({ verdict }) => verdict)).toEqual(['valid', 'valid_short', 'valid', 'valid']);
     await expectNoTick(store, ref, [foreign.receipt_id]);
     expect(await store.markdown(ref)).toContain('Signature: valid, short');
+    // With whole hashes it is one of ours, whose statement was taken away with all that told of it.
+    const stripped = { ...foreign, stdout_hash: 'a'.repeat(64) };
+    stripped.signature = signed(stripped);
+    store.edit(ref, (hook) => {
+      hook.receipts.splice(1, 1, stripped);
+    });
+    expect((await store.judge(ref))[1]).toMatchObject({ verdict: 'invalid', check: 'envelope' });
   });
 
   it.each(['hd', 'ed25519'] as const)(
