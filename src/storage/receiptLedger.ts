@@ -7,7 +7,8 @@ import { parseJournalLine } from './journal';
 import { type StorePaths, type TaskRef, refKey } from './paths';
 
 const LINE_FEED = 0x0a;
-const CHUNK = 128 * 1024;
+/** Read at a time, and checked before others get a turn. */
+const CHUNK = 32 * 1024;
 /** Of how many tasks what was read is kept. */
 const KEPT = 1000;
 /** How a line begins: enough to follow the chain without parsing what says nothing of receipts. */
