@@ -79,6 +79,8 @@ export async function makeValidationWorld(): Promise<ValidationWorld> {
       writeFileSync(file, `${JSON.stringify(hook, null, 2)}\n`);
     },
     markdown: (ref) => readFileSync(atlas.ports.paths.markdown(ref), 'utf8'),
-    dispose: workspace.dispose,
+    dispose: () => {
+      workspace.dispose();
+    },
   };
 }
