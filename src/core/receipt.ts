@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Hook, type ValidationReceipt, validationReceiptSchema } from './hook';
-import { formatDuration, toMs } from './time';
+import { toMs } from './time';
 
 /** How receipts are signed: BIP-32 keys on secp256k1, or one Ed25519 key as the Go ATLAS has it. */
 export const SIGNING_SCHEMES = ['hd', 'ed25519'] as const;
@@ -23,11 +23,6 @@ export const COMMAND_ENDS = ['exit', 'signal', 'timeout', 'cancelled', 'not_star
 export function signingText(receipt: ValidationReceipt): string {
   const { receipt_id: id, command, exit_code: code, stdout_hash: stdout, stderr_hash: stderr } = receipt;
   return [id, command, code, stdout, stderr, Math.floor(toMs(receipt.completed_at) / 1000)].join('|');
-}
-
-/** A receipt's `duration` for a length of time in ms. */
-export function receiptDuration(ms: number): string {
-  return formatDuration(ms);
 }
 
 /** The scheme that a key path belongs to; `undefined` for one that neither has. */

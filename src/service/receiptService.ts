@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type AtlasError, type Result, fail, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
 import type { Hook, ValidationReceipt } from '../core/hook';
 import type { ReceiptVerdict } from '../core/markdown/view';
 import type { Repository } from '../core/ports';
@@ -129,16 +129,6 @@ export class ReceiptService {
     return this.reportsOf(task, task.hook.receipts, options);
   }
 
-  /** The report on one receipt. */
-  async report(task: TaskWithReceipts, receiptId: string): Promise<Result<ReceiptReport>> {
-    const receipt = task.hook.receipts.find((item) => item.receipt_id === receiptId);
-    if (receipt === undefined) return noReceipt(receiptId);
-    const reports = await this.reportsOf(task, [receipt], {});
-    if (!reports.ok) return reports;
-    const report = reports.value.get(receiptId);
-    return report === undefined ? noReceipt(receiptId) : ok(report);
-  }
-
   private async reportsOf(
     task: TaskWithReceipts,
     receipts: readonly ValidationReceipt[],
@@ -195,12 +185,6 @@ export class ReceiptService {
     const currencies = await this.currencies(stored, passed, () => false);
     const current = passed.filter(({ receiptId }) => currencies.get(receiptId)?.kind === 'current');
     return ok(new Set(current.map(({ receiptId }) => receiptId)));
-  }
-
-  /** Whether a verified receipt covers the files as they are now. */
-  async currency(stored: StoredTask, report: ReceiptReport): Promise<Currency> {
-    const currencies = await this.currencies(stored, [report]);
-    return currencies.get(report.receiptId) ?? NOT_KNOWN;
   }
 
   /**
@@ -301,10 +285,4 @@ async function compare(
   if (present.tree === covered) return { kind: 'current' };
   const files = (await differing) ?? [];
   return { kind: 'outdated', files: files.slice(0, MAX_FILES), more: Math.max(0, files.length - MAX_FILES) };
-}
-
-function noReceipt(id: string): { readonly ok: false; readonly error: AtlasError } {
-  return fail('not_found', `There is no receipt ${JSON.stringify(id)} in this task.`, {
-    mend: 'Open the receipts of the task and choose one of them.',
-  });
 }

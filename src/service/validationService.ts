@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { type Result, fail, ok } from '../core/errors';
+import { type Result, fail, messageOf, ok } from '../core/errors';
 import type { Expected, HookInput } from '../core/events';
 import type { Hook, ValidationReceipt } from '../core/hook';
 import { legalNow } from '../core/lifecycle';
@@ -83,7 +83,7 @@ type Ran = MadeReceipt;
 export class ValidationService {
   private readonly maker: ReceiptMaker;
   private readonly indexes: TaskIndexes;
-  readonly trust: TrustFile;
+  private readonly trust: TrustFile;
 
   constructor(
     private readonly ports: ServicePorts,
@@ -108,13 +108,22 @@ export class ValidationService {
     const begun = await this.begin(plan.value);
     if (!begun.ok) return begun;
     const heartbeat = setInterval(() => {
-      this.owners.touch(ref, 'validation');
+      this.touch(ref);
     }, HEARTBEAT_MS);
     try {
       return await this.runAll(plan.value, options);
     } finally {
       clearInterval(heartbeat);
       this.owners.endValidation(ref);
+    }
+  }
+
+  /** A sign of life that can't be written (a full disk) must not end the process that gives it. */
+  private touch(ref: TaskRef): void {
+    try {
+      this.owners.touch(ref, 'validation');
+    } catch (error) {
+      this.ports.log.warn("The validation's owner file can't be written.", { error: messageOf(error) });
     }
   }
 

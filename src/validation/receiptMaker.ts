@@ -1,15 +1,8 @@
 import { type Result, ok } from '../core/errors';
 import type { ValidationReceipt } from '../core/hook';
 import type { Clock, GitReader, Logger, ReceiptSigner, Repository } from '../core/ports';
-import {
-  type ChainLink,
-  MAX_CHANGED_FILES,
-  type TreeRecord,
-  makeStatement,
-  receiptDuration,
-  signingText,
-} from '../core/receipt';
-import { toTimestamp } from '../core/time';
+import { type ChainLink, MAX_CHANGED_FILES, type TreeRecord, makeStatement, signingText } from '../core/receipt';
+import { formatDuration, toTimestamp } from '../core/time';
 import { sealStatement, sha256Hex } from '../signing/envelope';
 import type { StorePaths, TaskRef } from '../storage/paths';
 import type { OutputStream, ReceiptFiles } from '../storage/receiptFiles';
@@ -136,7 +129,7 @@ function signedReceipt(place: ReceiptRun, outcome: CommandOutcome, signer: Recei
     exit_code: outcome.exitCode,
     started_at: toTimestamp(outcome.startedAt),
     completed_at: toTimestamp(outcome.completedAt),
-    duration: receiptDuration(outcome.durationMs),
+    duration: formatDuration(outcome.durationMs),
     stdout_hash: outcome.stdout.sha256,
     stderr_hash: outcome.stderr.sha256,
     key_path: signer.keyPath,

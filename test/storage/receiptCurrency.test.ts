@@ -28,9 +28,11 @@ async function currency(of: TaskRef = ref): Promise<Currency> {
   const receipts = await world.other().receipts();
   const stored = world.stored(of);
   const id = stored.hook.receipts.at(-1)?.receipt_id ?? '';
-  const report = unwrap(await receipts.report(stored, id));
+  const report = unwrap(await receipts.reports(stored)).get(id);
+  if (report === undefined) throw new Error('the task has no receipt');
   expect(report.verdict).toBe('valid');
-  const found = await receipts.currency(stored, report);
+  const found = (await receipts.currencies(stored, [report])).get(id);
+  if (found === undefined) throw new Error('nothing is said of the receipt');
   const proven = unwrap(await receipts.proven(stored, { current: true }));
   expect(proven.has(id)).toBe(found.kind === 'current' && stored.hook.receipts.at(-1)?.exit_code === 0);
   return found;
@@ -280,9 +282,9 @@ describe('a proof', () => {
     );
     const stored = unwrap(store.other().catalog.read(bare));
     const receipts = await store.other().receipts();
-    const report = unwrap(await receipts.report(stored, stored.hook.receipts[0]?.receipt_id ?? ''));
-    expect(report).toMatchObject({ verdict: 'valid', statement: { subject: [{ name: 'stdout' }] } });
-    expect(await receipts.currency(stored, report)).toMatchObject({ kind: 'unknown' });
+    const reports = [...unwrap(await receipts.reports(stored)).values()];
+    expect(reports).toMatchObject([{ verdict: 'valid', statement: { subject: [{ name: 'stdout' }] } }]);
+    expect([...(await receipts.currencies(stored, reports)).values()]).toMatchObject([{ kind: 'unknown' }]);
     expect(unwrap(await receipts.proven(stored, { current: true })).size).toBe(0);
     expect(unwrap(await receipts.proven(stored, { current: false })).size).toBe(1);
     store.dispose();

@@ -11,7 +11,6 @@ import {
   type TreeRecord,
   makeStatement,
   nextPlace,
-  receiptDuration,
   signingText,
 } from '../../src/core/receipt';
 import type { Atlas } from '../../src/service/atlas';
@@ -111,7 +110,7 @@ function signedReceipt(
     exit_code: exitCode,
     started_at: at,
     completed_at: at,
-    duration: receiptDuration(850),
+    duration: '850ms',
     stdout_hash: NOTHING_WRITTEN,
     stderr_hash: NOTHING_WRITTEN,
     key_path: signer.keyPath,
