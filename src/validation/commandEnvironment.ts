@@ -1,8 +1,12 @@
 /** The variable that names the run a process belongs to. */
 export const MARKER_VARIABLE = 'ATLAS_RECEIPT_ID';
 
-/** What the editor sets for its own processes; with these a command that starts an editor or Electron misbehaves. */
+/**
+ * What the editor and our launcher set for their own processes; with these a command that starts an editor or Electron
+ * misbehaves.
+ */
 const EDITORS_OWN = [
+  /^ATLAS_LAUNCHER$/,
   /^ELECTRON_(RUN_AS_NODE|NO_ASAR|NO_ATTACH_CONSOLE|ENABLE_LOGGING|ENABLE_STACK_DUMPING)$/,
   /^VSCODE_(IPC_|HANDLES_|CRASH_REPORTER_|EXTHOST_|L10N_|AGENT_|RECONNECTION_)/,
   /^VSCODE_(AMD_ENTRYPOINT|ESM_ENTRYPOINT|CLI|CODE_CACHE_PATH|CWD|DEV|NLS_CONFIG|PID|PARENT_PID)$/,

@@ -403,7 +403,13 @@ describe('the environment of a command', () => {
   });
 
   it('has nothing of the editor’s, of its hooks or of the repository that git was in', () => {
-    const editor = { ELECTRON_RUN_AS_NODE: '1', VSCODE_IPC_HOOK: 'x', VSCODE_PID: '1', VSCODE_NLS_CONFIG: '{}' };
+    const editor = {
+      ELECTRON_RUN_AS_NODE: '1',
+      ATLAS_LAUNCHER: 'x',
+      VSCODE_IPC_HOOK: 'x',
+      VSCODE_PID: '1',
+      VSCODE_NLS_CONFIG: '{}',
+    };
     const host = { VSCODE_ESM_ENTRYPOINT: 'x', VSCODE_HANDLES_UNCAUGHT_ERRORS: 'true', VSCODE_INSPECTOR_OPTIONS: '{}' };
     const git = { GIT_DIR: '.git', GIT_INDEX_FILE: 'index', GIT_WORK_TREE: '.', GIT_PREFIX: '', GIT_COMMON_DIR: 'x' };
     expect(clean({ ...editor, ...host, ...git, HOME: '/h' })).toEqual({ HOME: '/h', ATLAS_RECEIPT_ID: 'rcpt-1' });
