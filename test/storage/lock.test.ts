@@ -95,6 +95,34 @@ describe('a lock', () => {
     expect((failure as AtlasError).mend).toContain('Doctor');
   });
 
+  it('of a holder that can not be seen is ended by a person’s word, by the next number, and the holder gives way', () => {
+    const first = taken(lock());
+    const before = readFileSync(path.join(folder, 'lock.1'));
+    expect(lock(processes('unknown')).settle(1)).toBe(true);
+    expect(readFileSync(path.join(folder, 'lock.1'))).toEqual(before);
+    expect(first.isNewest()).toBe(false);
+    expect(lock(processes('unknown')).inspect()).toEqual({ kind: 'free', generation: 2 });
+    first.release();
+    expect(taken(lock(processes('unknown'))).generation).toBe(3);
+  });
+
+  it.each([
+    ['its holder lives', 'alive', 1],
+    ['another generation was asked about', 'unknown', 2],
+  ] as const)('is not ended where %s', (_why, vitality, generation) => {
+    const held = taken(lock());
+    expect(lock(processes(vitality)).settle(generation)).toBe(false);
+    expect(held.isNewest()).toBe(true);
+  });
+
+  it('is not ended a second time: who took it meanwhile keeps it', () => {
+    taken(lock());
+    expect(lock(processes('unknown')).settle(1)).toBe(true);
+    const next = taken(lock());
+    expect(lock(processes('unknown')).settle(1)).toBe(false);
+    expect(next.isNewest()).toBe(true);
+  });
+
   it('tells its holder when somebody took it for dead', () => {
     const first = taken(lock());
     expect(first.isNewest()).toBe(true);
