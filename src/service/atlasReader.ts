@@ -12,8 +12,10 @@ import { WorkspaceStore } from '../storage/workspaces';
 import { Catalog } from './catalog';
 import { ConfigSource } from './configSource';
 import { GitCheckpoints } from './gitCheckpoints';
+import type { GitHooks } from './gitHooks';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receiptService';
+import type { SpoolService } from './spoolService';
 
 /** Where a folder's tasks belong. */
 export interface Place {
@@ -34,6 +36,7 @@ export class AtlasReader {
   readonly configs: ConfigSource;
   readonly git: GitCheckpoints;
   private readonly lateReceipts: () => Promise<ReceiptService>;
+  private readonly lateSpool: () => Promise<SpoolService>;
 
   /**
    * @param store where commits and pushes become checkpoints, once there are any
@@ -57,11 +60,29 @@ export class AtlasReader {
         )));
     const send: HookStore['send'] = async (...event) => (await store()).send(...event);
     this.git = shared?.git ?? new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);
+    let spool: Promise<SpoolService> | undefined;
+    this.lateSpool =
+      shared?.lateSpool ??
+      (async () =>
+        (spool ??= import('./spoolService').then(
+          ({ SpoolService }) => new SpoolService(ports, this.git, this.workspaces),
+        )));
   }
 
   /** What verifies receipts; loaded when the first one is looked at. */
   async receipts(): Promise<ReceiptService> {
     return this.lateReceipts();
+  }
+
+  /** What turns the events of git hooks into checkpoints. */
+  async spool(): Promise<SpoolService> {
+    return this.lateSpool();
+  }
+
+  /** What installs git hooks. */
+  async gitHooks(): Promise<GitHooks> {
+    const { GitHooks } = await import('./gitHooks');
+    return new GitHooks(this.ports);
   }
 
   /** The repository and workspace of a folder. The workspace is absent until it has a task. */

@@ -51,6 +51,16 @@ export class StorePaths {
     return join(this.root, 'open');
   }
 
+  /** One file for each event that a git hook saw. */
+  get spool(): string {
+    return join(this.root, 'spool');
+  }
+
+  /** What hooks run that another program manages. */
+  get hookScript(): string {
+    return join(this.spool, 'hook.sh');
+  }
+
   marker(ref: TaskRef): string {
     this.task(ref);
     return join(this.open, `${ref.workspace}${MARKER_SEPARATOR}${ref.id}`);
