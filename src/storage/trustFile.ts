@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
+import { messageOf } from '../core/errors';
 import type { Clock, FileSystem, Ids } from '../core/ports';
 import { toTimestamp } from '../core/time';
 import { ensureFolder, replaceFile } from './atomicFile';
@@ -48,6 +49,19 @@ export class TrustFile {
     }
     ensureFolder(files, paths.root);
     replaceFile(files, ids, paths.trust, `${JSON.stringify({ commands: known }, null, 2)}\n`, { durable: true });
+  }
+
+  /** Why the file can't be used, if it can't; one that isn't there yet can. */
+  problem(): string | undefined {
+    const { files, paths } = this.ports;
+    try {
+      if (files.stat(paths.trust) === undefined) return undefined;
+      const text = Buffer.from(files.read(paths.trust, MAX_TRUST_BYTES)).toString('utf8');
+      const parsed = trustSchema.safeParse(JSON.parse(text));
+      return parsed.success ? undefined : 'It is not what Atlas writes, so no command counts as allowed.';
+    } catch (error) {
+      return `It can't be read, so no command counts as allowed: ${messageOf(error)}`;
+    }
   }
 
   private read(): Readonly<Record<string, { allowed_at: string }>> {

@@ -1,0 +1,29 @@
+import type { Atlas } from './atlas';
+import { checkConfig } from './doctor/configChecks';
+import { checkGitHooks } from './doctor/gitHookChecks';
+import { checkKeys } from './doctor/keyChecks';
+import { type DoctorFinding, type DoctorOptions, Examination } from './doctor/report';
+import { checkSpool } from './doctor/spoolChecks';
+import { checkRoot, checkStore } from './doctor/storeChecks';
+import { checkTasks } from './doctor/taskChecks';
+
+export { DOCTOR_AREAS, type DoctorArea, type DoctorFinding, type DoctorOptions } from './doctor/report';
+
+/**
+ * Looks at the whole store and at what Atlas set up in some folders: the one doctor of editor and command. It works in
+ * slices and never throws for what it finds. Without `fix` not a byte is written.
+ */
+export async function examine(atlas: Atlas, options: DoctorOptions): Promise<readonly DoctorFinding[]> {
+  const exam = new Examination(atlas, options);
+  const { paths } = atlas.ports;
+  const usable = await exam.check('store', paths.root, () => checkRoot(exam));
+  await checkConfig(exam);
+  if (usable === true) {
+    await exam.check('store', paths.root, () => checkStore(exam));
+    await exam.check('keys', paths.keys, () => checkKeys(exam));
+    await exam.check('task', paths.workspaces, () => checkTasks(exam));
+    await exam.check('spool', paths.spool, () => checkSpool(exam));
+  }
+  await exam.check('git_hooks', paths.root, () => checkGitHooks(exam));
+  return exam.findings;
+}

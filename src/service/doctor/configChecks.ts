@@ -1,0 +1,24 @@
+import type { ConfigIssue } from '../../storage/configFile';
+import type { DoctorArea, Examination } from './report';
+
+/** Looks at config.yaml, and at the settings and templates of the folders' repositories. */
+export async function checkConfig(exam: Examination): Promise<void> {
+  const { atlas, options } = exam;
+  const seen = new Set<string>();
+  const note = (area: DoctorArea, issue: ConfigIssue, mend: string): void => {
+    const { file, position, message } = issue;
+    const subject = `${file}:${position.line}:${position.column}`;
+    if (seen.has(`${subject} ${message}`)) return;
+    seen.add(`${subject} ${message}`);
+    exam.problem(area, subject, message, mend);
+  };
+  const look = async (worktree: string | undefined): Promise<void> => {
+    for (const issue of (await atlas.configs.forWorktree(worktree)).issues)
+      note('config', issue, 'Put the line right; until then the default holds.');
+    for (const issue of (await atlas.configs.templates(worktree)).issues)
+      note('template', issue, 'Put the line right; until then this template is left out.');
+  };
+  await exam.check('config', atlas.ports.paths.config, async () => look(undefined));
+  for (const folder of options.folders)
+    await exam.check('config', folder, async () => look((await atlas.locate(folder)).worktree));
+}

@@ -1,0 +1,45 @@
+import { sentenceList } from '../../core/text';
+import type { GitHookReport } from '../gitHooks';
+import type { Examination } from './report';
+
+const INSTALL = 'Run "Atlas: Install Git Hooks", or: atlas hook install';
+
+/** Looks at the git hooks of the folders' repositories. A folder without a repository has none. */
+export async function checkGitHooks(exam: Examination): Promise<void> {
+  const hooks = await exam.atlas.gitHooks();
+  const seen = new Set<string>();
+  for (const folder of exam.options.folders) {
+    await exam.check('git_hooks', folder, async () => {
+      const report = await hooks.inspect(folder);
+      if (!report.ok) {
+        if (report.error.code !== 'no_repository') exam.failed('git_hooks', folder, report.error, INSTALL);
+        return;
+      }
+      if (seen.has(report.value.folder)) return;
+      seen.add(report.value.folder);
+      tell(exam, report.value);
+    });
+  }
+}
+
+function tell(exam: Examination, { folder, hooks, manager, instructions }: GitHookReport): void {
+  const absent = hooks.filter(({ state }) => state === 'absent').map(({ name }) => name);
+  const wrong = hooks.filter(({ state, problem }) => state !== 'absent' && (state === 'outdated' || problem));
+  for (const { path, state, problem } of wrong) {
+    const message = problem ?? 'It is from another version of Atlas.';
+    exam.problem('git_hooks', path, message, state === 'blocked' ? `Put that right. ${INSTALL}` : INSTALL);
+  }
+  if (absent.length === hooks.length) {
+    if (manager !== undefined) {
+      const message = `These hooks belong to ${manager}; whether it runs Atlas can't be seen here.`;
+      exam.ok('git_hooks', folder, message, instructions?.join('\n'));
+      return;
+    }
+    const message =
+      'Atlas has no hooks here: commits are still found while a window is open, else when the next one opens.';
+    exam.ok('git_hooks', folder, message, INSTALL);
+    return;
+  }
+  if (absent.length > 0) exam.problem('git_hooks', folder, `${sentenceList(absent)} of Atlas is missing.`, INSTALL);
+  else if (wrong.length === 0) exam.ok('git_hooks', folder, "Atlas's hooks are installed and up to date.");
+}

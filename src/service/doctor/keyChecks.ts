@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { ok } from '../../core/errors';
+import type { KeyFolder } from '../../core/ports';
+import { count } from '../../core/text';
+import { FileKeyManager, readPublicKeys } from '../../signing/keyManager';
+import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys, parsePublicKeys } from '../../signing/publicKeys';
+import { StoreKeyFolder } from '../../storage/keyFolder';
+import type { Examination } from './report';
+
+const SECRET = /^master(?:\.[a-z0-9]+)?\.key(?:\.bak)?$/u;
+const OTHERS = 0o077;
+
+/** Looks at keys/: who may read it, whether the key can be used, and whether its public key is published. */
+export async function checkKeys(exam: Examination): Promise<void> {
+  const { paths, files } = exam.atlas.ports;
+  const kind = files.stat(paths.keys)?.kind;
+  if (kind === undefined) return;
+  if (kind !== 'folder') {
+    exam.problem('keys', paths.keys, `The folder of keys is a ${kind}.`, 'Put the folder itself in its place.');
+    return;
+  }
+  await narrow(exam, paths.keys, 0o700);
+  const secrets = files.list(paths.keys).filter((name) => SECRET.test(name));
+  for (const name of secrets) {
+    const path = join(paths.keys, name);
+    if (files.stat(path)?.kind === 'file') await narrow(exam, path, 0o600);
+  }
+  if (secrets.length > 0) await checkUse(exam, secrets);
+}
+
+async function narrow(exam: Examination, path: string, mode: number): Promise<void> {
+  const { files } = exam.atlas.ports;
+  const found = files.stat(path)?.mode ?? mode;
+  if (process.platform === 'win32' || (found & OTHERS) === 0) return;
+  await exam.mend(
+    'keys',
+    path,
+    {
+      wrong: `It is open to other users (mode ${found.toString(8)}).`,
+      done: `It was open to other users (mode ${found.toString(8)}), and is no longer.`,
+      byHand: `Run as its owner: chmod ${mode.toString(8)} "${path}"`,
+    },
+    () => {
+      files.chmod(path, mode);
+    },
+  );
+}
+
+async function checkUse(exam: Examination, secrets: readonly string[]): Promise<void> {
+  const { atlas } = exam;
+  const { config } = await atlas.configs.forWorktree(undefined);
+  // It must not narrow anything by itself: without `fix` nothing is written.
+  const folder = new StoreKeyFolder(atlas.ports.paths.keys, atlas.ports, false);
+  const held = await readPublicKeys(withoutPublished(folder), config.keyDerivation);
+  if (!held.ok) {
+    exam.failed('keys', folder.path, held.error, 'Put the right key file back, for instance from its .bak.');
+    return;
+  }
+  for (const backup of secrets.filter((name) => name.endsWith('.bak'))) {
+    const name = backup.slice(0, -'.bak'.length);
+    if (secrets.includes(name)) continue;
+    const mend = `Copy ${backup} to ${name} in ${folder.path}; no other key is made.`;
+    exam.problem('keys', join(folder.path, name), 'The signing key is gone, but its backup is there.', mend);
+  }
+  if (held.value.length === 0) return;
+  const missing = await unpublished(exam, folder, held.value);
+  if (missing === 0) {
+    exam.ok('keys', folder.path, 'The signing key can be used, and its public key is published.');
+    return;
+  }
+  await publish(exam, folder, missing, held.value);
+}
+
+/** The folder as if nothing were published: then what is asked for is derived from the private keys. */
+function withoutPublished(folder: KeyFolder): KeyFolder {
+  return {
+    path: folder.path,
+    readSecret: (name) => folder.readSecret(name),
+    createSecret: (name, text) => folder.createSecret(name, text),
+    readPublic: () => ok(undefined),
+    writePublic: (name, text) => folder.writePublic(name, text),
+    setAside: (name) => folder.setAside(name),
+  };
+}
+
+/** How many of these keys are not published; all of them where the file can't be read. */
+async function unpublished(exam: Examination, folder: KeyFolder, held: readonly PublicKeyEntry[]): Promise<number> {
+  const text = folder.readPublic(PUBLIC_KEYS_FILE);
+  const parsed = text.ok && text.value !== undefined ? parsePublicKeys(text.value) : text;
+  if (!parsed.ok || parsed.value === undefined) return held.length;
+  const entries = typeof parsed.value === 'string' ? [] : parsed.value;
+  const opened = await openPublicKeys(entries);
+  if (!opened.ok) {
+    const path = join(folder.path, PUBLIC_KEYS_FILE);
+    exam.failed('keys', path, opened.error, 'Put the file back from a backup.');
+  }
+  return held.filter(({ keyid }) => !entries.some((entry) => entry.keyid === keyid)).length;
+}
+
+async function publish(
+  exam: Examination,
+  folder: KeyFolder,
+  missing: number,
+  held: readonly PublicKeyEntry[],
+): Promise<void> {
+  const { atlas } = exam;
+  const path = join(folder.path, PUBLIC_KEYS_FILE);
+  await exam.mend(
+    'keys',
+    path,
+    {
+      wrong: `${count(missing, 'public key')} of the store's own can't be found here, so receipts can't be verified with it.`,
+      done: 'The public key was published again.',
+      byHand: 'Put the file back from a backup, or look at its permissions.',
+    },
+    async () => {
+      const { curve } = await atlas.receipts();
+      const { config } = await atlas.configs.forWorktree(undefined);
+      for (const scheme of new Set(held.map((entry) => entry.scheme))) {
+        const settings = { scheme, derivation: config.keyDerivation };
+        const loaded = await new FileKeyManager(folder, settings, atlas.ports.log, curve).load();
+        if (!loaded.ok) throw loaded.error;
+      }
+    },
+  );
+}

@@ -1,0 +1,131 @@
+import { type AtlasError, messageOf } from '../../core/errors';
+import type { Atlas } from '../atlas';
+
+/** What a finding is about. */
+export const DOCTOR_AREAS = [
+  'store',
+  'config',
+  'template',
+  'task',
+  'journal',
+  'marker',
+  'lock',
+  'owner',
+  'keys',
+  'trust',
+  'git_hooks',
+  'agent_hooks',
+  'spool',
+] as const;
+
+/** One of them. */
+export type DoctorArea = (typeof DOCTOR_AREAS)[number];
+
+/** Something that the doctor saw. */
+export interface DoctorFinding {
+  readonly area: DoctorArea;
+  /** `ok`: as it should be, or worth knowing; `mended`: was wrong and no longer is; `problem`: needs somebody. */
+  readonly level: 'ok' | 'mended' | 'problem';
+  /** What it is about: a path, a task, a folder. */
+  readonly subject: string;
+  readonly message: string;
+  /** What to do about it; of an `ok`, what could be done. */
+  readonly mend?: string;
+  /** Whether a run with `fix` would mend it. */
+  readonly fixable?: boolean;
+}
+
+/** What the doctor is told. */
+export interface DoctorOptions {
+  /** Mends what needs no decision, and asks about what does. Without it nothing is written. */
+  readonly fix: boolean;
+  /** Folders whose settings, templates and git hooks are looked at too. */
+  readonly folders: readonly string[];
+  /** Asks a person; only called with `fix`. */
+  confirm(question: string): Promise<boolean>;
+  /** Ends the run early; what was found until then is returned. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a run with `fix` does. */
+export const FIX_IT = 'Choose "Fix" in the report of "Atlas: Run Doctor", or run: atlas doctor --fix';
+
+/** How long is looked before others get a turn, in ms. */
+const SLICE_MS = 15;
+
+/** One run of the doctor: what it looks at, what it may do, and what it found. */
+export class Examination {
+  readonly findings: DoctorFinding[] = [];
+  private sliceEnd = performance.now() + SLICE_MS;
+
+  constructor(
+    readonly atlas: Atlas,
+    readonly options: DoctorOptions,
+  ) {}
+
+  get fix(): boolean {
+    return this.options.fix;
+  }
+
+  get aborted(): boolean {
+    return this.options.signal?.aborted === true;
+  }
+
+  /** Notes something that is as it should be, or worth knowing. */
+  ok(area: DoctorArea, subject: string, message: string, mend?: string): void {
+    this.findings.push({ area, level: 'ok', subject, message, ...(mend === undefined ? {} : { mend }) });
+  }
+
+  mended(area: DoctorArea, subject: string, message: string): void {
+    this.findings.push({ area, level: 'mended', subject, message });
+  }
+
+  /** Notes something that needs somebody. */
+  problem(area: DoctorArea, subject: string, message: string, mend: string): void {
+    this.findings.push({ area, level: 'problem', subject, message, mend });
+  }
+
+  failed(area: DoctorArea, subject: string, error: AtlasError, mend: string): void {
+    this.problem(area, subject, error.message, error.mend ?? mend);
+  }
+
+  /** Mends something where it may, and says so; else says what is wrong and that it could be mended. */
+  async mend(
+    area: DoctorArea,
+    subject: string,
+    texts: { readonly wrong: string; readonly done: string; readonly byHand: string },
+    act: () => void | Promise<void>,
+  ): Promise<void> {
+    if (!this.fix) {
+      this.findings.push({ area, level: 'problem', subject, message: texts.wrong, mend: FIX_IT, fixable: true });
+      return;
+    }
+    try {
+      await act();
+      this.mended(area, subject, texts.done);
+    } catch (error) {
+      this.problem(area, subject, `${texts.wrong} It could not be mended: ${messageOf(error)}`, texts.byHand);
+    }
+  }
+
+  /** Runs one check; what it throws is a finding, since a store may be damaged in ways that nobody foresaw. */
+  async check<T>(area: DoctorArea, subject: string, look: () => T | Promise<T>): Promise<T | undefined> {
+    if (this.aborted) return undefined;
+    await this.turn();
+    try {
+      return await look();
+    } catch (error) {
+      this.problem(area, subject, `This can't be looked at: ${messageOf(error)}`, LOOK_YOURSELF);
+      return undefined;
+    }
+  }
+
+  /** Gives others a turn when it is time. */
+  private async turn(): Promise<void> {
+    if (performance.now() < this.sliceEnd) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.sliceEnd = performance.now() + SLICE_MS;
+  }
+}
+
+const LOOK_YOURSELF = 'Look at it yourself: its permissions, and whether its disk can be read.';

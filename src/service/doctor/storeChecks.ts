@@ -1,0 +1,139 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../../core/errors';
+import { TrustFile } from '../../storage/trustFile';
+import { checkLock } from './lockChecks';
+import type { Examination } from './report';
+import { checkTemporaries } from './temporaries';
+
+const OTHERS_WRITE = 0o022;
+
+/** Looks at the root; `false` where there is nothing more to look at below it. */
+export async function checkRoot(exam: Examination): Promise<boolean> {
+  const { paths, files } = exam.atlas.ports;
+  const { root } = paths;
+  const stat = files.stat(root);
+  if (stat === undefined) {
+    exam.ok('store', root, 'There is no store yet; the first task makes it.');
+    return false;
+  }
+  if (stat.kind !== 'folder' && stat.kind !== 'link') {
+    exam.problem('store', root, 'The store has to be a folder, and this is a file.', OTHER_HOME);
+    return false;
+  }
+  let real = root;
+  if (stat.kind === 'link') {
+    const target = targetOf(exam, root);
+    if (target === undefined) return false;
+    real = target;
+    exam.ok('store', root, `The store is a link to ${real}.`);
+  }
+  await checkModes(exam, real);
+  let usable = true;
+  for (const folder of [real, paths.workspaces, paths.open, paths.keys, paths.spool])
+    usable = checkAccess(exam, folder) && usable;
+  if (usable && exam.findings.every(({ level }) => level !== 'problem'))
+    exam.ok('store', root, 'The store is there and can be written.');
+  return files.stat(real)?.kind === 'folder' && canBe(real, constants.R_OK | constants.X_OK);
+}
+
+const OTHER_HOME = 'Move it away, or set ATLAS_HOME (or the setting atlas.home) to a folder.';
+
+function targetOf(exam: Examination, root: string): string | undefined {
+  const { files } = exam.atlas.ports;
+  try {
+    const real = files.realPath(root);
+    if (files.stat(real)?.kind === 'folder') return real;
+    exam.problem('store', root, `The store is a link to ${real}, which is not a folder.`, OTHER_HOME);
+  } catch (error) {
+    exam.problem('store', root, `The store is a link that leads nowhere: ${messageOf(error)}`, LEADS_NOWHERE);
+  }
+  return undefined;
+}
+
+const LEADS_NOWHERE = 'Mount or make the folder that it leads to, or set ATLAS_HOME to another one.';
+
+async function checkModes(exam: Examination, real: string): Promise<void> {
+  const { files } = exam.atlas.ports;
+  const mode = files.stat(real)?.mode ?? 0;
+  if (process.platform === 'win32' || (mode & OTHERS_WRITE) === 0) return;
+  await exam.mend(
+    'store',
+    real,
+    {
+      wrong: `Other users may write into the store (mode ${mode.toString(8)}).`,
+      done: 'Other users may no longer write into the store.',
+      byHand: `Run as its owner: chmod go-w "${real}"`,
+    },
+    () => {
+      files.chmod(real, mode & ~OTHERS_WRITE);
+    },
+  );
+}
+
+function canBe(path: string, how: number): boolean {
+  try {
+    accessSync(path, how);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function checkAccess(exam: Examination, folder: string): boolean {
+  if (exam.atlas.ports.files.stat(folder) === undefined) return true;
+  if (canBe(folder, constants.R_OK | constants.W_OK | constants.X_OK)) return true;
+  const owner = ownerOf(folder);
+  const another = process.getuid !== undefined && owner !== undefined && owner !== process.getuid();
+  const whose = another ? ` It belongs to the user with the id ${owner}: a command may have run as root.` : '';
+  const mend = another
+    ? `Give it back to your user: sudo chown -R "$(id -un)" "${folder}"`
+    : `Give your user the permission: chmod u+rwx "${folder}"`;
+  exam.problem('store', folder, `Your user can't read and write it.${whose}`, mend);
+  return false;
+}
+
+function ownerOf(folder: string): number | undefined {
+  try {
+    return statSync(folder).uid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Looks at what the store holds beside tasks: workspaces, locks, trust.json, files that were left over. */
+export async function checkStore(exam: Examination): Promise<void> {
+  const { paths } = exam.atlas.ports;
+  for (const folder of [paths.root, paths.open, paths.keys, paths.spool, join(paths.spool, 'kept')])
+    await exam.check('store', folder, () => checkTemporaries(exam, folder));
+  await exam.check('lock', paths.keys, () => checkLock(exam, paths.keys, join(paths.keys, 'locks')));
+  await exam.check('trust', paths.trust, () => {
+    const problem = new TrustFile(exam.atlas.ports).problem();
+    if (problem === undefined) return;
+    const mend = 'Move it away: you are asked about each command once more. Until then no command is allowed.';
+    exam.problem('trust', paths.trust, problem, mend);
+  });
+  for (const name of exam.atlas.workspaces.names())
+    await exam.check('store', paths.workspace(name), () => checkWorkspace(exam, name));
+}
+
+async function checkWorkspace(exam: Examination, name: string): Promise<void> {
+  const { paths, files } = exam.atlas.ports;
+  const folder = paths.workspace(name);
+  if (files.stat(folder)?.kind !== 'folder') {
+    exam.problem('store', folder, 'This belongs to the store, but is no folder of its own.', PUT_FOLDER);
+    return;
+  }
+  await checkTemporaries(exam, folder);
+  await checkLock(exam, name, join(folder, 'locks'));
+  const read = exam.atlas.workspaces.read(name);
+  if (read.ok || (read.error.code === 'not_found' && exam.atlas.workspaces.taskIds(name).length === 0)) return;
+  exam.failed(
+    'store',
+    folder,
+    read.error,
+    'Put workspace.json back from a backup. Until then no repository finds these tasks; they are kept.',
+  );
+}
+
+const PUT_FOLDER = 'Put the folder itself in its place: what lies elsewhere is not followed.';

@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import type { AtlasError } from '../../core/errors';
+import { isInFlight, isTerminal } from '../../core/hook';
+import { type TaskRef, refKey } from '../../storage/paths';
+import type { Finding } from '../../storage/stored';
+import { explain } from '../atlasReader';
+import { checkLock } from './lockChecks';
+import { type Examination, FIX_IT } from './report';
+import { type Pending, type TaskState, chainBreak, inspectTask } from './taskState';
+import { checkTemporaries } from './temporaries';
+
+const ASIDE = /^(?:hook\.json\.corrupt|journal\.jsonl\.torn)-/u;
+
+/** Looks at every task: those that are open and those whose marker is wrong in full, the others at their journal. */
+export async function checkTasks(exam: Examination): Promise<void> {
+  const { catalog, workspaces } = exam.atlas;
+  const wrong = new Map<string, TaskRef>();
+  const { paths } = exam.atlas.ports;
+  await exam.check('task', paths.workspaces, () =>
+    catalog.sweep(
+      (ref) => wrong.set(refKey(ref), ref),
+      () => exam.aborted,
+    ),
+  );
+  const marked = new Map(catalog.open().map((ref) => [refKey(ref), ref]));
+  const looked = new Map([...marked, ...wrong]);
+  for (const [key, ref] of looked) await exam.check('task', key, () => checkTask(exam, ref, marked.has(key)));
+  let finished = 0;
+  for (const workspace of workspaces.names()) {
+    const ids = await exam.check('task', paths.workspace(workspace), () => workspaces.taskIds(workspace));
+    for (const id of ids ?? []) {
+      if (exam.aborted) return;
+      const ref = { workspace, id };
+      const whole = looked.has(refKey(ref));
+      if (!whole) finished += 1;
+      await exam.check('journal', refKey(ref), () => checkRecords(exam, ref, whole));
+    }
+  }
+  exam.ok('task', paths.workspaces, `Looked at ${looked.size} open and ${finished} finished tasks.`);
+}
+
+async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Promise<void> {
+  const { atlas } = exam;
+  if (marked && atlas.ports.files.stat(atlas.ports.paths.task(ref)) === undefined) {
+    await exam.mend(
+      'marker',
+      refKey(ref),
+      {
+        wrong: 'A marker says that it is open, but there is no such task.',
+        done: 'The marker of a task that is not there was removed.',
+        byHand: `Move ${atlas.ports.paths.marker(ref)} away.`,
+      },
+      () => {
+        atlas.ports.files.unlink(atlas.ports.paths.marker(ref));
+      },
+    );
+    return;
+  }
+  await checkLock(exam, refKey(ref), atlas.ports.paths.locks(ref));
+  const state = inspectTask(atlas, ref, marked);
+  await settle(exam, ref, state, marked);
+  await checkOwners(exam, ref);
+}
+
+/** Mends what can be, or says what could be. */
+async function settle(exam: Examination, ref: TaskRef, state: TaskState, marked: boolean): Promise<void> {
+  const key = refKey(ref);
+  const { pending, damage } = state;
+  if (damage !== undefined) {
+    exam.problem('task', key, damage.message, mendOf(exam, ref, damage));
+    return;
+  }
+  if (pending.length === 0) return;
+  if (!exam.fix) {
+    for (const { area, message } of pending)
+      exam.findings.push({ area, level: 'problem', subject: key, message, mend: FIX_IT, fixable: true });
+    return;
+  }
+  const result = marked ? await exam.atlas.reconcile(ref) : await exam.atlas.reconcileLost(ref);
+  if (!result.ok) {
+    exam.problem('task', key, explain(result.error), mendOf(exam, ref, result.error));
+    return;
+  }
+  for (const finding of result.value.findings) exam.mended(areaOf(finding), key, finding.message);
+  const left = inspectTask(exam.atlas, ref, !isTerminal(result.value.hook.state));
+  const derived = pending.filter(({ message }) => DERIVED.test(message));
+  for (const each of derived) {
+    if (left.pending.some(({ message }) => message === each.message))
+      exam.problem(each.area, key, each.message, 'Look into the log: it says why it could not be written.');
+    else exam.mended(each.area, key, `${each.message} That was mended.`);
+  }
+}
+
+/** What the store mends without telling: HOOK.md and the marker. */
+const DERIVED = /^(?:HOOK\.md|It is )/u;
+
+function areaOf({ kind }: Finding): Pending['area'] {
+  return kind === 'torn_line' ? 'journal' : 'task';
+}
+
+/** A damaged task is never written over; whoever has a backup can put it back. */
+function mendOf(exam: Examination, ref: TaskRef, error: AtlasError): string {
+  if (error.mend !== undefined && error.code !== 'damaged') return error.mend;
+  const folder = exam.atlas.ports.paths.task(ref);
+  return `Put the file back from a backup of ${folder}, or move that folder out of the store to look at it; nothing was changed, and no other task is affected.`;
+}
+
+/** Owners tell of crashes while a step is in flight; on a task that isn't, those of dead processes are left over. */
+async function checkOwners(exam: Examination, ref: TaskRef): Promise<void> {
+  const { atlas } = exam;
+  const key = refKey(ref);
+  const read = atlas.store.read(ref);
+  if (!read.ok) return;
+  const { config } = await atlas.configs.forTask(read.value.task);
+  if (isInFlight(read.value.hook.state)) {
+    const diagnosis = atlas.diagnose(read.value, config.staleThresholdMs);
+    if (diagnosis.kind === 'crashed')
+      exam.problem(
+        'owner',
+        key,
+        'Whoever worked on it died or fell silent.',
+        'Run "Atlas: Recover" on it, or: atlas recover',
+      );
+    return;
+  }
+  const dead = atlas.owners.list(ref).filter(({ vitality }) => vitality === 'dead' || vitality === 'rebooted');
+  const left = dead.filter(({ file }) => file.signed_off_at === undefined);
+  if (left.length === 0) return;
+  await exam.mend(
+    'owner',
+    key,
+    {
+      wrong: 'A process that is gone still stands as at work on it.',
+      done: 'What a process that is gone left behind was removed.',
+      byHand: `Look at the permissions of ${atlas.ports.paths.owners(ref)}.`,
+    },
+    () => {
+      atlas.owners.removeDead(ref);
+    },
+  );
+}
+
+/** What every task is looked at for, finished ones too: the journal's chain and files that were left over. */
+async function checkRecords(exam: Examination, ref: TaskRef, whole: boolean): Promise<void> {
+  const { paths, files } = exam.atlas.ports;
+  const folder = paths.task(ref);
+  if (files.stat(folder)?.kind !== 'folder') return;
+  const names = files.list(folder);
+  if (names.includes('journal.jsonl')) checkChain(exam, ref, whole);
+  for (const name of names.filter((each) => ASIDE.test(each)))
+    exam.ok(
+      'task',
+      refKey(ref),
+      `${join(folder, name)} was set aside when it was found damaged; what was in it is no longer in use.`,
+    );
+  await checkTemporaries(exam, folder, names);
+}
+
+function checkChain(exam: Examination, ref: TaskRef, whole: boolean): void {
+  const key = refKey(ref);
+  const broken = chainBreak(exam.atlas, ref, whole);
+  if (!broken.ok) {
+    exam.failed('journal', key, broken.error, mendOf(exam, ref, broken.error));
+    return;
+  }
+  if (broken.value === undefined) return;
+  const { line, why } = broken.value;
+  exam.problem(
+    'journal',
+    key,
+    `The journal's chain is broken at line ${line}: ${why}. Somebody changed it, or the disk did.`,
+    `Put ${exam.atlas.ports.paths.journal(ref)} back from a backup. Until then receipts of this task prove less, and hook.json can't be rebuilt if it is lost.`,
+  );
+}

@@ -1,0 +1,117 @@
+import { AtlasError, type Result } from '../../core/errors';
+import { type Hook, isTerminal, serializeHook } from '../../core/hook';
+import { hookDamage, serializeTask } from '../../core/task';
+import { alignTask } from '../../core/taskAlignment';
+import { count } from '../../core/text';
+import { parseHook, readMarkdownSeq, readStateFile, sha256 } from '../../storage/hookFile';
+import { Journal, type JournalContent, type JournalTail } from '../../storage/journal';
+import type { TaskRef } from '../../storage/paths';
+import { rebuildHook, replayLine } from '../../storage/rebuild';
+import type { Atlas } from '../atlas';
+import type { DoctorArea } from './report';
+
+/** Something wrong with a task that can be mended without a decision. */
+export interface Pending {
+  readonly area: DoctorArea;
+  readonly message: string;
+}
+
+/** How a task's files are: what could be mended, and what keeps the task from being read or mended. */
+export interface TaskState {
+  readonly pending: readonly Pending[];
+  readonly damage: AtlasError | undefined;
+  readonly hook: Hook | undefined;
+}
+
+/**
+ * Says what opening a task for a change would mend, without the lock and without a write. The opening itself decides
+ * anew under the lock; this is what a person is told before.
+ */
+export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskState {
+  const { paths, files } = atlas.ports;
+  const pending: Pending[] = [];
+  const read = atlas.store.read(ref);
+  if (!read.ok && read.error.code !== 'damaged' && read.error.code !== 'not_found')
+    return { pending, damage: read.error, hook: undefined };
+  const journal = new Journal(files, paths.journal(ref));
+  const task = atlas.store.readTask(ref);
+  const tail = journal.tail();
+  const broken = [task, tail].find((read) => !read.ok);
+  if (!task.ok || !tail.ok)
+    return { pending, damage: broken?.ok === false ? broken.error : undefined, hook: undefined };
+  const { tornBytes } = tail.value;
+  if (tornBytes > 0) {
+    const message = `A write to the journal was interrupted; its last ${count(tornBytes, 'byte')} were never acknowledged.`;
+    pending.push({ area: 'journal', message });
+  }
+  const settled = settledHook(atlas, ref, journal, tail.value, pending);
+  if (!settled.ok) return { pending, damage: settled.error, hook: undefined };
+  const hook = settled.value;
+  const damage = hookDamage(hook, task.value, ref.id);
+  if (damage.length > 0)
+    return { pending, damage: new AtlasError('damaged', `${damage.join('; ')}.`), hook: undefined };
+  if (serializeTask(alignTask(task.value, hook)) !== serializeTask(task.value))
+    pending.push({ area: 'task', message: 'task.json disagrees with hook.json.' });
+  if (readMarkdownSeq(files, paths.markdown(ref)) !== (tail.value.last?.seq ?? 0))
+    pending.push({ area: 'task', message: 'HOOK.md is missing, or older than the last change.' });
+  if (isTerminal(hook.state) === marked)
+    pending.push({
+      area: 'marker',
+      message: marked ? 'It is finished, but is marked as open.' : 'It is not finished, but its marker is lost.',
+    });
+  return { pending, damage: undefined, hook };
+}
+
+/** The hook as it is, or as the journal would make it. */
+function settledHook(
+  atlas: Atlas,
+  ref: TaskRef,
+  journal: Journal,
+  tail: JournalTail,
+  pending: Pending[],
+): Result<Hook> {
+  const { paths, files } = atlas.ports;
+  const bytes = readStateFile(files, paths.hook(ref));
+  const hook = bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
+  if (!hook.ok) {
+    if (hook.error.code !== 'damaged' && hook.error.code !== 'not_found') return hook;
+    const content = journal.readAll();
+    const rebuilt: Result<Hook> = content.ok ? rebuildHook(content.value) : content;
+    if (!rebuilt.ok) return { ok: false, error: both(hook.error, rebuilt.error) };
+    pending.push({ area: 'task', message: `${hook.error.message} It can be rebuilt from the journal.` });
+    return rebuilt;
+  }
+  const sha = bytes.ok ? sha256(bytes.value) : '';
+  const { last } = tail;
+  if (last?.hook_sha256 === sha) return hook;
+  if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
+    const applied = replayLine(hook.value, last);
+    if (applied !== undefined && sha256(serializeHook(applied)) === last.hook_sha256) {
+      pending.push({ area: 'task', message: `"${last.event}" was recorded but is not yet in hook.json.` });
+      return { ok: true, value: applied };
+    }
+  }
+  const message = 'hook.json was changed by something other than Atlas, which is not recorded yet.';
+  pending.push({ area: 'task', message });
+  return hook;
+}
+
+function both(hook: AtlasError, journal: AtlasError): AtlasError {
+  const message = hook.message === journal.message ? hook.message : `${hook.message} ${journal.message}`;
+  return new AtlasError('damaged', message, { cause: hook });
+}
+
+/** Where a journal's chain breaks. */
+export type ChainBreak = NonNullable<JournalContent['brokenAt']>;
+
+/**
+ * Looks whether each line of a journal follows from the one before.
+ * @param whole reads what the lines say too, which is worth its time for tasks that go on
+ */
+export function chainBreak(atlas: Atlas, ref: TaskRef, whole: boolean): Result<ChainBreak | undefined> {
+  const { files, paths } = atlas.ports;
+  const journal = new Journal(files, paths.journal(ref));
+  if (!whole) return journal.checkChain();
+  const content = journal.readAll();
+  return content.ok ? { ok: true, value: content.value.brokenAt } : content;
+}
