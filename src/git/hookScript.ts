@@ -107,6 +107,7 @@ function eventLines(options: HookScriptOptions, trigger: string, parent: string)
     '  while [ -e "$atlas_spool/event.$$.$atlas_n" ]; do atlas_n=$((atlas_n + 1)); done',
     '  atlas_task=${ATLAS_TASK-}',
     '  case $atlas_task in *[!A-Za-z0-9._/-]*) atlas_task= ;; esac',
+    '  [ "${#atlas_task}" -le 512 ] || atlas_task=',
     '  set -C',
     `  printf 'atlas-event ${VERSION}\\ntrigger %s\\nfolder %s\\nparent %s\\ntask %s\\nend\\n' \\`,
     `    ${trigger} "$PWD" ${parent} "$atlas_task" >"$atlas_spool/event.$$.$atlas_n"`,

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import { runGit } from './gitCommand';
@@ -46,6 +46,11 @@ export async function findHooksFolder(folder: string): Promise<Result<HooksFolde
   const hooks = await answer(worktree, ['rev-parse', '--git-path', 'hooks']);
   if (hooks === undefined) return fail('git_failed', `git doesn't say where the hooks of ${worktree} lie.`);
   const found = real(resolve(worktree, hooks));
+  if (statSync(found, { throwIfNoEntry: false })?.isDirectory() === false) {
+    return fail('write_failed', `git takes hooks from ${found}, which is no folder: they are switched off.`, {
+      mend: 'See core.hooksPath in git config.',
+    });
+  }
   return ok({ folder: found, worktree, notes: await notesOn(worktree, found) });
 }
 

@@ -120,6 +120,9 @@ async function main(): Promise<void> {
       say(String(unwrap(await atlas.git.scan(repository))));
       return;
     }
+    case 'drain':
+      say(JSON.stringify(unwrap(await (await atlas.spool()).drain())));
+      return;
     case 'start':
       for (let made = 0; made < Number(second); made += 1) {
         say(unwrap(await atlas.startTask({ title: 'Sample', template: 'commit', folder: first })).ref.id);

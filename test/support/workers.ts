@@ -60,7 +60,8 @@ export class WorkerPool {
 
   private constructor(
     private readonly folder: string,
-    private readonly bundle: string,
+    /** The program that every worker runs. */
+    readonly bundle: string,
   ) {}
 
   /** Bundles the worker. */
