@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { LazyAtlas } from '../service/lazyAtlas';
 import { systemPorts } from '../service/ports';
@@ -23,14 +24,13 @@ import { Session } from './session';
 import { StatusBar } from './statusBar';
 import { linkIds } from './terminalLinks';
 import { TasksTree } from './views/tasksTree';
-import { watchWindow } from './windowEvents';
+import { openFolders, watchWindow } from './windowEvents';
 
 /** Called by the editor once: composes the extension and says who disposes of what. */
 export function activate(extension: vscode.ExtensionContext): AtlasApi {
   const log = new ChannelLogger();
   const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
-  const { version } = extension.extension.packageJSON as { version: string };
-  const session = new Session(new LazyAtlas(systemPorts(root, version, log)));
+  const session = sessionOf(extension, root, log);
   const verdicts = new Verdicts(session);
   const tree = new TasksTree(session, verdicts);
   const git = new GitBridge(session, log);
@@ -44,8 +44,10 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
     },
     receiptsPanelParts(session, verdicts),
   );
-  const context = { session, tree, log, git, verdicts, panels, terminals: new Map() };
+  const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
+  const context = { session, tree, log, git, verdicts, panels, launcherFolder, terminals: new Map() };
   extension.environmentVariableCollection.replace('ATLAS_HOME', root);
+  const launcher = import('./launcherSetup').then((setup) => setup.offerCommand(extension, launcherFolder, log));
   extension.subscriptions.push(
     session,
     log.channel,
@@ -65,13 +67,18 @@ export function activate(extension: vscode.ExtensionContext): AtlasApi {
     vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true }),
     ...registerCommands(context, documents),
   );
-  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
   const ready = session
-    .start(folders)
+    .start(openFolders())
     .then(() => git.start())
+    .then(() => launcher)
     .catch((error: unknown) => {
       setContext('atlas.storeDamaged', true);
       return showFailure(error, log);
     });
   return createApi(session, verdicts, ready);
+}
+
+function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): Session {
+  const { version } = extension.extension.packageJSON as { version: string };
+  return new Session(new LazyAtlas(systemPorts(root, version, log)));
 }

@@ -8,6 +8,7 @@ import { worktreeOf } from '../core/task';
 import type { Place } from '../service/atlasReader';
 import type { LazyAtlas } from '../service/lazyAtlas';
 import { setContext } from './platform/contextKeys';
+import type { WindowSpool } from './windowSpool';
 import { WindowOwnership } from '../service/ownership';
 import { ensureFolder } from '../storage/atomicFile';
 import type { ConfigIssue } from '../storage/configFile';
@@ -34,6 +35,7 @@ export class Session implements vscode.Disposable {
   private readonly crashes = new vscode.EventEmitter<StoredTask>();
   private readonly watcher: StoreWatcher;
   private readonly ownership: WindowOwnership;
+  private spool: WindowSpool | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly findings = new Map<string, string[]>();
   private readonly configs = new Map<string, HookConfig>();
@@ -76,6 +78,10 @@ export class Session implements vscode.Disposable {
     if (vscode.workspace.isTrusted) ensureFolder(this.atlas.ports.files, this.atlas.ports.paths.open);
     await (this.watching ??= this.watcher.start(this.atlas.catalog.open()));
     if (!vscode.workspace.isTrusted) return;
+    const { WindowSpool } = await import('./windowSpool');
+    if (this.disposed) return;
+    this.spool ??= new WindowSpool(this.atlas, this.watcher);
+    await this.spool.start();
     await this.look();
     this.timers.push(
       setInterval(() => this.ownership.heartbeat(), HEARTBEAT_MS),
@@ -212,6 +218,8 @@ export class Session implements vscode.Disposable {
   private async tick(): Promise<void> {
     await this.ownership.tick();
     await this.scanGit();
+    // What the watcher missed, and what waited for another process.
+    void this.spool?.drain();
     const fares = this.ownTasks().map((task) => this.view(task.ref)?.diagnosis.kind ?? '');
     if (fares.includes('crashed')) {
       await this.look();
@@ -284,6 +292,7 @@ export class Session implements vscode.Disposable {
     this.disposed = true;
     for (const timer of this.timers) clearInterval(timer);
     this.ownership.signOff();
+    this.spool?.withdraw();
     void this.watcher.close();
     this.changes.dispose();
     this.placeChanges.dispose();

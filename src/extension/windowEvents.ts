@@ -3,6 +3,11 @@ import { affects } from './platform/config';
 import type { GitBridge } from './git/gitBridge';
 import type { Session } from './session';
 
+/** The folders that this window has open. */
+export function openFolders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
+}
+
 /** What happens to the window that the session has to know: focus, folders, trust, settings. */
 export function watchWindow(session: Session, git: GitBridge): vscode.Disposable {
   return vscode.Disposable.from(
@@ -14,8 +19,7 @@ export function watchWindow(session: Session, git: GitBridge): vscode.Disposable
       for (const folder of removed) void session.removeRoot(folder.uri.fsPath);
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
-      void session.start(folders).then(() => git.start());
+      void session.start(openFolders()).then(() => git.start());
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (affects(event, 'home')) void offerReload();

@@ -26,13 +26,6 @@ export interface JournalContent {
   readonly brokenAt: { readonly line: number; readonly why: string } | undefined;
 }
 
-/** How each line of ours begins: what the chain is made of stands first. */
-const LINE_HEAD = /^\{"seq":\d+,"prev":"([0-9a-f]*)",/u;
-const HEAD_BYTES = 128;
-
-const NO_LINE = 'it is not a journal line';
-const NOT_NEXT = "it doesn't follow from the line before";
-
 const EMPTY_TAIL: JournalTail = { last: undefined, lastHash: '', end: 0, tornBytes: 0 };
 
 /** One line of a journal, without its line feed; `undefined` for bytes that are none. */
@@ -124,46 +117,17 @@ export class Journal {
     }
   }
 
-  private readBytes(): Result<Uint8Array> {
+  /** Reads and checks the whole journal. A torn last line is left out. */
+  readAll(): Result<JournalContent> {
+    let bytes: Uint8Array;
     try {
       this.size();
-      return ok(this.files.read(this.path, MAX_JOURNAL_BYTES));
+      bytes = this.files.read(this.path, MAX_JOURNAL_BYTES);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return ok(new Uint8Array());
+      if (codeOf(error) === 'ENOENT') return ok({ lines: [], brokenAt: undefined });
       if (error instanceof AtlasError) return { ok: false, error };
       return fail('unreadable', `${this.path} can't be read: ${messageOf(error)}`, { cause: error });
     }
-  }
-
-  /**
-   * Checks the chain alone, many times faster than {@link readAll}: what a line says is looked at only where it doesn't
-   * begin as ours do, and in the last one, whose hash stands nowhere.
-   */
-  checkChain(): Result<JournalContent['brokenAt']> {
-    const read = this.readBytes();
-    if (!read.ok) return read;
-    const bytes = read.value;
-    let previous = '';
-    for (let start = 0, number = 1; start < bytes.length; number += 1) {
-      const end = bytes.indexOf(LINE_FEED, start);
-      if (end === -1) break;
-      const raw = bytes.subarray(start, end);
-      const isLast = bytes.indexOf(LINE_FEED, end + 1) === -1;
-      const head = LINE_HEAD.exec(Buffer.from(raw.subarray(0, HEAD_BYTES)).toString('latin1'));
-      const line = head === null || isLast ? parseJournalLine(raw) : undefined;
-      if (line === undefined && (head === null || isLast)) return ok({ line: number, why: NO_LINE });
-      if ((line?.prev ?? head?.[1]) !== previous) return ok({ line: number, why: NOT_NEXT });
-      previous = sha256(raw);
-      start = end + 1;
-    }
-    return ok(undefined);
-  }
-
-  /** Reads and checks the whole journal. A torn last line is left out. */
-  readAll(): Result<JournalContent> {
-    const read = this.readBytes();
-    if (!read.ok) return read;
-    const bytes = read.value;
     const lines: JournalLine[] = [];
     let previous = '';
     for (let start = 0, number = 1; start < bytes.length; number += 1) {
@@ -171,9 +135,9 @@ export class Journal {
       if (end === -1) break;
       const raw = bytes.subarray(start, end);
       const line = parseJournalLine(raw);
-      if (line === undefined) return ok({ lines, brokenAt: { line: number, why: NO_LINE } });
+      if (line === undefined) return ok({ lines, brokenAt: { line: number, why: 'it is not a journal line' } });
       if (line.prev !== previous) {
-        return ok({ lines, brokenAt: { line: number, why: NOT_NEXT } });
+        return ok({ lines, brokenAt: { line: number, why: "it doesn't follow from the line before" } });
       }
       lines.push(line);
       previous = sha256(raw);

@@ -18,6 +18,7 @@ export class StoreWatcher {
   private readonly folders = new Map<string, TaskRef>();
   private readonly changed = new Map<string, TaskRef>();
   private timer: NodeJS.Timeout | undefined;
+  private onSpool: (() => void) | undefined;
 
   constructor(
     private readonly paths: StorePaths,
@@ -33,7 +34,7 @@ export class StoreWatcher {
       depth: 0,
       ignoreInitial: true,
       // Only the folders themselves: chokidar would otherwise set a watch on each file in them.
-      ignored: (path) => path !== this.paths.open && !this.folders.has(path),
+      ignored: (path) => path !== this.paths.open && path !== this.paths.spool && !this.folders.has(path),
     });
     this.watcher = watcher;
     watcher.on('raw', (_event, name, details: unknown) => {
@@ -45,6 +46,12 @@ export class StoreWatcher {
     await new Promise<void>((resolve) => {
       watcher.once('ready', resolve);
     });
+  }
+
+  /** Tells of events that git hooks write from now on; the folder is there. */
+  addSpool(onSpool: () => void): void {
+    this.onSpool = onSpool;
+    this.watcher?.add(this.paths.spool);
   }
 
   /** Watches the folder of one more task. */
@@ -73,6 +80,11 @@ export class StoreWatcher {
       typeof details === 'object' && details !== null && 'watchedPath' in details ? details.watchedPath : undefined;
     if (typeof watched !== 'string') return;
     const file = typeof name === 'string' ? basename(name) : '';
+    if (watched === this.paths.spool) {
+      // Who drains and which windows are open stands there too.
+      if (file === '' || file.startsWith('event.')) this.onSpool?.();
+      return;
+    }
     const ref = watched === this.paths.open ? this.paths.refOfMarker(file) : this.folders.get(watched);
     if (ref === undefined) return;
     // Some systems don't name the file; then it may have been one of ours.

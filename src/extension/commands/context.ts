@@ -15,6 +15,8 @@ export interface CommandContext {
   readonly git: GitBridge;
   readonly panels: LatePanels;
   readonly verdicts: Verdicts;
+  /** Where the launcher of the `atlas` command lies. */
+  readonly launcherFolder: string;
   /** The terminals of validations that ended, by task: the next one takes its place. */
   readonly terminals: Map<string, { dispose(): void }>;
 }

@@ -2,14 +2,10 @@ import * as vscode from 'vscode';
 import type { CleanupItem } from '../../core/cleanup';
 import { AtlasError } from '../../core/errors';
 import { formatDuration } from '../../core/time';
-import { explain } from '../../service/atlasReader';
 import { ensureFolder } from '../../storage/atomicFile';
-import { refKey, type TaskRef } from '../../storage/paths';
 import type { TaskOrder } from '../views/tasksTree';
-import { plain } from '../platform/messages';
-import type { TextDocuments } from '../platform/textDocuments';
-import { chosen, refFrom, workspaceFrom } from './arguments';
-import type { CommandContext, CommandHandler } from './context';
+import { chosen, workspaceFrom } from './arguments';
+import type { CommandHandler } from './context';
 
 /** Atlas: Clean Up Hooks. Shows what would go, asks, and says what went. */
 export const cleanUpHooks: CommandHandler = async (context) => {
@@ -109,44 +105,6 @@ export const openConfiguration: CommandHandler = async (context) => {
   if (files.stat(paths.config) === undefined) files.write(paths.config, CONFIG_TEMPLATE, { exclusive: true });
   await vscode.window.showTextDocument(vscode.Uri.file(paths.config));
 };
-
-/** Atlas: Run Doctor. Looks at the whole store, mends what can be mended without a decision, and reports. */
-export function runDoctor(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const named = refFrom(argument);
-    const lines = await vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Atlas: looking at the store') },
-      async () => diagnoseStore(context, named === undefined ? undefined : [named]),
-    );
-    await documents.show('atlas-doctor.txt', `${lines.join('\n')}\n`);
-    await context.session.look();
-  };
-}
-
-async function diagnoseStore(context: CommandContext, only: readonly TaskRef[] | undefined): Promise<string[]> {
-  const atlas = await context.session.atlas.drive();
-  const lost: TaskRef[] = [];
-  if (only === undefined) await atlas.catalog.sweep((ref) => lost.push(ref));
-  const lines = [vscode.l10n.t('Store: {0}', atlas.ports.paths.root), ''];
-  let problems = 0;
-  for (const issue of (await atlas.configs.forWorktree(undefined)).issues) {
-    problems += 1;
-    lines.push(`! ${issue.file}:${issue.position.line}:${issue.position.column}  ${plain(issue.message, 500)}`);
-  }
-  for (const ref of only ?? [...atlas.catalog.open(), ...lost]) {
-    const result = lost.includes(ref) ? await atlas.reconcileLost(ref) : await atlas.reconcile(ref);
-    const findings = result.ok
-      ? result.value.findings.map((finding) => `~ ${finding.message}`)
-      : [`! ${explain(result.error)}`];
-    problems += findings.length;
-    if (findings.length > 0) lines.push(refKey(ref), ...findings.map((line) => `  ${plain(line, 1000)}`));
-  }
-  lines.push(
-    '',
-    problems === 0 ? vscode.l10n.t('Everything is in order.') : vscode.l10n.t('"~" was mended; "!" needs you.'),
-  );
-  return lines;
-}
 
 /** Atlas: Show Log. */
 export const showLog: CommandHandler = async (context) => {

@@ -25,6 +25,7 @@ const READING = new Set([
 const drive = async () => import('./drive');
 const files = async () => import('./files');
 const maintain = async () => import('./maintain');
+const gitHooks = async () => import('./gitHooks');
 const receipts = async () => import('./receipts');
 
 /** Every command by its name; its id is `atlas.<name>`. */
@@ -56,7 +57,10 @@ function commandTable(documents: TextDocuments): Readonly<Record<string, () => P
     cleanUpHooks: async () => (await maintain()).cleanUpHooks,
     destroyWorkspace: async () => (await maintain()).destroyWorkspace,
     openConfiguration: async () => (await maintain()).openConfiguration,
-    runDoctor: async () => (await maintain()).runDoctor(documents),
+    runDoctor: async () => (await import('./doctor')).runDoctor(documents),
+    installGitHooks: async () => (await gitHooks()).installGitHooks(documents),
+    removeGitHooks: async () => (await gitHooks()).removeGitHooks,
+    installAtlasCommand: async () => (await import('./atlasCommand')).installAtlasCommand(documents),
     showLog: async () => (await maintain()).showLog,
     sortTasks: async () => (await maintain()).sortTasks,
     showMoreTasks: async () => (await maintain()).showMoreTasks,

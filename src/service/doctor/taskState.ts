@@ -5,6 +5,7 @@ import { alignTask } from '../../core/taskAlignment';
 import { count } from '../../core/text';
 import { parseHook, readMarkdownSeq, readStateFile, sha256 } from '../../storage/hookFile';
 import { Journal, type JournalContent, type JournalTail } from '../../storage/journal';
+import { checkChain } from '../../storage/journalChain';
 import type { TaskRef } from '../../storage/paths';
 import { rebuildHook, replayLine } from '../../storage/rebuild';
 import type { Atlas } from '../atlas';
@@ -110,8 +111,7 @@ export type ChainBreak = NonNullable<JournalContent['brokenAt']>;
  */
 export function chainBreak(atlas: Atlas, ref: TaskRef, whole: boolean): Result<ChainBreak | undefined> {
   const { files, paths } = atlas.ports;
-  const journal = new Journal(files, paths.journal(ref));
-  if (!whole) return journal.checkChain();
-  const content = journal.readAll();
+  if (!whole) return checkChain(files, paths.journal(ref));
+  const content = new Journal(files, paths.journal(ref)).readAll();
   return content.ok ? { ok: true, value: content.value.brokenAt } : content;
 }

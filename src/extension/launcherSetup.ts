@@ -1,0 +1,23 @@
+import { delimiter, join } from 'node:path';
+import * as vscode from 'vscode';
+import type { Logger } from '../core/ports';
+import { writeLauncher } from '../storage/launcher';
+import { NodeFileSystem } from '../storage/nodeFileSystem';
+import { systemIds } from '../storage/systemPorts';
+
+/** Writes the launcher of this version and puts it on the PATH of the terminals; a failure only costs the command. */
+export function offerCommand(extension: vscode.ExtensionContext, folder: string, log: Logger): void {
+  const ports = { files: new NodeFileSystem(), ids: systemIds };
+  const cli = join(extension.extensionPath, 'dist', 'cli.js');
+  const written = writeLauncher(ports, { folder, cli, node: process.execPath });
+  if (!written.ok) {
+    log.warn("The 'atlas' command can't be offered in terminals.", { error: written.error.message });
+    return;
+  }
+  if (written.value) log.info("The launcher of the 'atlas' command was written.", { folder });
+  const environment = extension.environmentVariableCollection;
+  environment.description = vscode.l10n.t("The 'atlas' command, and the store that it works on");
+  // Once more after a login shell's profile, which may make the PATH anew.
+  const applied = { applyAtProcessCreation: true, applyAtShellIntegration: true };
+  environment.prepend('PATH', `${folder}${delimiter}`, applied);
+}
