@@ -7,6 +7,8 @@ import { unwrap } from '../../src/core/errors';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { type Drained, type SpoolService, nativeFolder } from '../../src/service/spoolService';
+import { GenerationLock } from '../../src/storage/lock';
+import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
 import { HookWorld, until } from '../support/hookWorld';
 import { WorkerPool } from '../support/workers';
 
@@ -92,6 +94,43 @@ describe('a drain', () => {
     controller.abort();
     expect(unwrap(await first)).toMatchObject({ events: 1, checkpoints: 1, left: 1 });
     expect([world.events, existsSync(claim())]).toEqual([[push], false]);
+  });
+
+  /** A store on files that do something more when one of their functions is called. */
+  async function watching(name: 'append' | 'unlink', file: string, act: () => void): Promise<SpoolService> {
+    const ports = systemPorts(world.ws.atlasHome, '0.0.0', silentLog);
+    const files = new NodeFileSystem();
+    let acted = false;
+    const plain = ports.files[name].bind(ports.files) as (target: string, data: string) => void;
+    files[name] = (target: string, data = '') => {
+      plain(target, data);
+      if (acted || !path.relative(world.spoolFolder, target).startsWith(file)) return;
+      acted = true;
+      act();
+    };
+    return new Atlas({ ...ports, files }).spool();
+  }
+
+  it('sees an event that comes while it ends', async () => {
+    await world.start();
+    await world.commit();
+    event();
+    // The moment in which the lock is released: a process that the hook starts now may still find it held.
+    const spool = await watching('append', 'locks', () => void event());
+    expect(unwrap(await spool.drain())).toMatchObject({ events: 2, checkpoints: 1 });
+    expect(world.events).toEqual([]);
+  });
+
+  it('that finds another at it sees what came before the claim in its name was taken back', async () => {
+    const lock = new GenerationLock(path.join(world.spoolFolder, 'locks'), world.atlas.ports);
+    const held = await lock.acquire();
+    writeFileSync(claim(), `${process.pid} -\n`);
+    const spool = await watching('unlink', 'claim', () => {
+      event();
+      held.release();
+    });
+    expect(unwrap(await spool.drain())).toMatchObject({ events: 1 });
+    expect([world.events, existsSync(claim())]).toEqual([[], false]);
   });
 
   it('says again that it drains when a hook named another process', async () => {
