@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { analyzeMetafile, build, context } from 'esbuild';
 
@@ -6,6 +6,12 @@ const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
 const printSizes = process.argv.includes('--metafile');
 const root = import.meta.dirname;
+/** @param {string} name */
+const valueOf = (name) => process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
+/** Builds that one bundle alone, into another folder: the tests' own copy of the command. */
+const only = valueOf('only');
+const outdir = path.resolve(root, valueOf('out') ?? 'dist');
+const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
 /**
  * One row a bundle. The extension is an ES module, so that what is imported late (`await import(…)`) becomes a chunk
@@ -43,8 +49,11 @@ const TARGETS = {
     splitting: true,
     chunkNames: 'cli/[name]-[hash]',
     alias: YAML,
-    // The entry's; to a chunk it is a comment.
-    banner: { js: '#!/usr/bin/env node' },
+    // The first line is the entry's; to a chunk it is a comment. The rest is for commander, which is CommonJS.
+    banner: {
+      js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    },
+    define: { ATLAS_VERSION: JSON.stringify(version) },
   },
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
@@ -58,7 +67,7 @@ function optionsOf({ out, source, target }) {
     ...TARGETS[target],
     absWorkingDir: root,
     entryPoints: [{ in: source, out }],
-    outdir: 'dist',
+    outdir,
     bundle: true,
     metafile: true,
     minify: production,
@@ -69,8 +78,10 @@ function optionsOf({ out, source, target }) {
 }
 
 // Chunks are named by their content: those of an earlier build would ship too.
-for (const folder of ['chunks', 'cli']) rmSync(path.join(root, 'dist', folder), { recursive: true, force: true });
-const present = BUNDLES.filter(({ source }) => existsSync(path.join(root, source)));
+for (const folder of ['chunks', 'cli']) rmSync(path.join(outdir, folder), { recursive: true, force: true });
+const present = BUNDLES.filter(
+  ({ out, source }) => existsSync(path.join(root, source)) && (only === undefined || only === out),
+);
 
 if (watch) {
   const contexts = await Promise.all(present.map((bundle) => context(optionsOf(bundle))));

@@ -1,107 +1,236 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { type Result, fail, messageOf, ok } from '../core/errors';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type Result, fail, ok } from '../core/errors';
 import { oneLine } from '../core/text';
+import type { CliContext } from './context';
 import type { Answer } from './output';
 
-/** A command of the family that its first words name. */
-export interface Command {
-  /** As it is typed, `receipts verify`. */
+/** An argument that a command takes. */
+export interface Operand {
+  /** As usage shows it: `<name>` is needed, `[name]` is not, `…` at the end takes the rest. */
+  readonly usage: string;
+  readonly does: string;
+  readonly choices?: readonly string[];
+}
+
+/** An option that a command takes. */
+export interface OptionSpec {
+  /** As usage shows it: `-t, --template <name>`; without a value it is a flag. */
+  readonly flags: string;
+  readonly does: string;
+  readonly choices?: readonly string[];
+  /** May be given several times. */
+  readonly list?: true;
+}
+
+/** A command of `atlas`. */
+export interface CommandSpec {
+  /** As it is typed, `step start`. */
   readonly name: string;
   /** One line on what it does. */
   readonly does: string;
-  /** What its arguments are called; all are needed. */
-  readonly operands: readonly string[];
-  /** Options with a value: what the value is called. */
-  readonly options: Readonly<Record<string, { readonly value: string; readonly does: string }>>;
+  readonly operands?: readonly Operand[];
+  readonly options?: readonly OptionSpec[];
   readonly example: string;
+  /** Neither shown in the help nor completed: programs call it. */
+  readonly hidden?: true;
   /** Loads what does it, which other commands need not. */
-  load(): Promise<(call: Call) => Promise<Result<Answer>>>;
+  load(): Promise<Handler>;
 }
+
+/** Does what a command is for. */
+export type Handler = (context: CliContext, call: Call) => Promise<Result<Answer>>;
 
 /** The arguments that a command was given. */
-export interface Call {
-  /** As many as the command has. */
-  readonly operands: readonly string[];
-  readonly options: Readonly<Record<string, string | undefined>>;
+export class Call {
+  constructor(
+    readonly operands: readonly (string | undefined)[],
+    /** What a last operand with `…` took. */
+    readonly rest: readonly string[],
+    private readonly options: Readonly<Record<string, unknown>>,
+  ) {}
+
+  /** An option's value by its long name in camelCase; `undefined` where it wasn't given. */
+  text(name: string): string | undefined {
+    const value = this.options[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** The values of an option that may be given several times. */
+  list(name: string): readonly string[] {
+    const value = this.options[name];
+    return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+  }
+
+  /** Whether a flag was given. */
+  flag(name: string): boolean {
+    return this.options[name] === true;
+  }
 }
 
-/** What a command line asks for; `command` is absent where it asks for help in general. */
+/** What a command line asks for. */
 export type Parsed =
-  | { readonly kind: 'help'; readonly command: Command | undefined }
-  | { readonly kind: 'call'; readonly command: Command; readonly call: Call };
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'call'; readonly spec: CommandSpec; readonly call: Call };
 
-const SEE_HELP = { mend: 'Run atlas --help.' };
+/** Where a program's help is shown, and what it says of itself. */
+export interface ProgramTexts {
+  readonly version: string;
+  readonly columns: number;
+}
+
+const EVERYWHERE = [
+  ['--json', 'one JSON document on standard output'],
+  ['-q, --quiet', 'nothing on standard output but what was asked for'],
+] as const;
+
+function ownArguments(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end);
+}
 
 /** Whether an answer as one JSON document is asked for, however wrong the rest of the line is. */
 export function wantsJson(args: readonly string[]): boolean {
-  const end = args.indexOf('--');
-  return args.slice(0, end === -1 ? undefined : end).includes('--json');
+  return ownArguments(args).includes('--json');
 }
 
-/** Which command the first words of a line name, if any. */
-export function commandOf(args: readonly string[], commands: readonly Command[]): Command | undefined {
-  return commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
+/** Whether texts that nobody asked for are to be left out. */
+export function wantsQuiet(args: readonly string[]): boolean {
+  return ownArguments(args).some((arg) => arg === '--quiet' || arg === '-q');
 }
 
-/** Reads a command line: the one place that does. Fails with `usage`. */
-export function parseCommandLine(args: readonly string[], commands: readonly Command[]): Result<Parsed> {
-  const command = commandOf(args, commands);
-  if (command === undefined) {
-    const word = args.find((arg) => arg !== '--json');
-    if (word === undefined || word === '--help' || word === '-h') return ok({ kind: 'help', command: undefined });
-    const words = args.filter((arg) => !arg.startsWith('-')).slice(0, 2);
-    return fail('usage', `There is no command ${JSON.stringify(oneLine(words.join(' ') || word))}.`, SEE_HELP);
-  }
-  return parseCall(command, args.slice(command.name.split(' ').length));
+/** Which command the words of a line name, if any: the longest that fits. */
+export function commandNamed(args: readonly string[], specs: readonly CommandSpec[]): CommandSpec | undefined {
+  const words = ownArguments(args).filter((arg) => !arg.startsWith('-'));
+  return specs
+    .filter(({ name }) => name.split(' ').every((word, index) => words[index] === word))
+    .sort((a, b) => b.name.length - a.name.length)[0];
 }
 
-function parseCall(command: Command, args: readonly string[]): Result<Parsed> {
-  const mend = `Usage: ${usageOf(command)}`;
-  try {
-    const known: NonNullable<ParseArgsConfig['options']> = {
-      help: { type: 'boolean', short: 'h' },
-      json: { type: 'boolean' },
-    };
-    for (const name of Object.keys(command.options)) known[name] = { type: 'string' };
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: known });
-    if (values['help'] === true) return ok({ kind: 'help', command });
-    if (positionals.length !== command.operands.length) {
-      const wrong = positionals.length < command.operands.length ? 'lacks an argument' : 'has too many arguments';
-      return fail('usage', `"${command.name}" ${wrong}.`, { mend });
-    }
-    const options: Record<string, string | undefined> = {};
-    for (const name of Object.keys(command.options)) {
-      const value = values[name];
-      if (typeof value === 'string') options[name] = value;
-    }
-    return ok({ kind: 'call', command, call: { operands: positionals, options } });
-  } catch (error) {
-    return fail('usage', oneLine(messageOf(error)), { mend });
-  }
-}
-
-/** How a command is typed. */
-export function usageOf({ name, operands, options }: Command): string {
-  const optional = Object.entries(options).map(([option, { value }]) => `[--${option} <${value}>]`);
-  return ['atlas', name, ...operands.map((operand) => `<${operand}>`), ...optional, '[--json]'].join(' ');
-}
-
-/** What `--help` says, of a command or of all. */
-export function helpOf(command: Command | undefined, commands: readonly Command[]): string {
-  if (command === undefined) {
-    const lines = commands.map((each) => `  ${usageOf(each)}\n      ${each.does}`);
-    return ['Usage: atlas <command>', '', ...lines, '', 'Each command explains itself with --help.', ''].join('\n');
-  }
-  const options = Object.entries(command.options).map(
-    ([option, { value, does }]) => `  --${option} <${value}>  ${does}\n`,
+/** Reads a command line. Fails with `usage`. */
+export function parseCommandLine(
+  args: readonly string[],
+  specs: readonly CommandSpec[],
+  texts: ProgramTexts,
+): Result<Parsed> {
+  const written: string[] = [];
+  const found: { parsed?: Parsed } = {};
+  const program = programOf(
+    specs,
+    texts,
+    (text) => written.push(text),
+    (spec, call) => {
+      found.parsed = { kind: 'call', spec, call };
+    },
   );
-  return `Usage: ${usageOf(command)}
+  try {
+    if (args.every((arg) => arg.startsWith('-') && arg !== '--' && !/^(-V|--version)$/u.test(arg))) {
+      if (!args.some((arg) => !['--json', '-q', '--quiet', '-h', '--help'].includes(arg))) program.help();
+    }
+    program.parse([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return ok({ kind: 'text', text: written.join('') });
+    const name = commandNamed(args, specs)?.name;
+    const mend = `See: atlas ${name === undefined ? '' : `${name} `}--help`;
+    return fail('usage', error.code === 'commander.help' ? incomplete(args, specs) : sentence(error), { mend });
+  }
+  return found.parsed === undefined
+    ? fail('usage', 'No command was given.', { mend: 'See: atlas --help' })
+    : ok(found.parsed);
+}
 
-${command.does}
+/** What can follow the words that name a group of commands. */
+function incomplete(args: readonly string[], specs: readonly CommandSpec[]): string {
+  const words = ownArguments(args).filter((arg) => !arg.startsWith('-'));
+  const [group = ''] = words;
+  const next = specs.flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
+  return `"atlas ${oneLine(group, 40)}" needs one of: ${next.join(', ')}.`;
+}
 
-${options.join('')}  --json  One JSON document on standard output.
+/** What the parser says, as a sentence: `error: unknown option '--x'` begins in small letters. */
+function sentence({ message }: CommanderError): string {
+  const text = message.replace(/^error: /u, '').replaceAll('\n', ' ');
+  return `${text.charAt(0).toUpperCase()}${oneLine(text.slice(1), 500)}${/[.)?]$/u.test(text) ? '' : '.'}`;
+}
 
-Example:
-  ${command.example}
-`;
+function programOf(
+  specs: readonly CommandSpec[],
+  { version, columns }: ProgramTexts,
+  write: (text: string) => void,
+  call: (spec: CommandSpec, call: Call) => void,
+): Command {
+  const settle = (command: Command): Command => {
+    for (const [flags, does] of EVERYWHERE) command.option(flags, does);
+    return command
+      .exitOverride()
+      .configureOutput({
+        writeOut: write,
+        writeErr: write,
+        getOutHelpWidth: () => columns,
+        getErrHelpWidth: () => columns,
+      })
+      .helpOption('-h, --help', 'what a command does, with an example')
+      .helpCommand(false)
+      .enablePositionalOptions();
+  };
+  const program = settle(new Command('atlas'))
+    .description('Keeps a coding task recoverable: where it stands, what is done, what its tests proved.')
+    .version(version, '-V, --version', 'the version of atlas');
+  const groups = new Map<string, Command>();
+  for (const spec of specs) {
+    const words = spec.name.split(' ');
+    const last = words.pop() ?? '';
+    let parent = program;
+    for (const [index] of words.entries()) {
+      const name = words.slice(0, index + 1).join(' ');
+      const group = groups.get(name) ?? groupOf(parent, name, settle, specs);
+      groups.set(name, group);
+      parent = group;
+    }
+    const own = groups.get(spec.name) ?? settle(parent.command(last, { hidden: spec.hidden === true }));
+    groups.set(spec.name, own);
+    describe(own, spec, call);
+  }
+  return program;
+}
+
+function groupOf(
+  parent: Command,
+  name: string,
+  settle: (command: Command) => Command,
+  specs: readonly CommandSpec[],
+): Command {
+  const members = specs.filter((spec) => spec.name.startsWith(`${name} `));
+  const hidden = members.every((spec) => spec.hidden === true);
+  const verbs = members.map((spec) => spec.name.slice(name.length + 1)).join(', ');
+  return settle(parent.command(name.split(' ').at(-1) ?? '', { hidden })).description(verbs);
+}
+
+function describe(command: Command, spec: CommandSpec, call: (spec: CommandSpec, call: Call) => void): void {
+  command.description(spec.does).addHelpText('after', `\nExample:\n  ${spec.example}`);
+  for (const { usage, does, choices } of spec.operands ?? []) {
+    const argument = new Argument(usage.replace('…', '...'), does);
+    command.addArgument(choices === undefined ? argument : argument.choices(choices));
+  }
+  for (const { flags, does, choices, list } of spec.options ?? []) {
+    const option = new Option(flags, does);
+    if (choices !== undefined) option.choices(choices);
+    if (choices === undefined && flags.includes('<')) option.argParser(valueReader(list === true));
+    command.addOption(option);
+  }
+  if (spec.operands?.at(-1)?.usage.includes('…') === true) command.passThroughOptions();
+  command.action((...received: unknown[]) => {
+    const values = received.slice(0, spec.operands?.length ?? 0);
+    const rest = values.find((value): value is string[] => Array.isArray(value)) ?? [];
+    const operands = values.map((value) => (typeof value === 'string' ? value : undefined));
+    call(spec, new Call(operands, rest, command.optsWithGlobals()));
+  });
+}
+
+/** Reads an option's value. Another option in its place means that the value was forgotten. */
+function valueReader(list: boolean): (value: string, before: unknown) => unknown {
+  return (value, before) => {
+    if (/^--[a-z]/u.test(value)) throw new InvalidArgumentError('It is followed by another option.');
+    return list ? [...(Array.isArray(before) ? (before as string[]) : []), value] : value;
+  };
 }

@@ -5,7 +5,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
+/** See https://no-color.org: any value that isn't empty says no. */
+const noColor = (process.env['NO_COLOR'] ?? '') !== '' || process.env['TERM'] === 'dumb';
+const terminal = process.stdout.isTTY;
+
 process.exitCode = await runCli(process.argv.slice(2), {
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
+  env: process.env,
+  folder: process.cwd(),
+  stdin: process.stdin,
+  streams: {
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    columns: terminal ? Math.max(20, process.stdout.columns) : undefined,
+    colors: terminal && !noColor,
+  },
 });

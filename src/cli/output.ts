@@ -17,6 +17,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 const EXIT_OF: Partial<Readonly<Record<AtlasErrorCode, ExitCode>>> = {
   usage: EXIT.usage,
+  invalid_name: EXIT.usage,
   not_found: EXIT.notFound,
   illegal_transition: EXIT.refused,
   stale_caller: EXIT.refused,
@@ -34,10 +35,15 @@ export function exitOf(code: AtlasErrorCode): ExitCode {
 
 /** What a command has to say: as text for people, and as one JSON value with keys in snake_case. */
 export interface Answer {
-  readonly exit: ExitCode;
+  /** One of ours, but for `run`, which exits as its agent did. */
+  readonly exit: number;
   /** For people; whoever makes it has made plain what others wrote. */
   readonly text: string;
-  readonly data: Readonly<Record<string, unknown>>;
+  /** What was asked for, and is said even with `--quiet`; without it, `text` is news. */
+  readonly wanted?: true;
+  readonly data: object;
+  /** What the caller should know beside the answer. */
+  readonly notes?: readonly string[];
   /** Where the command came to its end, and what it found is a failure. */
   readonly error?: AtlasError;
 }
@@ -46,6 +52,10 @@ export interface Answer {
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
+  /** Characters in a line of the terminal that `out` is; `undefined` where it is none. */
+  readonly columns: number | undefined;
+  /** Whether colours may be used on `out`. */
+  readonly colors: boolean;
 }
 
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
@@ -57,9 +67,9 @@ export function toJson(value: unknown): string {
 }
 
 /** An answer as JSON. */
-export function answerJson(command: string, { data, error }: Answer): string {
-  if (error === undefined) return toJson({ success: true, command, ...data });
-  return toJson({ success: false, command, error: errorData(error), ...data });
+export function answerJson(command: string, { data, error, notes = [] }: Answer): string {
+  if (error === undefined) return toJson({ success: true, command, ...data, notes });
+  return toJson({ success: false, command, error: errorData(error), ...data, notes });
 }
 
 /** What is told of an error; `unexpected` is what nobody foresaw. */

@@ -1,24 +1,32 @@
+import { isAbsolute, resolve } from 'node:path';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import type { ValidationReceipt } from '../core/hook';
-import { type ReceiptReport, VERDICTS, type Verdict, failedCheck, provesPass } from '../core/receipt';
+import type { Currency, ReceiptReport } from '../core/receipt';
 import { count, oneLine } from '../core/text';
-import { type BundleReport, verifyBundle } from '../service/receiptBundle';
+import { toMs } from '../core/time';
+import { type BundleReport, exportBundle, verifyBundle } from '../service/receiptBundle';
 import { type PublicKeyEntry, parsePublicKeys } from '../signing/publicKeys';
-import { codeOf } from '../storage/fileErrors';
-import { NodeFileSystem } from '../storage/nodeFileSystem';
+import type { StoredTask } from '../storage/stored';
 import type { Call } from './commandLine';
+import { type CliContext, readTextFile } from './context';
 import { type Answer, EXIT } from './output';
+import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';
+import type { AnswerData } from './schemas';
+import { agoOf, countVerdicts } from './status';
+import { paint } from './style';
+import { table } from './table';
+import { taskData, taskToRead } from './taskAnswer';
 
 const MAX_BUNDLE_BYTES = 256 * 1024 * 1024;
 const MAX_KEYS_BYTES = 1024 * 1024;
-const MAX_TEXT = 1000;
+const NO_RECEIPTS = 'The bundle holds no receipts, so it proves nothing.';
 
 /** `receipts verify`: checks every receipt of a bundle. */
-export async function verify({ operands: [file = ''], options }: Call): Promise<Result<Answer>> {
-  const bundle = readText(file, MAX_BUNDLE_BYTES);
+export async function verify(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const bundle = await context.readText(call.operands[0] ?? '', MAX_BUNDLE_BYTES);
   if (!bundle.ok) return bundle;
-  const keyFile = options['keys'];
-  const trusted = keyFile === undefined ? ok(undefined) : readKeys(keyFile);
+  const keyFile = call.text('keys');
+  const trusted = keyFile === undefined ? ok(undefined) : await readKeys(keyFile);
   if (!trusted.ok) return trusted;
   const verified = await verifyBundle(bundle.value, trusted.value);
   if (verified.ok) return ok(answerOf(verified.value, keyFile));
@@ -31,17 +39,8 @@ export async function verify({ operands: [file = ''], options }: Call): Promise<
   return { ok: false, error };
 }
 
-function readText(file: string, maxBytes: number): Result<string> {
-  try {
-    return ok(Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8'));
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return fail('not_found', `There is no file ${file}.`);
-    return fail('unreadable', `${file} can't be read: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-function readKeys(file: string): Result<PublicKeyEntry[]> {
-  const text = readText(file, MAX_KEYS_BYTES);
+async function readKeys(file: string): Promise<Result<PublicKeyEntry[]>> {
+  const text = await readTextFile(file, MAX_KEYS_BYTES);
   return text.ok ? parsePublicKeys(text.value) : text;
 }
 
@@ -50,95 +49,17 @@ function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
     const report = bundle.reports[at];
     return report === undefined ? [] : [{ receipt, report }];
   });
-  const summary = summaryOf(bundle.reports);
-  const sections = judged.map(({ receipt, report }) => [...describe(receipt, report), ''].join('\n'));
-  const data = {
+  const summary = judged.length === 0 ? NO_RECEIPTS : summaryOf(bundle.reports);
+  const sections = judged.map(({ receipt, report }) => [...describeReceipt(receipt, report), ''].join('\n'));
+  const data: AnswerData<'receipts verify'> = {
     task: { workspace_id: bundle.workspaceId, task_id: bundle.taskId, description: bundle.description },
-    keys: { source: keyFile === undefined ? 'bundle' : 'file', key_ids: bundle.keyIds },
-    summary: Object.fromEntries(VERDICTS.map((verdict) => [verdict, countOf(bundle.reports, verdict)])),
-    receipts: judged.map(({ receipt, report }) => receiptData(receipt, report)),
+    keys: { source: keyFile === undefined ? 'bundle' : 'file', key_ids: [...bundle.keyIds] },
+    summary: countVerdicts(bundle.reports.map(({ verdict }) => verdict)),
+    receipts: judged.map(({ receipt, report }) => bundledData(receipt, report)),
   };
   const text = [...sections, summary, ...describeKeys(bundle.keyIds, keyFile), ''].join('\n');
-  if (bundle.passed) return { exit: EXIT.done, text, data };
+  if (bundle.passed) return { exit: EXIT.done, text, wanted: true, data };
   return { exit: EXIT.notVerified, text, data, error: new AtlasError('verification_failed', summary) };
-}
-
-const WORDS: Readonly<Record<Verdict, string>> = {
-  valid: 'VALID ✓',
-  valid_short: 'valid, short',
-  invalid: 'INVALID',
-  unsigned: 'UNSIGNED',
-  unknown_key: 'UNKNOWN KEY',
-};
-
-function countOf(reports: readonly ReceiptReport[], verdict: Verdict): number {
-  return reports.filter((report) => report.verdict === verdict).length;
-}
-
-function summaryOf(reports: readonly ReceiptReport[]): string {
-  if (reports.length === 0) return 'The bundle holds no receipts, so it proves nothing.';
-  const parts = VERDICTS.flatMap((verdict) => {
-    const number = countOf(reports, verdict);
-    return number === 0 ? [] : [`${number} ${verdict === 'valid_short' ? 'valid (short)' : verdict.replace('_', ' ')}`];
-  });
-  return `${count(reports.length, 'receipt')}: ${parts.join(', ')}.`;
-}
-
-/** What is said of a receipt; all of it that the bundle says is made plain first. */
-function describe(receipt: ValidationReceipt, report: ReceiptReport): string[] {
-  const attempt = (receipt.attempt ?? 1) === 1 ? '' : ` (attempt ${receipt.attempt ?? 1})`;
-  return [
-    line('Receipt', receipt.receipt_id),
-    line('Step', `${receipt.step_name}${attempt}`),
-    line('Command', receipt.command),
-    line('Exit Code', String(receipt.exit_code)),
-    line('Key Path', receipt.key_path ?? '(none)'),
-    ...describeVerdict(receipt, report),
-  ];
-}
-
-function describeVerdict(receipt: ValidationReceipt, report: ReceiptReport): string[] {
-  const word = WORDS[report.verdict];
-  switch (report.verdict) {
-    case 'valid': {
-      if (provesPass(report, receipt)) {
-        return [line('Signature', word), '', 'The validation command ran and completed successfully.'];
-      }
-      const ended = report.statement?.predicate.run.ended ?? 'exit';
-      const how = ended === 'exit' ? `it ended with exit code ${receipt.exit_code}` : `how it ended: ${ended}`;
-      return [line('Signature', `${word} (the command FAILED)`), '', `The validation command ran and FAILED: ${how}.`];
-    }
-    case 'valid_short': {
-      const failed = receipt.exit_code === 0 ? '' : ' (the command FAILED)';
-      return [line('Signature', `${word}${failed}`), '', 'Its text is signed; nothing says what the files were.'];
-    }
-    case 'invalid':
-    case 'unsigned':
-    case 'unknown_key':
-      return [line('Signature', word), ...describeFailure(report)];
-  }
-}
-
-function describeFailure(report: ReceiptReport): string[] {
-  const failed = failedCheck(report);
-  if (failed === undefined) return [];
-  const { check, message, expected, found, differences } = failed;
-  const each = differences ?? [{ field: '', expected, found }];
-  return [
-    line('Failed Check', check),
-    `  ${oneLine(message, MAX_TEXT)}`,
-    ...each.flatMap((difference) => {
-      const field = difference.field === '' ? '' : ` ${difference.field}`;
-      return [
-        ...(difference.expected === undefined ? [] : [`  ${line(`Expected${field}`, difference.expected)}`]),
-        ...(difference.found === undefined ? [] : [`  ${line(`Found${field}`, difference.found)}`]),
-      ];
-    }),
-  ];
-}
-
-function line(name: string, value: string): string {
-  return `${oneLine(name)}: ${oneLine(value, MAX_TEXT)}`;
 }
 
 function describeKeys(keyIds: readonly string[], keyFile: string | undefined): string[] {
@@ -149,21 +70,128 @@ function describeKeys(keyIds: readonly string[], keyFile: string | undefined): s
   return [source, ...keyIds.map((id) => `  ${oneLine(id)}`)];
 }
 
-function receiptData(receipt: ValidationReceipt, report: ReceiptReport): Record<string, unknown> {
-  const { receipt_id: id, step_name: step, attempt, command, exit_code: exitCode } = receipt;
-  return {
-    receipt_id: id,
-    step_name: step,
-    attempt: attempt ?? null,
-    command,
-    exit_code: exitCode,
-    verdict: report.verdict,
-    /** Whether it proves that its command passed. */
-    proves_pass: provesPass(report, receipt),
-    scheme: report.scheme ?? null,
-    key_path: report.keyPath ?? null,
-    public_key: report.publicKey ?? null,
-    failed_check: failedCheck(report)?.check ?? null,
-    checks: report.checks,
+interface Judged {
+  readonly receipt: ValidationReceipt;
+  readonly report: ReceiptReport;
+  readonly currency: Currency | undefined;
+}
+
+async function judge(context: CliContext, stored: StoredTask, only?: string): Promise<Result<Judged[]>> {
+  const service = await (await context.atlas()).receipts();
+  const reports = await service.reports(stored);
+  if (!reports.ok) return reports;
+  const wanted = [...reports.value.values()].filter(({ receiptId }) => only === undefined || receiptId === only);
+  const currencies = await service.currencies(stored, wanted, () => only !== undefined);
+  return ok(
+    stored.hook.receipts.flatMap((receipt) => {
+      const report = wanted.find(({ receiptId }) => receiptId === receipt.receipt_id);
+      return report === undefined ? [] : [{ receipt, report, currency: currencies.get(receipt.receipt_id) }];
+    }),
+  );
+}
+
+/** `hook verify-receipt`: one receipt, wherever in the workspace its task is. */
+export async function verifyReceipt(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const id = call.operands[0] ?? '';
+  const named = call.text('task') === undefined;
+  const has = ({ hook }: StoredTask): boolean => hook.receipts.some((receipt) => receipt.receipt_id === id);
+  const chosen = await taskToRead(context, call, named ? { what: `a receipt ${oneLine(id, 60)}`, of: has } : undefined);
+  if (!chosen.ok) return chosen;
+  const { stored, notes } = chosen.value;
+  if (!has(stored))
+    return fail('not_found', `Task ${stored.ref.id} has no receipt ${oneLine(id, 60)}.`, {
+      mend: 'See: atlas receipts list',
+    });
+  const judged = await judge(context, stored, id);
+  if (!judged.ok) return judged;
+  const [first] = judged.value;
+  if (first === undefined) return fail('not_found', `There is no receipt ${oneLine(id, 60)}.`);
+  const { receipt, report, currency } = first;
+  const good = report.verdict === 'valid' || report.verdict === 'valid_short';
+  const own = report.verdict === 'valid' ? ['This receipt was signed by your ATLAS installation.'] : [];
+  const lines = describeReceipt(receipt, report, own);
+  const text = `${[...lines, ...(good ? [`Files: ${describeCurrency(currency)}.`] : [])].join('\n')}\n`;
+  const atlas = await context.atlas();
+  const data: AnswerData<'hook verify-receipt'> = {
+    task: taskData(atlas, stored),
+    receipt: receiptData(receipt, report, currency),
   };
+  if (good) return ok({ exit: EXIT.done, text, wanted: true, data, notes });
+  const error = new AtlasError(
+    'verification_failed',
+    `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
+  );
+  return ok({ exit: EXIT.notVerified, text, data, notes, error });
+}
+
+/** `receipts list`: all receipts of a task with their verdicts. */
+export async function list(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const chosen = await taskToRead(context, call);
+  if (!chosen.ok) return chosen;
+  const { stored, notes } = chosen.value;
+  const judged = await judge(context, stored);
+  if (!judged.ok) return judged;
+  const atlas = await context.atlas();
+  const reports = judged.value.map(({ report }) => report);
+  const data: AnswerData<'receipts list'> = {
+    task: taskData(atlas, stored),
+    summary: countVerdicts(reports.map(({ verdict }) => verdict)),
+    receipts: judged.value.map(({ receipt, report, currency }) => receiptData(receipt, report, currency)),
+  };
+  const now = atlas.ports.clock.now();
+  const rows = judged.value.map(({ receipt, report, currency }) => [
+    receipt.receipt_id,
+    report.verdict.replace('_', ' '),
+    String(receipt.exit_code),
+    currency?.kind ?? 'unknown',
+    agoOf(toMs(receipt.completed_at), now),
+    receipt.step_name,
+    receipt.command,
+  ]);
+  const head = ['RECEIPT', 'VERDICT', 'EXIT', 'FILES', 'TIME', 'STEP', 'COMMAND'].map((title) =>
+    title === 'COMMAND' || title === 'STEP' ? ({ title, flexible: true } as const) : { title },
+  );
+  const text =
+    rows.length === 0
+      ? 'No receipts yet.\n'
+      : `${table(head, rows, context.streams.columns)}${painted(context, reports)}\n`;
+  return ok({ exit: EXIT.done, text, wanted: true, data, notes });
+}
+
+function painted({ streams }: CliContext, reports: readonly ReceiptReport[]): string {
+  const worst = reports.find(({ verdict }) => verdict !== 'valid')?.verdict ?? 'valid';
+  return paint(streams, worst, summaryOf(reports));
+}
+
+/** `receipts export`: a bundle that others can check without the store. */
+export async function exportReceipts(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const chosen = await taskToRead(context, call);
+  if (!chosen.ok) return chosen;
+  const { stored, notes } = chosen.value;
+  const number = stored.hook.receipts.length;
+  if (number === 0)
+    return fail('not_found', `Task ${stored.ref.id} has no receipts to export.`, { mend: 'Make one: atlas validate' });
+  const atlas = await context.atlas();
+  const bundle = await exportBundle(await atlas.receipts(), atlas.ports.clock, stored);
+  if (!bundle.ok) return bundle;
+  const file = call.text('output');
+  const common = { task: taskData(atlas, stored), receipts: number };
+  if (file === undefined || file === '-') {
+    const parsed = JSON.parse(bundle.value) as Record<string, unknown>;
+    const data: AnswerData<'receipts export'> = { ...common, path: null, bundle: parsed };
+    return ok({ exit: EXIT.done, text: bundle.value, wanted: true, data, notes });
+  }
+  const path = isAbsolute(file) ? file : resolve(context.folder, file);
+  try {
+    atlas.ports.files.write(path, bundle.value, { exclusive: !call.flag('force') });
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    return fail('write_failed', `${oneLine(path)} can't be written: ${messageOf(error)}`, {
+      cause: error,
+      ...(exists ? { mend: 'It is there already; name another file, or say --force.' } : {}),
+    });
+  }
+  const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };
+  const text = `${count(number, 'receipt')} exported to ${path}\nAnybody can check them with: atlas receipts verify ${file}\n`;
+  return ok({ exit: EXIT.done, text, data, notes });
 }

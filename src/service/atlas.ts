@@ -3,7 +3,7 @@ import { type Result, fail, ok } from '../core/errors';
 import type { Expected, HookInput } from '../core/events';
 import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
 import type { ReceiptVerdict } from '../core/markdown/view';
-import { createTask } from '../core/task';
+import { commandsOf, createTask } from '../core/task';
 import { findTemplate } from '../core/template';
 import { oneLine } from '../core/text';
 import { toMs, toTimestamp } from '../core/time';
@@ -96,6 +96,12 @@ export class Atlas extends AtlasReader {
     if (!ref.ok) return ref;
     const created = await this.store.create(ref.value, { config });
     return created.ok ? this.store.send(ref.value, { type: 'setup_complete' }, { config }) : created;
+  }
+
+  /** Allows the commands that a task declares to be run for its agents: a human who saw them started it. */
+  async allowCommands({ ref, task }: StoredTask): Promise<void> {
+    const { TrustFile } = await import('../storage/trustFile');
+    new TrustFile(this.ports).allow(ref.workspace, task.steps.flatMap(commandsOf));
   }
 
   /** Sends an event to a task, with what it records captured first. */

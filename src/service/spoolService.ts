@@ -246,6 +246,11 @@ export class SpoolService {
     return this.spool.list().length;
   }
 
+  /** Whether a window is open, which sees commits without git hooks. */
+  windowIsOpen(): boolean {
+    return this.spool.hasWindow();
+  }
+
   /** Says that this process is a window, which drains by itself: hooks then start nothing. */
   announceWindow(): void {
     try {

@@ -197,7 +197,7 @@ export class ValidationService {
       'human_only',
       `${count(unknown.length, 'command')} of this repository were not yet allowed by a human.`,
       {
-        mend: 'Ask the human to run "Atlas: Run Validation" once; the same commands are then allowed.',
+        mend: 'Ask the human to run "Atlas: Run Validation" or "atlas validate" once; the same commands are then allowed.',
       },
     );
   }

@@ -251,6 +251,12 @@ export class Spool {
     this.discard(this.windowPath);
   }
 
+  /** Whether a window is open, as far as can be seen from here. */
+  hasWindow(): boolean {
+    const { spool } = this.ports.paths;
+    return this.entries(spool).some((name) => WINDOW.test(name) && !this.isOfDead(this.textOf(join(spool, name))));
+  }
+
   /** Removes what processes left behind that are dead. */
   sweep(): void {
     for (const name of this.entries(this.ports.paths.spool)) {

@@ -54,6 +54,14 @@ export function commandEnvironment(
   marker: string,
   platform: NodeJS.Platform = process.platform,
 ): NodeJS.ProcessEnv {
+  return { ...childEnvironment(env, platform), [MARKER_VARIABLE]: marker };
+}
+
+/** The environment for a program that the user asked to run: theirs, without what was set for this process alone. */
+export function childEnvironment(
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): NodeJS.ProcessEnv {
   const cleaned: NodeJS.ProcessEnv = {};
   for (const [name, value] of Object.entries(env)) {
     const key = platform === 'win32' ? name.toUpperCase() : name;
@@ -62,6 +70,5 @@ export function commandEnvironment(
     const kept = key === 'NODE_OPTIONS' ? withoutDebugger(value) : value;
     if (kept !== undefined) cleaned[name] = kept;
   }
-  cleaned[MARKER_VARIABLE] = marker;
   return cleaned;
 }

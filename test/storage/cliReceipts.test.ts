@@ -230,16 +230,18 @@ The validation command ran and completed successfully.
     const said = await cli.run(...args);
     expect(said.code).toBe(2);
     expect(said.out).toBe('');
-    expect(said.err).toMatch(/^atlas: .+\n(Usage: atlas receipts verify <bundle.json>|Run atlas --help)/);
+    expect(said.err).toMatch(/^atlas: .+\nSee: atlas .*--help\n$/);
     const json = await cli.run(...args, '--json');
     expect(json.code).toBe(2);
     expect(JSON.parse(json.out)).toMatchObject({ success: false, error: { code: 'usage' } });
   });
 
-  it.each([[['--help']], [[]], [['receipts', 'verify', '--help']]])('explains itself for %j', async (args) => {
-    const said = await cli.run(...args);
+  it('explains itself', async () => {
+    const said = await cli.run('receipts', 'verify', '--help');
     expect(said.code).toBe(0);
-    expect(said.out).toContain('atlas receipts verify <bundle.json> [--keys <receipts.pub.json>] [--json]');
+    expect(said.out).toContain('atlas receipts verify [options] <bundle.json>');
+    expect(said.out).toContain('--keys <receipts.pub.json>');
+    expect(said.out).toContain('Example:\n  atlas receipts verify receipts.json --keys receipts.pub.json\n');
   });
 });
 

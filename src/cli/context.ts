@@ -1,0 +1,161 @@
+import { type Result, fail, messageOf, ok } from '../core/errors';
+import type { Logger } from '../core/ports';
+import { oneLine } from '../core/text';
+import type { Atlas } from '../service/atlas';
+import type { LazyAtlas } from '../service/lazyAtlas';
+import { resolveRoot } from '../storage/paths';
+import { callingAgent } from './agentCaller';
+import type { Streams } from './output';
+
+declare const ATLAS_VERSION: string;
+
+/** The version of this program, which the build puts in. */
+export const VERSION = typeof ATLAS_VERSION === 'string' ? ATLAS_VERSION : '0.0.0';
+
+/** What a command line is run with. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly folder: string;
+  readonly streams: Streams;
+  readonly stdin: NodeJS.ReadStream;
+}
+
+/** What every command may use. */
+export class CliContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly folder: string;
+  readonly streams: Streams;
+  readonly stdin: NodeJS.ReadStream;
+  private loaded: Promise<LazyAtlas> | undefined;
+
+  constructor(
+    surroundings: Surroundings,
+    /** Whether the answer is one JSON document, so that nothing else may be written beside it. */
+    readonly json: boolean,
+    readonly quiet: boolean,
+  ) {
+    this.env = surroundings.env;
+    this.folder = surroundings.folder;
+    this.streams = surroundings.streams;
+    this.stdin = surroundings.stdin;
+  }
+
+  /** The store, for reading; what changes tasks is loaded by {@link drive}. */
+  async atlas(): Promise<LazyAtlas> {
+    return (this.loaded ??= (async () => {
+      const [{ LazyAtlas }, { systemPorts }] = await Promise.all([
+        import('../service/lazyAtlas'),
+        import('../service/ports'),
+      ]);
+      return new LazyAtlas(systemPorts(this.root, VERSION, new WarningLog(this.streams)));
+    })());
+  }
+
+  /** Where the store lies. */
+  get root(): string {
+    return resolveRoot(this.env['ATLAS_HOME'], undefined);
+  }
+
+  /** What changes tasks. */
+  async drive(): Promise<Atlas> {
+    return (await this.atlas()).drive();
+  }
+
+  /** The agent whose process this is. */
+  get agent(): string | undefined {
+    return callingAgent(this.env);
+  }
+
+  /** Refuses what only a human may decide where an agent is calling. */
+  humanOnly(what: string): Result<void> {
+    const { agent } = this;
+    if (agent === undefined) return ok(undefined);
+    return fail('human_only', `Only a human may ${what}, and this was called by ${agent}.`, {
+      mend: 'Ask the human to do it: in the editor, or in a terminal of their own.',
+    });
+  }
+
+  /** Whether a person can be asked. */
+  get interactive(): boolean {
+    return this.stdin.isTTY && this.streams.columns !== undefined && !this.json;
+  }
+
+  /**
+   * Asks a question that only an explicit yes answers. Off a terminal it fails with `usage`, since nobody is there.
+   * @param yes whether `--yes` was given
+   */
+  async confirm(question: string, yes: boolean): Promise<Result<boolean>> {
+    if (yes) return ok(true);
+    if (!this.interactive) {
+      return fail('usage', `${question} Nobody can be asked here.`, {
+        mend: 'If you are sure, say it again with --yes.',
+      });
+    }
+    return ok(await this.ask(`${question} [y/N] `));
+  }
+
+  /** Asks on the terminal; everything but a yes is a no. */
+  async ask(question: string): Promise<boolean> {
+    const { createInterface } = await import('node:readline/promises');
+    const terminal = createInterface({ input: this.stdin, output: process.stderr });
+    try {
+      return /^y(es)?$/iu.test((await terminal.question(question)).trim());
+    } finally {
+      terminal.close();
+    }
+  }
+
+  /** All of a file, or of standard input for `-`; fails with `not_found`, `unreadable` or `usage` (too long). */
+  async readText(file: string, maxBytes: number): Promise<Result<string>> {
+    if (file !== '-') return readTextFile(file, maxBytes);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of this.stdin) {
+      const bytes = Buffer.from(chunk as Uint8Array);
+      size += bytes.length;
+      if (size > maxBytes) return fail('usage', `Standard input has more than ${maxBytes} bytes.`);
+      chunks.push(bytes);
+    }
+    return ok(Buffer.concat(chunks).toString('utf8'));
+  }
+}
+
+/** All of a text file; fails with `not_found` or `unreadable`. */
+export async function readTextFile(file: string, maxBytes: number): Promise<Result<string>> {
+  const [{ NodeFileSystem }, { codeOf }] = await Promise.all([
+    import('../storage/nodeFileSystem'),
+    import('../storage/fileErrors'),
+  ]);
+  try {
+    return ok(Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8'));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return fail('not_found', `There is no file ${oneLine(file)}.`);
+    return fail('unreadable', `${oneLine(file)} can't be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Shows what went wrong beside the answer; the rest of the log is the editor's. */
+class WarningLog implements Logger {
+  constructor(private readonly streams: Streams) {}
+
+  debug(): void {
+    // Nobody reads it here.
+  }
+
+  info(): void {
+    // Nobody reads it here.
+  }
+
+  warn(message: string, data?: Readonly<Record<string, unknown>>): void {
+    this.streams.err(`atlas: warning: ${withData(message, data)}\n`);
+  }
+
+  error(message: string, data?: Readonly<Record<string, unknown>>): void {
+    this.streams.err(`atlas: error: ${withData(message, data)}\n`);
+  }
+}
+
+function withData(message: string, data: Readonly<Record<string, unknown>> | undefined): string {
+  const text = oneLine(message, 500);
+  return data === undefined ? text : `${text} ${oneLine(JSON.stringify(data), 500)}`;
+}

@@ -1,0 +1,74 @@
+import { type Result, ok } from '../core/errors';
+import { commandsOf } from '../core/task';
+import { oneLine } from '../core/text';
+import type { Atlas } from '../service/atlas';
+import { knownWorkspace } from '../service/taskChoice';
+import type { Updated } from '../storage/stored';
+import type { Call } from './commandLine';
+import type { CliContext } from './context';
+import { atlasCommand } from './gitHooks';
+import { type Answer } from './output';
+import type { AnswerData } from './schemas';
+import { changed } from './taskAnswer';
+
+/** What is known of a repository's git hooks after a start. */
+type HooksAfterStart = AnswerData<'start'>['git_hooks'];
+
+/** `start`: a new task. */
+export async function start(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const atlas = await context.drive();
+  const folder = folderOf(atlas, context, call.text('workspace'));
+  if (!folder.ok) return folder;
+  const started = await atlas.startTask({
+    title: call.operands[0] ?? '',
+    template: call.text('template') ?? 'task',
+    folder: folder.value,
+  });
+  if (!started.ok) return started;
+  if (context.agent === undefined) await atlas.allowCommands(started.value);
+  const hooks = await offerHooks(context, atlas, started.value, call.flag('gitHooks'));
+  const notes = [...commandNotes(started.value), ...hooks.notes];
+  const driven = { atlas, stored: started.value, notes, expect: {} };
+  return ok(
+    changed(context, driven, started.value, `Started task ${started.value.ref.id}.`, { git_hooks: hooks.state }),
+  );
+}
+
+function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefined): Result<string> {
+  if (workspace === undefined) return ok(context.folder);
+  const known = knownWorkspace(atlas, workspace);
+  if (!known.ok) return known;
+  const read = atlas.workspaces.read(workspace);
+  return read.ok ? ok(read.value.repo_path ?? context.folder) : read;
+}
+
+/** Whoever starts a task sees what it will run; a human who does allows it to be run for their agents. */
+function commandNotes({ task }: Updated): string[] {
+  const commands = [...new Set(task.steps.flatMap(commandsOf))];
+  return commands.length === 0 ? [] : [`It is validated by: ${commands.map((each) => oneLine(each, 100)).join(' · ')}`];
+}
+
+/** Without git hooks and without a window nobody sees commits: they are offered, never put in unasked. */
+async function offerHooks(
+  context: CliContext,
+  atlas: Atlas,
+  { task }: Updated,
+  wanted: boolean,
+): Promise<{ state: HooksAfterStart; notes: string[] }> {
+  const folder = typeof task.metadata['worktree'] === 'string' ? task.metadata['worktree'] : context.folder;
+  const hooks = await atlas.gitHooks();
+  const found = await hooks.inspect(folder);
+  if (!found.ok) return { state: 'not_possible', notes: wanted ? [found.error.message] : [] };
+  if (found.value.hooks.every(({ state }) => state === 'installed')) return { state: 'present', notes: [] };
+  if (!wanted) {
+    if ((await atlas.spool()).windowIsOpen()) return { state: 'absent', notes: [] };
+    const asked =
+      context.interactive && (await context.ask('Install git hooks, so that commits make checkpoints? [y/N] '));
+    if (!asked)
+      return { state: 'absent', notes: ['Commits make checkpoints by themselves once you run: atlas hook install'] };
+  }
+  const installed = await hooks.install(folder, { command: atlasCommand(context.env) });
+  if (!installed.ok) return { state: 'absent', notes: [installed.error.message] };
+  const { instructions = [], notes } = installed.value;
+  return { state: instructions.length === 0 ? 'installed' : 'absent', notes: [...notes, ...instructions] };
+}

@@ -1,0 +1,123 @@
+import { messageOf } from '../core/errors';
+import { isInFlight } from '../core/hook';
+import type { TaskRef } from '../storage/paths';
+import type { StoredTask } from '../storage/stored';
+import type { Atlas } from './atlas';
+
+/** How often a step that began or ended is looked for, in ms. */
+const FOLLOW_MS = 500;
+/** How often a due interval checkpoint is looked for, in ms. */
+const TICK_MS = 10_000;
+/** How often this process says that it lives, in ms. */
+const HEARTBEAT_MS = 60_000;
+
+/** How an agent's process ended. */
+export interface AgentExit {
+  readonly code?: number;
+  readonly signal?: string;
+}
+
+/** What an agent's end meant for its task. */
+export type AgentEnd = 'nothing_open' | 'crashed' | 'human_asked';
+
+/**
+ * A process that lives as long as its agent: it owns the step that is under way, whichever that is, and makes the
+ * interval checkpoints where no window does.
+ */
+export class AgentPresence {
+  private readonly timers: NodeJS.Timeout[] = [];
+  private bound = '';
+
+  constructor(
+    private readonly atlas: Atlas,
+    private readonly ref: TaskRef,
+  ) {}
+
+  /** Whether another process owns the task as its agent. */
+  isTaken(): boolean {
+    const own = this.atlas.ports.processes.self().incarnation;
+    return this.atlas.owners
+      .list(this.ref)
+      .some(
+        ({ file, vitality }) =>
+          file.kind === 'agent' &&
+          file.signed_off_at === undefined &&
+          file.process.incarnation !== own &&
+          vitality === 'alive',
+      );
+  }
+
+  /** Begins to own the task and goes on until {@link end}. */
+  start(): void {
+    this.follow();
+    this.timers.push(
+      setInterval(() => this.follow(), FOLLOW_MS),
+      setInterval(() => void this.tick(), TICK_MS),
+      setInterval(() => this.safely(() => this.atlas.owners.touch(this.ref, 'agent')), HEARTBEAT_MS),
+    );
+  }
+
+  /** Binds this process to the step and attempt that run now. */
+  private follow(): void {
+    this.safely(() => {
+      const read = this.atlas.catalog.read(this.ref);
+      if (!read.ok || !isInFlight(read.value.hook.state)) return;
+      const step = read.value.hook.current_step;
+      const bound = step === undefined ? undefined : { stepIndex: step.step_index, attempt: step.attempt };
+      const key = JSON.stringify(bound ?? {});
+      if (key === this.bound) return;
+      this.atlas.owners.adopt(this.ref, 'agent', bound);
+      this.bound = key;
+    });
+  }
+
+  private async tick(): Promise<void> {
+    const window = this.atlas.owners
+      .list(this.ref)
+      .some(({ file, vitality }) => file.kind === 'window' && file.signed_off_at === undefined && vitality === 'alive');
+    if (window) return;
+    const made = await this.atlas.intervalCheckpoint(this.ref);
+    if (!made.ok) this.atlas.ports.log.warn('The interval checkpoint failed.', { error: made.error.message });
+  }
+
+  /** Records how the agent ended, and what that means for the step that it left. */
+  async end(exit: AgentExit): Promise<{ readonly meant: AgentEnd; readonly task: StoredTask | undefined }> {
+    for (const timer of this.timers) clearInterval(timer);
+    this.follow();
+    if (this.bound !== '') this.safely(() => this.atlas.owners.signOff(this.ref, exit));
+    const read = this.atlas.catalog.read(this.ref);
+    if (!read.ok) return { meant: 'nothing_open', task: undefined };
+    const diagnosis = await this.atlas.recovery.diagnose(read.value);
+    if (diagnosis.kind === 'crashed') {
+      const detected = await this.atlas.recovery.detect(read.value);
+      return { meant: 'crashed', task: detected.ok ? detected.value.task : read.value };
+    }
+    if (diagnosis.kind === 'agent_left') return this.askHuman(read.value, diagnosis.exitCode);
+    this.forget();
+    return { meant: 'nothing_open', task: read.value };
+  }
+
+  /** An agent that its user ended, or that ended by itself while its step runs: a human says what now. */
+  private async askHuman(task: StoredTask, exitCode: number): Promise<{ meant: AgentEnd; task: StoredTask }> {
+    const step = task.hook.current_step;
+    const message = `The agent ended (exit code ${exitCode}) while step "${step?.step_name ?? ''}" was under way.`;
+    const expect = step === undefined ? {} : { step: step.step_name, attempt: step.attempt };
+    const sent = await this.atlas.send(this.ref, { type: 'human_required', kind: 'interrupted', message, expect });
+    if (sent.ok) this.forget();
+    return { meant: 'human_asked', task: sent.ok ? sent.value : task };
+  }
+
+  /** What is recorded in the hook need not be found again in the owners' files. */
+  private forget(): void {
+    this.safely(() => this.atlas.owners.removeDead(this.ref));
+  }
+
+  /** A disk that is full must not end the agent. */
+  private safely(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.atlas.ports.log.warn("The agent's owner file can't be written.", { error: messageOf(error) });
+    }
+  }
+}
