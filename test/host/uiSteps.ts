@@ -7,6 +7,24 @@ import { OUT } from '../support/project';
 export const uiSteps = {
   /** The text of the status bar item with that id (`publisher.extension.itemId`). */
   statusText: (page: Page, id: string) => page.locator(`.statusbar-item[id="${id}"]`).innerText(),
+  /** The classes of the icons of that status bar item. */
+  statusIcons: async (page: Page, id: string): Promise<string> => {
+    const icons = page.locator(`.statusbar-item[id="${id}"] .codicon`);
+    return (await icons.evaluateAll((found) => found.map((icon) => (icon as { className: string }).className))).join(
+      ' ',
+    );
+  },
+  /** Waits until that status bar item has an icon; gives when that was (ms). */
+  statusShows: async (page: Page, { id, icon }: { id: string; icon: string }): Promise<number> => {
+    await page.locator(`.statusbar-item[id="${id}"] .codicon-${icon}`).waitFor();
+    return Date.now();
+  },
+  /** Waits until the panel shows a text; gives when that was (ms). */
+  panelShows: async (page: Page, text: string): Promise<number> => {
+    const panel = page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+    await panel.getByText(text).first().waitFor({ state: 'attached' });
+    return Date.now();
+  },
   /** The label of the status bar item that shows Git's branch. */
   branch: (page: Page) => page.locator('.statusbar-item[id^="status.scm"]', { hasText: /\S/ }).first().innerText(),
   /** Clicks what the selector finds in the workbench. */

@@ -23,7 +23,7 @@ export function runDoctor(documents: TextDocuments): CommandHandler {
     const fix = vscode.l10n.t('Fix');
     const message =
       fixable === 0
-        ? vscode.l10n.t('{0} of the findings need you; the report says what to do.', problems.length)
+        ? vscode.l10n.t('The doctor found {0} problems; the report says what to do.', problems.length)
         : vscode.l10n.t(
             '{0} of the findings need something to be done; {1} can be mended now.',
             problems.length,
@@ -43,8 +43,8 @@ async function tellMended(findings: readonly DoctorFinding[]): Promise<void> {
   const left = count('problem');
   const message =
     left === 0
-      ? vscode.l10n.t('{0} findings were mended; now everything is in order.', count('mended'))
-      : vscode.l10n.t('{0} findings were mended; {1} need you, and the report says what to do.', count('mended'), left);
+      ? vscode.l10n.t('Mended: {0}. Now everything is in order.', count('mended'))
+      : vscode.l10n.t('Mended: {0}. Left: {1}; the report says what to do.', count('mended'), left);
   await (left === 0 ? vscode.window.showInformationMessage(message) : vscode.window.showWarningMessage(message));
 }
 
@@ -72,7 +72,7 @@ async function ask(question: string): Promise<boolean> {
 function reportOf(context: CommandContext, findings: readonly DoctorFinding[]): string {
   const { root } = context.session.atlas.ports.paths;
   const sections = [
-    section('problem', '!', vscode.l10n.t('Needs something to be done'), findings),
+    section('problem', '!', vscode.l10n.t('Problems'), findings),
     section('mended', '~', vscode.l10n.t('Mended'), findings),
     section('ok', '✓', vscode.l10n.t('In order'), findings),
   ];

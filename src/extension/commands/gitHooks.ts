@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { AtlasError, unwrap } from '../../core/errors';
@@ -52,16 +53,15 @@ function planOf({ folder, hooks, notes }: GitHookReport): string {
     vscode.l10n.t('In {0}:', oneLine(folder, MAX_TEXT)),
     ...lines,
     '',
-    vscode.l10n.t('They note each commit, merge and push for Atlas, take no time and never fail.'),
+    vscode.l10n.t('They note commits, merges and pushes for Atlas, without slowing git down or stopping it.'),
     ...notes.map((note) => `\n${oneLine(note, MAX_TEXT)}`),
   ].join('\n');
 }
 
 function changeOf({ state, path, problem }: HookEntry): string {
   if (state === 'blocked') return vscode.l10n.t("can't be changed: {0}", oneLine(problem ?? path, MAX_TEXT));
-  return state === 'outdated'
-    ? vscode.l10n.t('is brought up to date')
-    : vscode.l10n.t('is made, or ours is added to the one that is there, which stays and runs first');
+  if (state === 'outdated') return vscode.l10n.t('is brought up to date');
+  return existsSync(path) ? vscode.l10n.t('is added to; what is there stays and runs first') : vscode.l10n.t('is made');
 }
 
 async function tellInstalled(context: CommandContext, folder: string, report: GitHookReport): Promise<void> {

@@ -6,14 +6,14 @@ const SCHEME = 'atlas-text';
 export class TextDocuments implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly texts = new Map<string, string>();
   private readonly changes = new vscode.EventEmitter<vscode.Uri>();
+  // Before the registration, which looks for it once.
+  readonly onDidChange = this.changes.event;
   private readonly subscriptions = [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     vscode.workspace.onDidCloseTextDocument((document) => {
       if (document.uri.scheme === SCHEME) this.texts.delete(document.uri.path);
     }),
   ];
-  readonly onDidChange = this.changes.event;
-
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.texts.get(uri.path) ?? '';
   }

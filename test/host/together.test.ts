@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import * as vscode from 'vscode';
+import { unwrap } from '../../src/core/errors';
+import { toMs } from '../../src/core/time';
+import type { AtlasApi, AtlasTask } from '../../src/extension/api';
+import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
+import { Journal } from '../../src/storage/journal';
+import { atlasApi, checkpointsOf, otherProgram, taskWhen, workspaceFolder } from './atlasApi';
+import { callUi, hasUi } from './ui';
+
+const SHOWN_MS = 1000;
+
+describe('the window and the command at once on one task', () => {
+  let api: AtlasApi;
+  let task: AtlasTask;
+  let bundle: string;
+
+  /** Runs the command as a process of its own, and gives when it had made its change. */
+  async function checkpoint(description: string): Promise<void> {
+    const args = [bundle, 'checkpoint', description, '--task', task.ref.id, '--json'];
+    const child = spawn(process.execPath, args, {
+      cwd: workspaceFolder(),
+      env: { ...process.env, ATLAS_HOME: api.root },
+    });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    assert.equal(code, 0, text);
+  }
+
+  before(async () => {
+    api = await atlasApi();
+    bundle = path.join(
+      vscode.extensions.getExtension('atlas-hooks.atlas-hooks')?.extensionPath ?? '',
+      'dist',
+      'cli.js',
+    );
+    const started = await api.startTask({ title: 'worked on by two', template: 'task', folder: workspaceFolder() });
+    task = await api.send(started.ref, { type: 'start_step' });
+  });
+
+  after(async () => {
+    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon' }));
+  });
+
+  it('shows what the command did within a second, in its tasks, its status bar and its panel', async function () {
+    const status = 'atlas-hooks.atlas-hooks.atlas.status';
+    if (hasUi) {
+      await vscode.commands.executeCommand('atlas.openHookMd', task.ref);
+      await vscode.commands.executeCommand('atlas.tasks.focus');
+      await callUi('panelShows', 'worked on by two');
+      assert.doesNotMatch(await callUi('statusIcons', status), /bookmark/u);
+    }
+    const seen = taskWhen(api, task.ref, (now) => checkpointsOf(now, 'manual').includes('from the command'));
+    const shown = hasUi
+      ? Promise.all([callUi('panelShows', 'from the command'), callUi('statusShows', { id: status, icon: 'bookmark' })])
+      : Promise.resolve([]);
+    await checkpoint('from the command');
+    const made = toMs((await seen).hook.checkpoints.at(-1)?.created_at ?? '');
+    const model = Date.now() - made;
+    assert.ok(model < SHOWN_MS, `the window knew after ${model} ms`);
+    for (const at of await shown) assert.ok(at - made < SHOWN_MS, `it was shown after ${at - made} ms`);
+  });
+
+  it('loses none of 20 checkpoints that both make in turn, and the journal stays whole', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => index);
+    const byWindow = names.map(async (index) => api.checkpoint(task.ref, `window ${index}`));
+    const byCommand = names.map(async (index) => checkpoint(`command ${index}`));
+    await Promise.all([...byWindow, ...byCommand]);
+    const expected = names.flatMap((index) => [`window ${index}`, `command ${index}`]).sort();
+    const has = (now: AtlasTask): string[] => checkpointsOf(now, 'manual').filter((each) => / \d$/u.test(each));
+    const done = await taskWhen(api, task.ref, (now) => has(now).length >= expected.length);
+    assert.deepEqual(has(done).sort(), expected);
+    const journal = new Journal(new NodeFileSystem(), path.join(path.dirname(task.hookMd), 'journal.jsonl'));
+    assert.equal(unwrap(journal.readAll()).brokenAt, undefined);
+    const read = unwrap(otherProgram(api).catalog.read(task.ref));
+    assert.equal(read.suspect, false);
+  });
+});
