@@ -24,11 +24,7 @@ export function runDoctor(documents: TextDocuments): CommandHandler {
     const message =
       fixable === 0
         ? vscode.l10n.t('The doctor found {0} problems; the report says what to do.', problems.length)
-        : vscode.l10n.t(
-            '{0} of the findings need something to be done; {1} can be mended now.',
-            problems.length,
-            fixable,
-          );
+        : vscode.l10n.t('The doctor found {0} problems; {1} can be mended now.', problems.length, fixable);
     const answer = await vscode.window.showWarningMessage(message, ...(fixable === 0 ? [] : [fix]));
     if (answer !== fix) return;
     const mended = await look(context, true);
