@@ -7,7 +7,7 @@ import { checkSpool } from './doctor/spoolChecks';
 import { checkRoot, checkStore } from './doctor/storeChecks';
 import { checkTasks } from './doctor/taskChecks';
 
-export { DOCTOR_AREAS, type DoctorArea, type DoctorFinding, type DoctorOptions } from './doctor/report';
+export type { DoctorFinding, DoctorOptions } from './doctor/report';
 
 /**
  * Looks at the whole store and at what Atlas set up in some folders: the one doctor of editor and command. It works in
