@@ -12,6 +12,16 @@ const BUDGET_BYTES = 1_500_000;
 const ACTIVATION_BUDGET_BYTES = 160_000;
 /** Packages that only late chunks may hold. */
 const LATE_PACKAGES = ['marked', '@bsv/sdk', 'yaml', 'chokidar'];
+/** What `atlas` loads only for the commands that need it. */
+const COMMAND_LATE = [
+  'zod',
+  'yaml',
+  '@bsv/sdk',
+  '@bitauth/libauth',
+  'cross-spawn',
+  'node:crypto',
+  'node:child_process',
+];
 
 /** What may ship. `.vscodeignore` decides what does; this list notices when that file is loosened by mistake. */
 const ALLOWED = [
@@ -33,12 +43,12 @@ const REQUIRED = ['package.json', 'package.nls.json', 'dist/extension.mjs', 'dis
 ]);
 
 await run('npm', ['run', '--silent', 'build', '--', '--metafile'], { cwd: PROJECT, output: 'pipe' });
-/** What is loaded at activation: the entry and what it imports at once, with the packages in it. */
-function loadedAtActivation(): { bytes: number; packages: Set<string> } {
-  const { outputs } = JSON.parse(readFileSync(path.join(PROJECT, 'out', 'extension.meta.json'), 'utf8')) as Metafile;
+/** What an entry loads at once, with the packages and Node's modules in it. */
+function loadedAtOnce(bundle: string, entry: string): { bytes: number; packages: Set<string> } {
+  const { outputs } = JSON.parse(readFileSync(path.join(PROJECT, 'out', `${bundle}.meta.json`), 'utf8')) as Metafile;
   const packages = new Set<string>();
   const seen = new Set<string>();
-  const open = ['dist/extension.mjs'];
+  const open = [entry];
   let bytes = 0;
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     const output = outputs[file];
@@ -49,7 +59,11 @@ function loadedAtActivation(): { bytes: number; packages: Set<string> } {
       const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];
       if (name !== undefined) packages.add(name);
     }
-    open.push(...output.imports.filter(({ kind }) => kind === 'import-statement').map((each) => each.path));
+    const imports = output.imports.filter(({ kind }) => kind === 'import-statement');
+    for (const each of imports) {
+      if (each.external === true) packages.add(each.path);
+      else open.push(each.path);
+    }
   }
   return { bytes, packages };
 }
@@ -60,10 +74,12 @@ const problems = [
   ...shipped.filter((file) => !ALLOWED.some((pattern) => pattern.test(file))).map((file) => `must not ship: ${file}`),
   ...REQUIRED.filter((file) => !shipped.includes(file)).map((file) => `is missing: ${file}`),
 ];
-const { bytes, packages } = loadedAtActivation();
+const { bytes, packages } = loadedAtOnce('extension', 'dist/extension.mjs');
+const command = loadedAtOnce('cli', 'dist/cli.js').packages;
 console.log(`${bytes} bytes of ${ACTIVATION_BUDGET_BYTES} are loaded at activation`);
 if (bytes > ACTIVATION_BUDGET_BYTES) problems.push(`too much is loaded at activation: ${bytes} bytes`);
 for (const name of LATE_PACKAGES) if (packages.has(name)) problems.push(`${name} is loaded at activation`);
+for (const name of COMMAND_LATE) if (command.has(name)) problems.push(`${name} is loaded by every atlas command`);
 if (problems.length === 0) {
   await createVSIX({
     cwd: PROJECT,

@@ -1,4 +1,4 @@
-import { RECOVERY_ACTIONS } from '../core/hook';
+import type { RecoveryAction } from '../core/hook';
 import type { CommandSpec, OptionSpec } from './commandLine';
 import { ATTEMPT, BOUND, TASK } from './options';
 
@@ -7,6 +7,15 @@ const PROMPT: OptionSpec = {
   flags: '--prompt-file <file>',
   does: 'the prompt that the agent was given (- for standard input)',
 };
+
+// Written out, since the hook's schemas are several times what a command line needs.
+const ACTIONS = [
+  'retry_step',
+  'retry_from_checkpoint',
+  'retry_validation',
+  'skip_step',
+  'manual',
+] as const satisfies readonly RecoveryAction[];
 
 /** The commands that drive a task. */
 export const TASK_COMMANDS: readonly CommandSpec[] = [
@@ -155,7 +164,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
       {
         flags: '--action <action>',
         does: "another action than the plan's, which a human decides",
-        choices: RECOVERY_ACTIONS.filter((action) => action !== 'await_human'),
+        choices: ACTIONS,
       },
       ...TASK,
     ],

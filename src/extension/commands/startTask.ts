@@ -40,6 +40,8 @@ export const startTask: CommandHandler = async (context, argument) => {
   });
   await context.session.locatePlaces();
   const task = took(context, result);
+  // Whoever trusts the folder and starts a task in it lets its agents run what it declares.
+  await atlas.allowCommands(task);
   context.panels.open(task.ref);
 };
 
