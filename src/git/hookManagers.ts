@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { HOOK_NAMES, type HookName, shellQuote } from './hookScript';
 import { readSmall } from './locate';
 
@@ -46,7 +46,7 @@ function hasHuskySettings(worktree: string): boolean {
 
 /** The manager of a hooks folder: by the folder, by the hooks in it, by the worktree's settings. */
 export function recogniseManager(folder: string, worktree: string): HookManager | undefined {
-  if (basename(folder) === '.husky' || basename(dirname(folder)) === '.husky') return 'husky';
+  if (huskyFolder(folder) !== undefined) return 'husky';
   const generated = generatedIn(folder);
   if (generated !== undefined) return generated;
   const has = (name: string): boolean => existsSync(join(worktree, name));
@@ -60,10 +60,17 @@ function line(script: string, name: HookName): string {
   return `[ ! -f ${script} ] || sh ${script} ${name}`;
 }
 
+/** Husky's own folder, if the hooks lie in it. */
+function huskyFolder(folder: string): string | undefined {
+  return [folder, dirname(folder)].find((each) => basename(each) === '.husky');
+}
+
 function huskyInstructions(folder: string, worktree: string, script: string): string[] {
-  const modern =
-    basename(folder) === '.husky' || basename(dirname(folder)) === '.husky' || existsSync(join(worktree, '.husky'));
-  if (modern) return HOOK_NAMES.map((name) => `Add to .husky/${name} as its last line: ${line(script, name)}`);
+  const scripts = huskyFolder(folder) ?? (existsSync(join(worktree, '.husky')) ? join(worktree, '.husky') : undefined);
+  if (scripts !== undefined) {
+    const shown = relative(worktree, scripts).replaceAll('\\', '/');
+    return HOOK_NAMES.map((name) => `Add to ${shown}/${name} as its last line: ${line(script, name)}`);
+  }
   return HOOK_NAMES.map(
     (name) => `Add to husky.hooks in package.json: ${JSON.stringify(name)}: ${JSON.stringify(line(script, name))}`,
   );

@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { HookWorld } from '../support/hookWorld';
+import { HookWorld, until } from '../support/hookWorld';
 
 let world: HookWorld;
 const saved = { ...process.env };
@@ -148,14 +148,14 @@ describe('hooks in a plain repository', () => {
   it('work where the path has spaces, quotes and signs of the shell in it', async () => {
     const root = path.join(world.ws.root, `it's "a" $HOME \`id\` \\n *ü`);
     const odd = await HookWorld.open(root);
-    await odd.install(odd.program('exec sleep 60').replace(/^/u, ''));
+    await odd.install(odd.program('exec sleep 60'));
     expect(await odd.commit()).toEqual({ code: 0, out: '', err: '' });
     expect(odd.events).toHaveLength(1);
     const text = readFileSync(path.join(odd.spoolFolder, odd.events[0] ?? ''), 'utf8');
     expect(text).toContain(`\nfolder ${odd.folder}\n`);
     expect(states(await odd.install(odd.program('exec sleep 60')))).toEqual(['installed', 'installed', 'installed']);
-    const pid = Number(readFileSync(path.join(odd.spoolFolder, 'claim'), 'utf8').split(' ')[0]);
-    process.kill(pid, 'SIGKILL');
+    await until('it runs', () => odd.starts.length === 1);
+    process.kill(Number(odd.starts[0]), 'SIGKILL');
   });
 });
 
@@ -321,6 +321,10 @@ describe('the folder that git uses', () => {
 });
 
 describe('a folder that another program manages', () => {
+  const huskyBelow = async (): Promise<void> => {
+    mkdirSync(path.join(world.folder, 'web', '.husky', '_'), { recursive: true });
+    await world.ws.git('config', 'core.hooksPath', 'web/.husky/_');
+  };
   const husky9 = async (): Promise<void> => {
     const folder = path.join(world.folder, '.husky', '_');
     mkdirSync(folder, { recursive: true });
@@ -338,7 +342,8 @@ describe('a folder that another program manages', () => {
   };
   const generated = (text: string) => (): void => void world.ownHook('pre-commit', text);
   const cases: readonly (readonly [string, string, () => void | Promise<void>, string])[] = [
-    ['husky', '9', husky9, '.husky/post-commit'],
+    ['husky', '9', husky9, ' .husky/post-commit'],
+    ['husky', '9, below', huskyBelow, ' web/.husky/post-commit'],
     [
       'husky',
       '4, its hooks',

@@ -101,9 +101,8 @@ describe('a drain', () => {
     const ports = systemPorts(world.ws.atlasHome, '0.0.0', silentLog);
     const files = new NodeFileSystem();
     let acted = false;
-    const plain = ports.files[name].bind(ports.files) as (target: string, data: string) => void;
-    files[name] = (target: string, data = '') => {
-      plain(target, data);
+    files[name] = (target: string, data: string | Uint8Array = '') => {
+      ports.files[name](target, data);
       if (acted || !path.relative(world.spoolFolder, target).startsWith(file)) return;
       acted = true;
       act();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { unwrap } from '../../src/core/errors';
+import { shellQuote } from '../../src/git/hookScript';
 import { Atlas } from '../../src/service/atlas';
 import type { GitHookReport, GitHooks } from '../../src/service/gitHooks';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -71,7 +72,7 @@ export class HookWorld {
   /** A program that notes its process id and then does what the text says. */
   program(text: string, name = 'atlas'): string {
     const file = path.join(this.ws.root, name);
-    writeFileSync(file, `#!/bin/sh\necho "$$" >>'${this.ws.root}/starts'\n${text}\n`);
+    writeFileSync(file, `#!/bin/sh\necho "$$" >>${shellQuote(path.join(this.ws.root, 'starts'))}\n${text}\n`);
     chmodSync(file, 0o755);
     return file;
   }
