@@ -14,9 +14,6 @@ import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
 import { type Driven, describeState, refusal, taskData, taskToDrive } from './taskAnswer';
 
-/** A program that can't be started, as shells say it. */
-const NOT_STARTED = 127;
-
 /** `run -- <agent>`: an agent on the task, watched until it ends. Exits as the agent did. */
 export async function runAgent(context: CliContext, call: Call): Promise<Result<Answer>> {
   const [program, ...args] = call.rest;
@@ -34,7 +31,7 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
       mend: 'Wait until it ends, or go on where it was started.',
     });
   }
-  presence.start();
+  const { config } = await atlas.configs.forTask(stored.task);
   const env = {
     ...childEnvironment(context.env),
     ATLAS_HOME: context.root,
@@ -42,9 +39,12 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
     ATLAS_AGENT: basename(program),
     ATLAS_SYNOPSIS: synopsisOf(atlas.ports, stored),
   };
-  const exit = await runChild(program, args, env, context.json);
-  const ended = await presence.end('problem' in exit ? { code: NOT_STARTED } : exit);
+  const exit = await runChild([program, ...args], env, context.json, () => {
+    presence.start(config.checkpointIntervalMs);
+  });
+  // Nobody was at work then, so nothing is recorded.
   if ('problem' in exit) return fail('not_found', `${oneLine(program)} can't be started: ${exit.problem}`);
+  const ended = await presence.end(exit);
   const task = ended.task ?? stored;
   const data: AnswerData<'run'> = {
     task: taskData(atlas, task),
@@ -75,13 +75,13 @@ async function makeReady(context: CliContext, driven: Driven): Promise<Result<Dr
 const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
 
 async function runChild(
-  program: string,
-  args: readonly string[],
+  [program = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
   json: boolean,
+  onStart: () => void,
 ): Promise<AgentExit | { readonly problem: string }> {
   return new Promise((resolve) => {
-    const child = spawn(program, [...args], { stdio: ['inherit', json ? process.stderr : 'inherit', 'inherit'], env });
+    const child = spawn(program, args, { stdio: ['inherit', json ? process.stderr : 'inherit', 'inherit'], env });
     const passOn = (signal: NodeJS.Signals): void => {
       child.kill(signal);
     };
@@ -93,6 +93,7 @@ async function runChild(
       process.off('SIGINT', stay);
       resolve(exit);
     };
+    child.on('spawn', onStart);
     child.on('error', (error) => {
       settle({ problem: error.message });
     });

@@ -10,6 +10,8 @@ const FOLLOW_MS = 500;
 const TICK_MS = 10_000;
 /** How often this process says that it lives, in ms. */
 const HEARTBEAT_MS = 60_000;
+/** No step is this one: whoever is bound to it is seen to be there, and its death is the death of no attempt. */
+const BEFORE_ANY_STEP = { stepIndex: -1, attempt: 0 } as const;
 
 /** How an agent's process ended. */
 export interface AgentExit {
@@ -47,23 +49,28 @@ export class AgentPresence {
       );
   }
 
-  /** Begins to own the task and goes on until {@link end}. */
-  start(): void {
+  /**
+   * Begins to own the task and goes on until {@link end}.
+   * @param intervalMs the setting `checkpoint_interval`
+   */
+  start(intervalMs: number): void {
     this.follow();
     this.timers.push(
       setInterval(() => this.follow(), FOLLOW_MS),
-      setInterval(() => void this.tick(), TICK_MS),
+      setInterval(() => void this.tick(), Math.min(TICK_MS, Math.max(FOLLOW_MS, intervalMs))),
       setInterval(() => this.safely(() => this.atlas.owners.touch(this.ref, 'agent')), HEARTBEAT_MS),
     );
   }
 
-  /** Binds this process to the step and attempt that run now. */
+  /** Binds this process to the step and attempt that run now; until one does, it is only seen to be there. */
   private follow(): void {
     this.safely(() => {
       const read = this.atlas.catalog.read(this.ref);
-      if (!read.ok || !isInFlight(read.value.hook.state)) return;
-      const step = read.value.hook.current_step;
-      const bound = step === undefined ? undefined : { stepIndex: step.step_index, attempt: step.attempt };
+      if (!read.ok) return;
+      const { state, current_step: step } = read.value.hook;
+      if (!isInFlight(state) && this.bound !== '') return;
+      const running = step === undefined ? undefined : { stepIndex: step.step_index, attempt: step.attempt };
+      const bound = isInFlight(state) ? running : BEFORE_ANY_STEP;
       const key = JSON.stringify(bound ?? {});
       if (key === this.bound) return;
       this.atlas.owners.adopt(this.ref, 'agent', bound);
