@@ -41,5 +41,6 @@ export async function synopsis(context: CliContext, call: Call): Promise<Result<
   const atlas = await context.atlas();
   const line = chosen.ok ? synopsisOf(atlas.ports, chosen.value.stored) : '';
   const data: AnswerData<'hook synopsis'> = { synopsis: line };
-  return ok({ exit: EXIT.done, text: line === '' ? '' : `${line}\n`, wanted: true, data });
+  const notes = chosen.ok && line !== '' ? chosen.value.notes : [];
+  return ok({ exit: EXIT.done, text: line === '' ? '' : `${line}\n`, wanted: true, data, notes });
 }

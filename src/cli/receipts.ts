@@ -192,6 +192,7 @@ export async function exportReceipts(context: CliContext, call: Call): Promise<R
     });
   }
   const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };
-  const text = `${count(number, 'receipt')} exported to ${path}\nAnybody can check them with: atlas receipts verify ${file}\n`;
+  const shown = oneLine(path, MAX_TEXT);
+  const text = `${count(number, 'receipt')} exported to ${shown}\nAnybody can check them with: atlas receipts verify ${oneLine(file, MAX_TEXT)}\n`;
   return ok({ exit: EXIT.done, text, data, notes });
 }

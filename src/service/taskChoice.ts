@@ -39,8 +39,16 @@ export async function chooseTask(
   mode: 'read' | 'write',
   has?: { readonly what: string; readonly of: (task: StoredTask) => boolean },
 ): Promise<Result<ChosenTask>> {
-  const named = wish.task ?? (wish.workspace === undefined ? wish.surrounding : undefined);
-  if (named !== undefined) return namedTask(atlas, named, wish);
+  const surrounding = wish.workspace === undefined ? wish.surrounding : undefined;
+  const named = wish.task ?? surrounding;
+  if (named !== undefined) {
+    const found = await namedTask(atlas, named, wish);
+    if (!found.ok || wish.task !== undefined || has === undefined) return found;
+    // What surrounds the caller says where it works; what it looks for may be in another task of that workspace.
+    const read = atlas.catalog.read(found.value.ref);
+    if (read.ok && has.of(read.value)) return found;
+    return chooseTask(atlas, { ...wish, surrounding: undefined, workspace: found.value.ref.workspace }, mode, has);
+  }
   const place = await placeOf(atlas, wish);
   if (!place.ok) return place;
   const { workspace, what } = place.value;
