@@ -5,6 +5,7 @@ import type { Call } from './commandLine';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
+import { fitted } from './table';
 
 const MARK = { ok: '✓', mended: '~', problem: '!' } as const satisfies Record<DoctorFinding['level'], string>;
 
@@ -35,7 +36,7 @@ export async function doctor(context: CliContext, call: Call): Promise<Result<An
   };
   const shown = findings.map((finding) => describe(finding)).join('');
   const summary = problems === 0 ? 'Everything is in order.' : `${count(problems, 'problem')}.`;
-  const text = `Store: ${context.root}\n\n${shown}\n${summary}\n`;
+  const text = fitted(`Store: ${context.root}\n\n${shown}\n${summary}\n`, context.streams.columns);
   if (problems === 0) return ok({ exit: EXIT.done, text, wanted: true, data });
   return ok({ exit: EXIT.failed, text, data, error: new AtlasError('damaged', summary) });
 }

@@ -9,6 +9,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const noColor = (process.env['NO_COLOR'] ?? '') !== '' || process.env['TERM'] === 'dumb';
 const terminal = process.stdout.isTTY;
 
+/** Terminals that don't know how wide they are say 0. */
+function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
+  if (!isTTY) return undefined;
+  return columns > 0 ? Math.max(20, columns) : 80;
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   folder: process.cwd(),
@@ -16,7 +22,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   streams: {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
-    columns: terminal ? Math.max(20, process.stdout.columns) : undefined,
+    columns: columnsOf(process.stdout),
+    errColumns: columnsOf(process.stderr),
     colors: terminal && !noColor,
   },
 });

@@ -54,6 +54,8 @@ export interface Streams {
   err(text: string): void;
   /** Characters in a line of the terminal that `out` is; `undefined` where it is none. */
   readonly columns: number | undefined;
+  /** The same of `err`. */
+  readonly errColumns: number | undefined;
   /** Whether colours may be used on `out`. */
   readonly colors: boolean;
 }

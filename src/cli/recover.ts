@@ -7,7 +7,7 @@ import type { Call } from './commandLine';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
-import { fields, table } from './table';
+import { fields, fitted, table } from './table';
 import { type Driven, changed, nextOf, refusal, taskData, taskToDrive, taskToRead } from './taskAnswer';
 
 /** `resume`: applies the plan of a crashed task, or goes on after a wait; says what to do now. */
@@ -129,5 +129,6 @@ function planText({ streams }: CliContext, { plan, drift, diagnosis }: Printable
     differing.length === 0
       ? ''
       : `\nFiles that differ from the last checkpoint:\n${differing.map(({ kind, path }) => `  ${kind}  ${oneLine(path, 300)}\n`).join('')}`;
-  return `${head}\n${rules}${files}\nNothing was changed.\n`;
+  const end = fitted(`${files}\nNothing was changed.\n`, streams.columns);
+  return `${head}\n${rules}${end}`;
 }

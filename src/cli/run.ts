@@ -4,6 +4,7 @@ import { type Parsed, commandNamed, parseCommandLine, wantsJson, wantsQuiet } fr
 import { COMMANDS } from './commands';
 import { CliContext, type Surroundings, VERSION } from './context';
 import { type Answer, EXIT, type ErrorData, type Streams, answerJson, errorJson, exitOf } from './output';
+import { fitted } from './table';
 
 /** How wide help is where there is no terminal, in characters. */
 const HELP_COLUMNS = 100;
@@ -11,14 +12,18 @@ const HELP_COLUMNS = 100;
 /** Runs one command line and gives what to exit with. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { streams } = surroundings;
-  const context = new CliContext(surroundings, wantsJson(args), wantsQuiet(args));
-  const name = commandNamed(args, COMMANDS)?.name ?? '';
+  const parsed = parse(args, streams);
+  // After `run`, what looks like an option of ours may be its agent's: only the parser knows.
+  const said = parsed.ok && parsed.value.kind === 'call' ? parsed.value : undefined;
+  const json = said?.call.flag('json') ?? wantsJson(args);
+  const context = new CliContext(surroundings, json, said?.call.flag('quiet') ?? wantsQuiet(args));
+  const name = (said?.spec ?? commandNamed(args, COMMANDS))?.name ?? '';
   const failed = (error: ErrorData): void => {
     if (context.json) streams.out(errorJson(name, error));
-    else streams.err(errorText(error));
+    else streams.err(fitted(errorText(error), streams.errColumns));
   };
   try {
-    const answer = await answerOf(args, context);
+    const answer = await answerOf(parsed, context);
     if (answer.ok) {
       say(name, answer.value, context);
       return answer.value.exit;
@@ -41,7 +46,8 @@ function say(name: string, answer: Answer, { streams, json, quiet }: CliContext)
     streams.out(answerJson(name, answer));
     return;
   }
-  if (!quiet) for (const note of answer.notes ?? []) streams.err(`atlas: ${oneLine(note, 500)}\n`);
+  const notes = quiet ? [] : (answer.notes ?? []);
+  for (const note of notes) streams.err(fitted(`atlas: ${oneLine(note, 500)}\n`, streams.errColumns));
   if (!quiet || answer.wanted === true || answer.error !== undefined) streams.out(answer.text);
 }
 
@@ -51,12 +57,16 @@ function errorText({ message, mend }: ErrorData): string {
   return `atlas: ${lines.map((line) => `${/^\s*/u.exec(line)?.[0] ?? ''}${oneLine(line, 500)}`).join('\n')}\n`;
 }
 
-async function answerOf(args: readonly string[], context: CliContext): Promise<Result<Answer>> {
-  const parsed = parse(args, context.streams);
+async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Result<Answer>> {
   if (!parsed.ok) return parsed;
   const { value } = parsed;
   if (value.kind === 'call') return (await value.spec.load())(context, value.call);
-  return ok({ exit: EXIT.done, text: value.text, wanted: true, data: { help: value.text } });
+  return ok({
+    exit: EXIT.done,
+    text: fitted(value.text, context.streams.columns, 4),
+    wanted: true,
+    data: { help: value.text },
+  });
 }
 
 function parse(args: readonly string[], { columns = HELP_COLUMNS }: Streams): Result<Parsed> {

@@ -11,10 +11,14 @@ export interface Column {
   readonly flexible?: true;
 }
 
-/** How many cells of a terminal a character takes; combining marks none, East Asian wide ones and pictures two. */
+/** How a colour begins or ends. */
+// eslint-disable-next-line no-control-regex -- that is what a terminal is told it with
+const COLOR = /\u001b\[\d+m/gu;
+
+/** How many cells of a terminal a text takes: combining marks and colours none, East Asian wide characters and pictures two. */
 function widthOf(text: string): number {
   let width = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  for (const { segment } of new Intl.Segmenter().segment(text.replace(COLOR, ''))) {
     width +=
       /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u.test(
         segment,
@@ -95,6 +99,22 @@ function blocks(head: readonly Column[], rows: readonly (readonly string[])[], c
     .join('\n');
 }
 
+/**
+ * A text whose lines fit into a terminal; those that don't go on below themselves, as far in as they are.
+ * @param columns characters in a line; `undefined` for no terminal
+ * @param hang how much further in they go on
+ */
+export function fitted(text: string, columns: number | undefined, hang = 0): string {
+  if (columns === undefined) return text;
+  const lines = text.split('\n').map((line) => {
+    if (widthOf(line) <= columns) return line;
+    const own = /^ */u.exec(line)?.[0].length ?? 0;
+    const indent = Math.max(0, Math.min(own + hang, columns - SMALLEST));
+    return ' '.repeat(own) + wrapped(line.slice(own), columns - indent, indent);
+  });
+  return lines.join('\n');
+}
+
 /** A text in lines of a width, broken at spaces where there are some; later lines are indented. */
 export function wrapped(text: string, width: number, indent: number): string {
   const lines: string[] = [];
@@ -105,7 +125,7 @@ export function wrapped(text: string, width: number, indent: number): string {
       line = `${line} ${rest}`;
       continue;
     }
-    if (line !== '') lines.push(line);
+    if (line !== '') lines.push(line.trimEnd());
     while (widthOf(rest) > width) {
       const head = cutTo(rest, width + 1).slice(0, -1);
       const taken = head === '' ? rest.slice(0, width) : head;
