@@ -122,9 +122,9 @@ function bashValues(words: readonly CompletedWord[]): string[] {
   return valuesOf(words, (path, { names, value }) => {
     const reply =
       value === 'file'
-        ? 'COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null'
+        ? '_atlas_files "$cur"'
         : Array.isArray(value)
-          ? `COMPREPLY=($(compgen -W ${sh(value.join(' '))} -- "$cur"))`
+          ? `_atlas_words ${sh(value.join(' '))} "$cur"`
           : ':';
     return names.map((name) => `    ${sh(`${path} ${name}`)}) ${reply}; return ;;`);
   });
@@ -137,6 +137,15 @@ function bashScript(words: readonly CompletedWord[]): string {
   });
   const values = bashValues(words);
   return `# bash completion for atlas; use it with: source <(atlas completion bash)
+_atlas_words() {
+  local each IFS=$' \\t\\n'
+  for each in $1; do [[ $each == "$2"* ]] && COMPREPLY+=("$each"); done
+}
+_atlas_files() {
+  local each
+  while IFS= read -r each; do COMPREPLY+=("$each"); done < <(compgen -f -- "$1")
+  compopt -o filenames 2>/dev/null
+}
 _atlas() {
   local cur prev line word words files skip i
   COMPREPLY=()
@@ -165,11 +174,8 @@ ${values.join('\n')}
   case $line in
 ${branches.join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  if [[ -n $files && $cur != -* ]]; then
-    COMPREPLY+=($(compgen -f -- "$cur"))
-    compopt -o filenames 2>/dev/null
-  fi
+  _atlas_words "$words" "$cur"
+  if [[ -n $files && $cur != -* ]]; then _atlas_files "$cur"; fi
 }
 complete -F _atlas atlas
 `;
