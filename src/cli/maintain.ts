@@ -11,7 +11,8 @@ import { table } from './table';
 
 /** `cleanup --hooks`: removes the hook files of tasks whose retention is over. */
 export async function cleanup(context: CliContext, call: Call): Promise<Result<Answer>> {
-  if (!call.flag('hooks')) return fail('usage', 'What is to be cleaned up?', { mend: 'Say: atlas cleanup --hooks' });
+  if (!call.flag('hooks'))
+    return fail('usage', 'What is to be cleaned up? Hook files: --hooks.', { mend: 'See: atlas cleanup --help' });
   const atlas = await context.drive();
   const { config } = await atlas.configs.forWorktree(undefined);
   const given = call.text('retention');
