@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
@@ -81,13 +82,16 @@ async function runChild(
   onStart: () => void,
 ): Promise<AgentExit | { readonly problem: string }> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ['inherit', json ? process.stderr : 'inherit', 'inherit'], env });
+    const agent: { child?: ChildProcess } = {};
     const passOn = (signal: NodeJS.Signals): void => {
-      child.kill(signal);
+      agent.child?.kill(signal);
     };
     const stay = (): void => undefined;
+    // Before the agent starts: whoever sees that it runs may end it at once.
     for (const signal of PASSED_ON) process.on(signal, passOn);
     process.on('SIGINT', stay);
+    const child = spawn(program, args, { stdio: ['inherit', json ? process.stderr : 'inherit', 'inherit'], env });
+    agent.child = child;
     const settle = (exit: AgentExit | { readonly problem: string }): void => {
       for (const signal of PASSED_ON) process.off(signal, passOn);
       process.off('SIGINT', stay);
