@@ -11,16 +11,22 @@ const valueOf = (name) => process.argv.find((arg) => arg.startsWith(`--${name}=`
 /** Builds that one bundle alone, into another folder: the tests' own copy of the command. */
 const only = valueOf('only');
 const outdir = path.resolve(root, valueOf('out') ?? 'dist');
-const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+const { version } = /** @type {{ version: string }} */ (
+  JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+);
 
 /**
  * One row a bundle. The extension is an ES module, so that what is imported late (`await import(…)`) becomes a chunk
- * of its own that shares its code with the rest.
- * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'webview' }>}
+ * of its own that shares its code with the rest. The command is one file, and CommonJS, since it is started all the
+ * time: Node loads one file faster than forty. What is large and rarely needed lies beside it.
+ * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'part' | 'webview' }>}
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/extension.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
+  { out: 'cli/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
+  { out: 'cli/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
+  { out: 'cli/yaml', source: 'src/storage/yaml.ts', target: 'part' },
   { out: 'webview/hook', source: 'webview/hook/main.ts', target: 'webview' },
   { out: 'webview/receipts', source: 'webview/receipts/main.ts', target: 'webview' },
 ];
@@ -31,7 +37,7 @@ const NODE = { platform: 'node', target: 'node20', format: 'cjs', mainFields: ['
 /** Its Node build is CommonJS, which an ES module can't hold without a `require`. */
 const YAML = { yaml: './node_modules/yaml/browser/index.js' };
 
-/** @type {Record<'extension' | 'cli' | 'webview', import('esbuild').BuildOptions>} */
+/** @type {Record<'extension' | 'cli' | 'part' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
   extension: {
     ...NODE,
@@ -42,21 +48,37 @@ const TARGETS = {
     chunkNames: 'chunks/[name]-[hash]',
     alias: YAML,
   },
-  // `vscode` is not external here: an import of it from the command line's code fails the build. Its chunks are its own.
+  // `vscode` is not external here: an import of it from the command line's code fails the build.
   cli: {
     ...NODE,
-    format: 'esm',
-    splitting: true,
-    chunkNames: 'cli/[name]-[hash]',
     alias: YAML,
-    // The first line is the entry's; to a chunk it is a comment. The rest is for commander, which is CommonJS.
-    banner: {
-      js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
-    },
+    banner: { js: '#!/usr/bin/env node' },
     define: { ATLAS_VERSION: JSON.stringify(version) },
+    // `import()` of a file beside it would start Node's other loader.
+    supported: { 'dynamic-import': false },
+    plugins: [partsBeside()],
   },
+  part: { ...NODE, alias: YAML },
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
+
+/**
+ * Leaves the parts out of the command's file.
+ * @returns {import('esbuild').Plugin}
+ */
+function partsBeside() {
+  const parts = BUNDLES.filter(({ target }) => target === 'part');
+  return {
+    name: 'parts-beside',
+    setup: (build) => {
+      build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir }) => {
+        const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
+        const part = parts.find(({ source }) => source === file);
+        return part === undefined ? undefined : { path: `./${part.out}.js`, external: true };
+      });
+    },
+  };
+}
 
 /**
  * @param {typeof BUNDLES[number]} bundle
@@ -80,8 +102,12 @@ function optionsOf({ out, source, target }) {
 // Chunks are named by their content: those of an earlier build would ship too.
 for (const folder of ['chunks', 'cli']) rmSync(path.join(outdir, folder), { recursive: true, force: true });
 const present = BUNDLES.filter(
-  ({ out, source }) => existsSync(path.join(root, source)) && (only === undefined || only === out),
+  ({ out, source }) => existsSync(path.join(root, source)) && (only === undefined || only === out.split('/')[0]),
 );
+
+// The extension's own files say by their names that they are ES modules.
+mkdirSync(outdir, { recursive: true });
+writeFileSync(path.join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
 
 if (watch) {
   const contexts = await Promise.all(present.map((bundle) => context(optionsOf(bundle))));

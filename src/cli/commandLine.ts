@@ -114,8 +114,10 @@ export function parseCommandLine(
 ): Result<Parsed> {
   const written: string[] = [];
   const found: { parsed?: Parsed } = {};
+  const named = commandNamed(args, specs);
   const program = programOf(
-    specs,
+    // The others need not be made, unless what is named is a group whose help lists them.
+    named === undefined ? specs : [named],
     texts,
     (text) => written.push(text),
     (spec, call) => {

@@ -15,7 +15,7 @@ function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
   return columns > 0 ? Math.max(20, columns) : 80;
 }
 
-process.exitCode = await runCli(process.argv.slice(2), {
+void runCli(process.argv.slice(2), {
   env: process.env,
   folder: process.cwd(),
   stdin: process.stdin,
@@ -26,4 +26,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
     errColumns: columnsOf(process.stderr),
     colors: terminal && !noColor,
   },
+}).then((exit) => {
+  process.exitCode = exit;
 });

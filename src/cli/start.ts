@@ -59,7 +59,8 @@ async function offerHooks(
   const hooks = await atlas.gitHooks();
   const found = await hooks.inspect(folder);
   if (!found.ok) return { state: 'not_possible', notes: wanted ? [found.error.message] : [] };
-  if (found.value.hooks.every(({ state }) => state === 'installed')) return { state: 'present', notes: [] };
+  if (found.value.hooks.every(({ state }) => state === 'installed' || state === 'beside'))
+    return { state: 'present', notes: [] };
   if (!wanted) {
     if ((await atlas.spool()).windowIsOpen()) return { state: 'absent', notes: [] };
     const asked =

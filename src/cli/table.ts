@@ -15,8 +15,12 @@ export interface Column {
 // eslint-disable-next-line no-control-regex -- that is what a terminal is told it with
 const COLOR = /\u001b\[\d+m/gu;
 
+const PLAIN = /^[\x20-\x7e]*$/u;
+
 /** How many cells of a terminal a text takes: combining marks and colours none, East Asian wide characters and pictures two. */
 function widthOf(text: string): number {
+  // Loading what divides other texts takes as long as everything else that a table needs.
+  if (PLAIN.test(text)) return text.length;
   let width = 0;
   for (const { segment } of new Intl.Segmenter().segment(text.replace(COLOR, ''))) {
     width +=
@@ -31,6 +35,7 @@ function widthOf(text: string): number {
 
 function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
+  if (PLAIN.test(text)) return `${text.slice(0, width - 1)}…`;
   let cut = '';
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     if (widthOf(cut + segment) > width - 1) break;

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { type Result, fail, ok } from '../core/errors';
 
 const MAX_OUTPUT_BYTES = 128 * 1024 * 1024;
@@ -28,6 +27,8 @@ export async function runGit(
   timeoutMs = 10_000,
   more: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
 ): Promise<Result<GitOutput>> {
+  // Most of what a command answers, it reads from git's files.
+  const { execFile } = await import('node:child_process');
   return new Promise((resolve) => {
     const env = { ...cleanEnvironment(), ...more.env };
     const child = execFile(

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { GitState } from '../core/checkpoint';
 import type { Result } from '../core/errors';
@@ -111,6 +110,7 @@ async function stillThere(repository: Repository, commits: readonly string[]): P
 
 /** Asks GitHub's command; without it, or without a connection, nothing is known. */
 async function pullRequestEvidence(repository: Repository): Promise<GitEvidence> {
+  const { execFile } = await import('node:child_process');
   return new Promise((resolve) => {
     const args = ['pr', 'view', '--json', 'url'];
     const options = { cwd: repository.worktree, timeout: 10_000, windowsHide: true };

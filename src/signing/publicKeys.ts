@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { type Result, fail, ok } from '../core/errors';
 import { ED25519_KEY_PATH, type SigningScheme } from '../core/receipt';
+import { readExtendedPublicKey } from './extendedPublicKey';
 import type { HdNode } from './hdNode';
 
 /** The file of public keys in `keys`. */
@@ -80,13 +81,18 @@ function keyIdOf(entry: PublicKeyEntry): string {
   return entry.scheme === 'hd' ? sha256(entry.xpub) : sha256(Buffer.from(entry.public_key, 'hex'));
 }
 
-/** Makes published keys ready for verifying. Loads @bsv/sdk where one has to be decoded. */
+/** Makes published keys ready for verifying. Loads @bsv/sdk only for one that isn't sound at first sight. */
 export async function openPublicKeys(entries: readonly PublicKeyEntry[]): Promise<Result<PublicKey[]>> {
   const keys: PublicKey[] = [];
   for (const entry of entries) {
     if (entry.scheme === 'ed25519') {
       const bytes = Uint8Array.from(Buffer.from(entry.public_key, 'hex'));
       keys.push({ keyId: entry.keyid, scheme: 'ed25519', path: entry.path, bytes });
+      continue;
+    }
+    const plain = readExtendedPublicKey(entry.xpub);
+    if (plain !== undefined) {
+      keys.push({ keyId: entry.keyid, scheme: 'hd', path: entry.path, node: plain });
       continue;
     }
     const { isPrivateKey, parseExtendedKey, publicNode } = await import('./bsv');

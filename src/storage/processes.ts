@@ -1,4 +1,4 @@
-import { type ExecFileSyncOptionsWithStringEncoding, execFileSync } from 'node:child_process';
+import type { ExecFileSyncOptionsWithStringEncoding } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
@@ -108,6 +108,12 @@ const QUIET: ExecFileSyncOptionsWithStringEncoding = {
   windowsHide: true,
 };
 
+/** What a system command prints. The module that starts it is loaded only where there is no /proc to read. */
+function runQuietly(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): string {
+  const { execFileSync } = process.getBuiltinModule('node:child_process');
+  return execFileSync(program, args, env === undefined ? QUIET : { ...QUIET, env });
+}
+
 /** What this machine's operating system says about processes. */
 export function systemProbe(platform: NodeJS.Platform = process.platform): ProcessProbe {
   if (platform === 'linux') return linuxProbe();
@@ -115,13 +121,11 @@ export function systemProbe(platform: NodeJS.Platform = process.platform): Proce
     const script = (pid: number): string =>
       `([DateTimeOffset](Get-Process -Id ${pid}).StartTime).ToUnixTimeMilliseconds()`;
     return commandProbe((pid) =>
-      Number(execFileSync('powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', script(pid)], QUIET)),
+      Number(runQuietly('powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', script(pid)])),
     );
   }
   return commandProbe((pid) =>
-    Date.parse(
-      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { ...QUIET, env: { ...process.env, LC_ALL: 'C' } }),
-    ),
+    Date.parse(runQuietly('ps', ['-o', 'lstart=', '-p', String(pid)], { ...process.env, LC_ALL: 'C' })),
   );
 }
 

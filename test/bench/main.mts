@@ -20,6 +20,7 @@ import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { GenerationLock } from '../../src/storage/lock';
 import type { TaskRef } from '../../src/storage/paths';
+import { commandRows } from './command';
 import { gitHookRows } from './gitHooks';
 import { receiptRows } from './receipts';
 import { type Row, median, print } from './rows';
@@ -109,7 +110,7 @@ try {
     await openTasks(atlas),
   ];
   console.log(`file system type 0x${type.toString(16)}; medians`);
-  print([...rows, ...(await gitHookRows(root)), ...(await receiptRows(root))]);
+  print([...rows, ...(await commandRows()), ...(await gitHookRows(root)), ...(await receiptRows(root))]);
 } finally {
   rmSync(root, { recursive: true, force: true });
 }

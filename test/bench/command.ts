@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { unwrap } from '../../src/core/errors';
+import { BuiltCli } from '../support/cli';
+import { PretendedRuns } from '../support/signedStore';
+import { makeStore } from '../support/store';
+import { type Row, medianOf } from './rows';
+
+const ROUNDS = 30;
+const WARM_UP = 3;
+const TASKS = 1000;
+const RECEIPTS = 20;
+const BAR = 2.5;
+
+/** A whole process, from its start to its end, in ms. */
+async function timed(folder: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<number> {
+  const start = performance.now();
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code ?? 'a signal'}`);
+  return performance.now() - start;
+}
+
+/** A store of many tasks: one open, with receipts, and copies of finished ones, as they lie about after a year. */
+async function fill(cli: BuiltCli): Promise<{ readonly root: string; readonly folder: string }> {
+  const store = makeStore();
+  const finished = await store.running('commit');
+  unwrap(await store.atlas.send(finished, { type: 'abandon' }));
+  const folder = store.atlas.ports.paths.task(finished);
+  for (let count = 1; count < TASKS; count += 1) {
+    const id = `task-20250101-${String(count).padStart(6, '0')}`;
+    const copy = path.join(path.dirname(folder), id);
+    mkdirSync(copy);
+    for (const name of ['hook.json', 'task.json', 'HOOK.md', 'journal.jsonl'])
+      cpSync(path.join(folder, name), path.join(copy, name));
+  }
+  const open = await store.running('task');
+  const runs = await PretendedRuns.open(store.atlas);
+  await runs.add(
+    open,
+    Array.from({ length: RECEIPTS }, (_each, index) => ({ command: `check ${index}`, exitCode: 0 })),
+  );
+  writeFileSync(path.join(cli.home, 'empty.mjs'), '');
+  return { root: store.root, folder: store.folder };
+}
+
+/** How long the command takes to start and answer, beside a Node that does nothing; taken in turns in one run. */
+export async function commandRows(): Promise<Row[]> {
+  const cli = await BuiltCli.open();
+  try {
+    const { root, folder } = await fill(cli);
+    const env = cli.environment({ ATLAS_HOME: root });
+    const runs = {
+      empty: [path.join(cli.home, 'empty.mjs')],
+      version: [cli.entry, '--version'],
+      status: [cli.entry, 'status'],
+    };
+    const times: Record<keyof typeof runs, number[]> = { empty: [], version: [], status: [] };
+    for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
+      for (const [name, args] of Object.entries(runs) as [keyof typeof runs, string[]][]) {
+        const time = await timed(folder, env, args);
+        if (round >= WARM_UP) times[name].push(time);
+      }
+    }
+    const beside = { what: 'an empty Node', amount: medianOf(times.empty), ratio: 'times' } as const;
+    const status = medianOf(times.status);
+    return [
+      { what: 'atlas --version, from start to end', amount: medianOf(times.version), beside },
+      {
+        what: `atlas status, ${TASKS.toLocaleString('en')} tasks, ${RECEIPTS} receipts verified`,
+        amount: status,
+        beside,
+        bar: { text: `≤ ${BAR} times`, met: status <= BAR * beside.amount },
+      },
+    ];
+  } finally {
+    cli.dispose();
+  }
+}
