@@ -11,9 +11,9 @@ const valueOf = (name) => process.argv.find((arg) => arg.startsWith(`--${name}=`
 /** Builds that one bundle alone, into another folder: the tests' own copy of the command. */
 const only = valueOf('only');
 const outdir = path.resolve(root, valueOf('out') ?? 'dist');
-const { version } = /** @type {{ version: string }} */ (
-  JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
-);
+/** @type {unknown} */
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+const { version } = /** @type {{ version: string }} */ (manifest);
 
 /**
  * One row a bundle. The extension is an ES module, so that what is imported late (`await import(…)`) becomes a chunk
