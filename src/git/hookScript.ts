@@ -58,7 +58,7 @@ function startLines(words: readonly string[], home: string): string[] {
     '    (',
     "      trap '' HUP INT QUIT TSTP",
     ...GIT_VARIABLES.map((names) => `      unset ${names}`),
-    '      unset NODE_OPTIONS',
+    '      unset NODE_OPTIONS NODE_EXTRA_CA_CERTS',
     `      export ATLAS_HOME=${home}`,
     '      cd /',
     `      if ${there.length === 0 ? ':' : there.join(' && ')}; then exec ${words.map(shellQuote).join(' ')} spool drain; fi`,

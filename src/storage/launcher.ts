@@ -56,6 +56,12 @@ function cmdPath(path: string, folder: string): string {
 const GONE = 'the Atlas extension that this command belongs to is gone or was updated.';
 const REOPEN = 'Open your editor once to bring it in line, or remove';
 
+/**
+ * Node reads these certificates at every start, which takes longer than the rest of it, and `atlas` opens no connection.
+ * What it starts gets them back.
+ */
+export const KEPT_CERTIFICATES = 'ATLAS_NODE_EXTRA_CA_CERTS';
+
 /** The files of a launcher for a platform. */
 export function launcherFiles(target: LauncherTarget, platform: NodeJS.Platform = process.platform): LauncherFile[] {
   const { folder, node, cli } = target;
@@ -71,6 +77,11 @@ fi
 ${LAUNCHER_VARIABLE}=${shPath(own, platform)}
 ELECTRON_RUN_AS_NODE=1
 export ${LAUNCHER_VARIABLE} ELECTRON_RUN_AS_NODE
+if [ -n "\${NODE_EXTRA_CA_CERTS-}" ]; then
+  ${KEPT_CERTIFICATES}=$NODE_EXTRA_CA_CERTS
+  export ${KEPT_CERTIFICATES}
+  unset NODE_EXTRA_CA_CERTS
+fi
 exec "$node" "$cli" "$@"
 `;
   if (platform !== 'win32') return [{ name: 'atlas', text: shell }];

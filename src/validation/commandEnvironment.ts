@@ -1,3 +1,5 @@
+import { KEPT_CERTIFICATES } from '../storage/launcher';
+
 /** The variable that names the run a process belongs to. */
 export const MARKER_VARIABLE = 'ATLAS_RECEIPT_ID';
 
@@ -70,5 +72,6 @@ export function childEnvironment(
     const kept = key === 'NODE_OPTIONS' ? withoutDebugger(value) : value;
     if (kept !== undefined) cleaned[name] = kept;
   }
-  return cleaned;
+  const { [KEPT_CERTIFICATES]: certificates, ...rest } = cleaned;
+  return certificates === undefined ? rest : { NODE_EXTRA_CA_CERTS: certificates, ...rest };
 }

@@ -402,6 +402,14 @@ describe('the environment of a command', () => {
     expect(clean({ ...env, ATLAS_RECEIPT_ID: 'outer' })).toEqual({ ...env, ATLAS_RECEIPT_ID: 'rcpt-1' });
   });
 
+  it('has the certificates again that the launcher kept from our own start', () => {
+    expect(clean({ ATLAS_NODE_EXTRA_CA_CERTS: '/ca.pem', HOME: '/h' })).toEqual({
+      NODE_EXTRA_CA_CERTS: '/ca.pem',
+      HOME: '/h',
+      ATLAS_RECEIPT_ID: 'rcpt-1',
+    });
+  });
+
   it('has nothing of the editor’s, of its hooks or of the repository that git was in', () => {
     const editor = {
       ELECTRON_RUN_AS_NODE: '1',

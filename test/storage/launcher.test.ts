@@ -34,8 +34,9 @@ afterEach(() => {
 
 /** A stand-in for the bundle: says what it was given, and exits with what its first argument says. */
 const BUNDLE = `
-const { ATLAS_LAUNCHER, ELECTRON_RUN_AS_NODE } = process.env;
-process.stdout.write(JSON.stringify({ args: process.argv.slice(2), ATLAS_LAUNCHER, ELECTRON_RUN_AS_NODE }));
+const { ATLAS_LAUNCHER, ELECTRON_RUN_AS_NODE, ATLAS_NODE_EXTRA_CA_CERTS, NODE_EXTRA_CA_CERTS } = process.env;
+const variables = { ATLAS_LAUNCHER, ELECTRON_RUN_AS_NODE, ATLAS_NODE_EXTRA_CA_CERTS, NODE_EXTRA_CA_CERTS };
+process.stdout.write(JSON.stringify({ args: process.argv.slice(2), ...variables }));
 process.exitCode = Number(process.argv[2] ?? 0);
 `;
 
@@ -57,11 +58,21 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
     'in a folder named %s passes arguments, variables and the exit code on',
     (name) => {
       const { run } = makeLauncher(path.join(base, name));
-      const { status, stdout } = spawnSync(run, HOSTILE, { encoding: 'utf8' });
+      const env = { PATH: process.env['PATH'] };
+      const { status, stdout } = spawnSync(run, HOSTILE, { encoding: 'utf8', env });
       expect(JSON.parse(stdout)).toEqual({ args: HOSTILE, ATLAS_LAUNCHER: run, ELECTRON_RUN_AS_NODE: '1' });
       expect(status).toBe(3);
     },
   );
+
+  it('keeps certificates from Node, which would read them at every start, for what the command starts', () => {
+    const { run } = makeLauncher(base);
+    const env = { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: '/ca certs.pem' };
+    const { stdout } = spawnSync(run, ['0'], { encoding: 'utf8', env });
+    const told = JSON.parse(stdout) as Record<string, string>;
+    expect(told['ATLAS_NODE_EXTRA_CA_CERTS']).toBe('/ca certs.pem');
+    expect(told).not.toHaveProperty('NODE_EXTRA_CA_CERTS');
+  });
 
   it('without arguments gives none', () => {
     const { run } = makeLauncher(base);
