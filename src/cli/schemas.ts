@@ -233,8 +233,15 @@ export type AnswerData<K extends keyof typeof ANSWERS> = z.infer<(typeof ANSWERS
 
 const error = z.strictObject({ code: text, message: text, mend: z.optional(text) });
 
-/** What several answers hold; each is a definition of its own in the published schema. */
-export const SHARED = { task, checkpoint, receipt, 'bundled receipt': bundledReceipt, verdicts: verdictCounts, plan };
+/** What several answers hold; each is a definition of its own in the published schema, beside those named as a command. */
+export const SHARED = {
+  'task data': task,
+  'checkpoint data': checkpoint,
+  'receipt data': receipt,
+  'bundled receipt data': bundledReceipt,
+  'verdict counts': verdictCounts,
+  'plan data': plan,
+};
 
 /** The document that `--json` prints for a command: its answer, with an error too where what it found is a failure. */
 export function answerSchema(command: keyof typeof ANSWERS): z.core.$ZodType {

@@ -3,6 +3,7 @@ import type { Expected } from '../core/events';
 import { isTerminal } from '../core/hook';
 import { HUMAN_EVENTS, type HookEventType, legalEvents } from '../core/lifecycle';
 import { oneLine } from '../core/text';
+import { canApprove, waitKind } from '../core/waiting';
 import { type Advice, adviceOf } from '../service/advice';
 import type { Atlas } from '../service/atlas';
 import { chooseTask } from '../service/taskChoice';
@@ -195,9 +196,10 @@ const COMMAND_OF: Partial<Readonly<Record<HookEventType, string>>> = {
 export function refusal(context: CliContext, { stored }: Chosen, error: AtlasError): AtlasError {
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
   const human: readonly HookEventType[] = HUMAN_EVENTS;
-  const events = legalEvents(stored.hook.state).filter(
-    (event) => context.agent === undefined || !human.includes(event),
-  );
+  const approvable = canApprove(waitKind(stored.hook));
+  const events = legalEvents(stored.hook.state)
+    .filter((event) => context.agent === undefined || !human.includes(event))
+    .filter((event) => event !== 'human_approve' || approvable);
   const commands = [...new Set(events.flatMap((event) => COMMAND_OF[event] ?? []))];
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {

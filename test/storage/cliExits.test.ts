@@ -21,22 +21,36 @@ afterAll(async () => {
   for (const said of ERRORS_SAID) expect(said).not.toMatch(DESTRUCTIVE);
 });
 
-/** Refused with this code, as text and as JSON: the text on standard error alone. */
+/** Refused with this code, as text and as JSON: the text on standard error alone, and nothing beside the document. */
 async function refused(desk: Desk, exit: number, code: string, args: readonly string[], env = {}): Promise<string> {
   const said = await desk.runWith({ env }, ...args);
   expect(said, args.join(' ')).toMatchObject({ code: exit, out: '' });
-  expect(said.err).toMatch(/^atlas: \S/u);
-  expect(said.err.endsWith('\n')).toBe(true);
+  expect(said.err).toMatch(/^atlas: \S[^]*\n$/u);
+  await refusedAsJson(desk, exit, code, args, env);
+  return said.err;
+}
+
+async function refusedAsJson(desk: Desk, exit: number, code: string, args: readonly string[], env = {}): Promise<void> {
   const at = args.indexOf('--');
   const asked = at === -1 ? [...args, '--json'] : [...args.slice(0, at), '--json', ...args.slice(at)];
   const json = await desk.runWith({ env }, ...asked);
-  expect(json.code, args.join(' ')).toBe(exit);
-  expect(json.err).toBe('');
+  expect(json, args.join(' ')).toMatchObject({ code: exit, err: '' });
   const printed = JSON.parse(json.out) as { error: Record<string, unknown> };
-  expect(printed).toMatchObject({ success: false, error: { code } });
+  expect(printed, args.join(' ')).toMatchObject({ success: false, error: { code } });
   expect(Object.keys(printed).sort()).toEqual(['command', 'error', 'success']);
   for (const key of Object.keys(printed.error)) expect(['code', 'message', 'mend']).toContain(key);
-  return said.err;
+}
+
+/** Each of these lines is refused so; the first one is looked at as text too. */
+async function allRefused(
+  desk: Desk,
+  exit: number,
+  code: string,
+  [first = [], ...others]: readonly (readonly string[])[],
+): Promise<string> {
+  const text = await refused(desk, exit, code, first);
+  for (const line of others) await refusedAsJson(desk, exit, code, line);
+  return text;
 }
 
 const HUMAN_ONLY = [
@@ -54,7 +68,7 @@ function agentVariables(): string[] {
   return [...source.matchAll(/\{ name: '([A-Z_]+)'/gu)].map((match) => match[1] ?? '');
 }
 
-describe.concurrent('atlas exits with', () => {
+describe.concurrent('atlas exits with', { timeout: 60_000 }, () => {
   it('1 where a validation failed', async () => {
     const desk = new Desk(cli, 'failed');
     await desk.running();
@@ -89,12 +103,14 @@ describe.concurrent('atlas exits with', () => {
       ['cleanup', '--hooks', '--retention', 'soon'],
       ['status', '--task'],
       ['status', '--task', '--workspace'],
-      ['status', '--task', '../escape'],
-      ['status', '--workspace', '../escape'],
       ['start', '   '],
       ...['0', '-1', '1.5', 'one', '1e3', ''].map((attempt) => ['step', 'note', '--attempt', attempt]),
     ];
-    for (const line of lines) await refused(desk, 2, line.includes('../escape') ? 'invalid_name' : 'usage', line);
+    await allRefused(desk, 2, 'usage', lines);
+    await allRefused(desk, 2, 'invalid_name', [
+      ['status', '--task', '../escape'],
+      ['status', '--workspace', '../escape'],
+    ]);
     expect((await desk.run('statsu')).err).toMatch(/Did you mean status\?/u);
     expect((await desk.run('status', '--tsak', 'x')).err).toMatch(/Did you mean --task\?/u);
   });
@@ -103,22 +119,21 @@ describe.concurrent('atlas exits with', () => {
     const desk = new Desk(cli, 'several');
     const refs = [await desk.running('task', 'First'), await desk.running('task', 'Second')];
     for (const line of [['checkpoint', 'x'], ['step', 'note', 'x'], ['abandon'], ['run', '--', 'true'], ['resume']]) {
-      const text = await refused(desk, 2, 'usage', line);
+      const text = (await desk.run(...line)).err;
       for (const { id } of refs) expect(text).toContain(`\n  ${id} step_running `);
     }
   });
 
   it('3 for what is not there', async () => {
     const desk = new Desk(cli, 'nothing');
-    for (const line of [
+    await allRefused(desk, 3, 'not_found', [
       ['status'],
       ['checkpoint', 'x'],
       ['step', 'start'],
       ['validate'],
       ['resume'],
       ['receipts', 'list'],
-    ])
-      await refused(desk, 3, 'not_found', line);
+    ]);
     const ref = await desk.running();
     const lines = [
       ['status', '--task', 'task-20200101-000000'],
@@ -134,7 +149,7 @@ describe.concurrent('atlas exits with', () => {
       ['step', 'start', '--prompt-file', 'nowhere.md'],
       ['run', '--', 'no-such-program'],
     ];
-    for (const line of lines) await refused(desk, 3, 'not_found', line);
+    await allRefused(desk, 3, 'not_found', lines);
     // A program that isn't there was no agent: nothing has crashed.
     expect(await desk.state()).toBe('step_running');
   });
@@ -143,7 +158,7 @@ describe.concurrent('atlas exits with', () => {
     const desk = new Desk(cli, 'illegal');
     await desk.running();
     const illegal = [['approve'], ['reject'], ['step', 'start']];
-    for (const line of illegal) await refused(desk, 4, 'illegal_transition', line);
+    await allRefused(desk, 4, 'illegal_transition', illegal);
     const stale = [
       ['step', 'note', 'x', '--step', 'other', '--attempt', '1'],
       ['step', 'note', 'x', '--attempt', '2'],
@@ -154,23 +169,29 @@ describe.concurrent('atlas exits with', () => {
       ['step', 'fail', 'why', '--step', 'other'],
       ['validate', '--command', 'true', '--attempt', '2'],
     ];
-    for (const line of stale) await refused(desk, 4, 'stale_caller', line);
+    await allRefused(desk, 4, 'stale_caller', stale);
+    await desk.ok('step', 'ask', 'Which one?');
+    // What is refused is not what is suggested.
+    const text = await refused(desk, 4, 'illegal_transition', ['approve']);
+    expect(text).toMatch(/\nWhat it takes now: atlas checkpoint, atlas reject, atlas resume\.\n$/u);
     await desk.ok('abandon');
     const over = [['step', 'start'], ['checkpoint', 'x'], ['resume'], ['recover'], ['abandon'], ['run', '--', 'true']];
     const { task } = (await desk.json('status')) as unknown as { task: { task_id: string } };
     for (const [first = '', ...rest] of over) {
-      const at = first === 'step' ? [first, ...rest] : [first, '--task', task.task_id, ...rest];
-      await refused(desk, 4, 'illegal_transition', first === 'step' ? [...at, '--task', task.task_id] : at);
+      const named = ['--task', task.task_id];
+      await refusedAsJson(desk, 4, 'illegal_transition', [
+        ...(first === 'step' ? [first, ...rest, ...named] : [first, ...named, ...rest]),
+      ]);
     }
   });
 
-  it("4 where an agent decides what is a human's, whichever agent it is", { timeout: 60_000 }, async () => {
+  it("4 where an agent decides what is a human's, whichever agent it is", async () => {
     const desk = new Desk(cli, 'agents');
     await desk.running();
     const before = desk.digest();
     const [first = '', ...others] = agentVariables();
     expect(others.length).toBeGreaterThan(10);
-    for (const line of HUMAN_ONLY) await refused(desk, 4, 'human_only', line, { [first]: '1' });
+    for (const line of HUMAN_ONLY) await refusedAsJson(desk, 4, 'human_only', line, { [first]: '1' });
     await refused(desk, 4, 'human_only', ['workspace', 'destroy', 'agents', '--yes'], { [first]: '1' });
     for (const [index, name] of others.entries()) {
       const value = name === 'CURSOR_EXTENSION_HOST_ROLE' ? 'agent-exec' : '1';
@@ -207,7 +228,7 @@ describe.concurrent('atlas exits with', () => {
     expect(json).toMatchObject({ exit: 5, success: false, error: { code: 'verification_failed' } });
   });
 
-  it('6 where a live process holds the lock', { timeout: 60_000 }, async () => {
+  it('6 where a live process holds the lock', async () => {
     const desk = new Desk(cli, 'locked');
     const ref = await desk.running();
     const holder = workers.start('hold', desk.root, [ref.workspace, ref.id]);
@@ -233,11 +254,16 @@ describe.concurrent('atlas exits with', () => {
     const file = desk.fileOf(ref, 'hook.json');
     const hook = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     writeFileSync(file, JSON.stringify({ ...hook, schema_version: '99.0' }));
-    for (const line of [['status'], ['checkpoint', 'x'], ['hook', 'export'], ['step', 'note', 'x'], ['resume']])
-      await refused(desk, 7, 'too_new', line);
+    await allRefused(desk, 7, 'too_new', [
+      ['status'],
+      ['checkpoint', 'x'],
+      ['hook', 'export'],
+      ['step', 'note', 'x'],
+      ['resume'],
+    ]);
     writeFileSync(file, 'no JSON');
     writeFileSync(desk.fileOf(ref, 'journal.jsonl'), 'no journal\n');
-    for (const line of [['status'], ['checkpoint', 'x'], ['receipts', 'list']]) await refused(desk, 7, 'damaged', line);
+    await allRefused(desk, 7, 'damaged', [['status'], ['checkpoint', 'x'], ['receipts', 'list']]);
     const doctor = await desk.run('doctor');
     expect(doctor.code).toBe(1);
   });

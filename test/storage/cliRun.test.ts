@@ -91,7 +91,7 @@ async function hookOf(desk: Desk): Promise<Exported['hook']> {
   return (JSON.parse(await desk.ok('hook', 'export')) as Exported).hook;
 }
 
-describe.concurrent('what the agent gets', () => {
+describe.concurrent('what the agent gets', { timeout: 60_000 }, () => {
   it('is its task and the synopsis, without what the editor set for itself', async () => {
     const desk = new Desk(cli, 'environment');
     const ref = await desk.running();
@@ -149,7 +149,7 @@ describe.concurrent('what the agent gets', () => {
   });
 });
 
-describe.concurrent('how it ends', () => {
+describe.concurrent('how it ends', { timeout: 60_000 }, () => {
   it.each([
     [0, 'exit 0', { exit_code: 0, signal: null, meant: 'human_asked' }],
     [130, 'exit 130', { exit_code: 130, meant: 'human_asked' }],
@@ -244,7 +244,7 @@ describe.concurrent('how it ends', () => {
   });
 });
 
-describe.concurrent('while it lives', () => {
+describe.concurrent('while it lives', { timeout: 60_000 }, () => {
   it.each(['step_running', 'step_pending'])('a second one on the same task is refused (%s)', async (state) => {
     const desk = new Desk(cli, `second in ${state}`);
     await (state === 'step_running' ? desk.running() : desk.started());

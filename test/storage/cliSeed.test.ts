@@ -30,7 +30,7 @@ async function triggersOf(desk: Desk, ...args: readonly string[]): Promise<strin
   return checkpoints.map(({ trigger }) => trigger);
 }
 
-describe.concurrent('CLI Commands', () => {
+describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
   it('start creates hook.json and HOOK.md, and says where', async () => {
     const desk = new Desk(cli, 'start');
     const out = await desk.ok('start', 'task description', '--template', 'bugfix');
@@ -168,8 +168,8 @@ Files: the files are still those that it ran on.
   });
 });
 
-describe.concurrent('Usage Examples', () => {
-  it('1: a normal flow with checkpoints made by themselves, to its end', { timeout: 60_000 }, async () => {
+describe.concurrent('Usage Examples', { timeout: 60_000 }, () => {
+  it('1: a normal flow with checkpoints made by themselves, to its end', async () => {
     const desk = new Desk(cli, 'example1');
     desk.template(
       'bugfix1',
