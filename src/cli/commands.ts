@@ -132,6 +132,6 @@ export const COMMANDS: readonly CommandSpec[] = [
     does: 'Prints a script that completes atlas in a shell.',
     operands: [{ usage: '<shell>', does: 'the shell', choices: ['bash', 'zsh', 'fish'] }],
     example: 'source <(atlas completion bash)',
-    load: async () => (await import('./completion')).completion,
+    load: async () => (await import('./completion')).completionOf(COMMANDS),
   },
 ];

@@ -1,9 +1,7 @@
-import { type Result, fail, ok } from '../core/errors';
+import { fail, ok } from '../core/errors';
 import { oneLine } from '../core/text';
-import type { Call, CommandSpec } from './commandLine';
-import { COMMANDS } from './commands';
-import type { CliContext } from './context';
-import { type Answer, EXIT } from './output';
+import type { CommandSpec, Handler } from './commandLine';
+import { EXIT } from './output';
 import type { AnswerData } from './schemas';
 
 /** An option as shells need it. */
@@ -29,14 +27,16 @@ const EVERYWHERE: readonly CompletedOption[] = [
   { names: ['-h', '--help'], does: 'what a command does', value: undefined },
 ];
 
-/** `completion`: a script for a shell. It is made from the table of commands, and starts no program when it is used. */
-export async function completion(_context: CliContext, call: Call): Promise<Result<Answer>> {
-  const shell = call.operands[0] ?? '';
-  const make = SCRIPTS[shell];
-  if (make === undefined) return Promise.resolve(fail('usage', `There is no completion for ${oneLine(shell, 40)}.`));
-  const script = make(completedWords(COMMANDS));
-  const data: AnswerData<'completion'> = { shell, script };
-  return Promise.resolve(ok({ exit: EXIT.done, text: script, wanted: true, data }));
+/** `completion`: a script for a shell, made from the table of commands. It starts no program when it is used. */
+export function completionOf(specs: readonly CommandSpec[]): Handler {
+  return async (_context, call) => {
+    const shell = call.operands[0] ?? '';
+    const make = SCRIPTS[shell];
+    if (make === undefined) return Promise.resolve(fail('usage', `There is no completion for ${oneLine(shell, 40)}.`));
+    const script = make(completedWords(specs));
+    const data: AnswerData<'completion'> = { shell, script };
+    return Promise.resolve(ok({ exit: EXIT.done, text: script, wanted: true, data }));
+  };
 }
 
 function optionOf({ flags, does, choices }: NonNullable<CommandSpec['options']>[number]): CompletedOption {
@@ -47,7 +47,7 @@ function optionOf({ flags, does, choices }: NonNullable<CommandSpec['options']>[
 }
 
 /** Every line of words that something can follow. */
-export function completedWords(specs: readonly CommandSpec[]): CompletedWord[] {
+function completedWords(specs: readonly CommandSpec[]): CompletedWord[] {
   const shown = specs.filter(({ hidden }) => hidden !== true);
   const paths = new Set(['']);
   for (const { name } of shown) {

@@ -118,8 +118,13 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
   );
 }
 
-/** `step ask`: asks the human; on a human's step, for their review. */
-export async function ask(context: CliContext, call: Call): Promise<Result<Answer>> {
+/** Hands the step to the human, with what the agent has to say. */
+async function handOver(
+  context: CliContext,
+  call: Call,
+  kindOf: (driven: Driven) => 'review' | 'question' | 'step_failed',
+  what: (driven: Driven) => string,
+): Promise<Result<Answer>> {
   const expect = expectedOf(call);
   if (!expect.ok) return expect;
   const message = call.operands[0] ?? '';
@@ -127,25 +132,26 @@ export async function ask(context: CliContext, call: Call): Promise<Result<Answe
     context,
     call,
     expect.value,
-    ({ stored }) => {
-      const step = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
-      const kind = step !== undefined && stepTypeOf(step) === 'human' ? 'review' : 'question';
-      return { type: 'human_required', kind, message };
-    },
-    () => 'The human is asked. Stop here until they have answered.',
+    (driven) => ({ type: 'human_required', kind: kindOf(driven), message }),
+    what,
   );
+}
+
+/** `step ask`: asks the human; on a human's step, for their review. */
+export async function ask(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const kindOf = ({ stored: { hook, task } }: Driven): 'review' | 'question' => {
+    const step = task.steps[hook.current_step?.step_index ?? -1];
+    return step !== undefined && stepTypeOf(step) === 'human' ? 'review' : 'question';
+  };
+  return handOver(context, call, kindOf, () => 'The human is asked. Stop here until they have answered.');
 }
 
 /** `step fail`: says that the step can't be done. */
 export async function failStep(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const expect = expectedOf(call);
-  if (!expect.ok) return expect;
-  const message = call.operands[0] ?? '';
-  return drive(
+  return handOver(
     context,
     call,
-    expect.value,
-    () => ({ type: 'human_required', kind: 'step_failed', message }),
+    () => 'step_failed',
     (driven) => `Step ${nameOf(driven)} failed; a human decides what now.`,
   );
 }
