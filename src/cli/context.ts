@@ -100,6 +100,11 @@ export class CliContext {
     const terminal = createInterface({ input: this.stdin, output: process.stderr });
     try {
       return /^y(es)?$/iu.test((await terminal.question(question)).trim());
+    } catch (error) {
+      // Ctrl+D or Ctrl+C, after which the cursor still stands behind the question.
+      if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+      process.stderr.write('\n');
+      return false;
     } finally {
       terminal.close();
     }
