@@ -1,5 +1,6 @@
-/* Brings what npm can't: Chromium (Debian's, when root) and the VS Code server that the tests run in. */
+/* Brings what npm can't: Chromium and two shells (Debian's, when root in CI) and the VS Code server that the tests run in. */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { run } from '../test/support/run.ts';
 import { hostVersion, installHost } from '../test/support/vscodeHost/install.ts';
 import { findChromium } from '../test/support/vscodeHost/window.ts';
@@ -10,18 +11,29 @@ const HOW = `No Chromium found. Install one, or name it in the environment varia
   macOS:          brew install --cask chromium
   Fedora:         sudo dnf install chromium`;
 
-async function ensureChromium(): Promise<void> {
-  if (findChromium() !== undefined) return;
+/** In which completion is tried; where they are missing, their tests say that they were skipped. */
+const SHELLS = ['zsh', 'fish'];
+
+function isInstalled(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)));
+}
+
+async function ensurePrograms(): Promise<void> {
+  const missing = [
+    ...(findChromium() === undefined ? ['chromium'] : []),
+    ...SHELLS.filter((shell) => !isInstalled(shell)),
+  ];
   const mayInstall = process.getuid?.() === 0 && existsSync(APT) && process.env['CI'] === 'true';
-  if (!mayInstall) throw new Error(HOW);
-  await run(APT, ['update', '--quiet'], { output: 'inherit' });
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  await run(APT, ['install', '--yes', '--quiet', '--no-install-recommends', 'chromium'], { env, output: 'inherit' });
+  if (missing.length > 0 && mayInstall) {
+    await run(APT, ['update', '--quiet'], { output: 'inherit' });
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    await run(APT, ['install', '--yes', '--quiet', '--no-install-recommends', ...missing], { env, output: 'inherit' });
+  }
   if (findChromium() === undefined) throw new Error(HOW);
 }
 
 try {
-  await ensureChromium();
+  await ensurePrograms();
   const { version } = await installHost(hostVersion(process.env['HOST_VERSION']));
   console.log(`Chromium ${findChromium() ?? ''}, VS Code server ${version}`);
 } catch (error) {
