@@ -193,7 +193,8 @@ const COMMAND_OF: Partial<Readonly<Record<HookEventType, string>>> = {
 };
 
 /** A refusal in the words of the command line: which commands the task takes now. */
-export function refusal(context: CliContext, { stored }: Chosen, error: AtlasError): AtlasError {
+export function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasError): AtlasError {
+  const error = withNotes(refused, notes);
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
   const human: readonly HookEventType[] = HUMAN_EVENTS;
   const approvable = canApprove(waitKind(stored.hook));
@@ -206,4 +207,11 @@ export function refusal(context: CliContext, { stored }: Chosen, error: AtlasErr
     cause: error,
     mend: `What it takes now: ${commands.join(', ')}.`,
   });
+}
+
+/** What was found on the way, a crash say, is why the task takes something else now. */
+function withNotes(error: AtlasError, notes: readonly string[]): AtlasError {
+  if (notes.length === 0) return error;
+  const mend = error.mend === undefined ? {} : { mend: error.mend };
+  return new AtlasError(error.code, [error.message, ...notes].join('\n'), { cause: error, ...mend });
 }
