@@ -63,7 +63,7 @@ function everyMarkdown(): string[] {
   return [...states, ...kinds].map((each) => renderHookMarkdown({ ...common, ...each }));
 }
 
-describe.concurrent('what is told to be typed', { timeout: 60_000 }, () => {
+describe.concurrent('what is told to be typed', { timeout: 120_000 }, () => {
   it('by HOOK.md, in whatever state, is understood', async () => {
     const desk = new Desk(cli, 'told');
     const commands = new Set(
@@ -123,7 +123,7 @@ function expectWhole(desk: Desk, ref: TaskRef): void {
   expect(readdirSync(desk.folder)).not.toContain('hacked');
 }
 
-describe.concurrent('hostile words', { timeout: 60_000 }, () => {
+describe.concurrent('hostile words', { timeout: 120_000 }, () => {
   it('of 100 KB, with control characters, Markdown and what shells act on, reach no terminal and break no HOOK.md', async () => {
     const desk = new Desk(cli, 'hostile');
     const words = LONG;
@@ -184,7 +184,7 @@ describe.concurrent('hostile words', { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent('what comes from files and standard input', { timeout: 60_000 }, () => {
+describe.concurrent('what comes from files and standard input', { timeout: 120_000 }, () => {
   it('is the output of a step', async () => {
     const desk = new Desk(cli, 'output');
     const ref = await desk.running();
@@ -246,7 +246,7 @@ describe.concurrent('what comes from files and standard input', { timeout: 60_00
   });
 });
 
-describe.concurrent('options', { timeout: 60_000 }, () => {
+describe.concurrent('options', { timeout: 120_000 }, () => {
   it('-q leaves what was asked for, and nothing else', async () => {
     const desk = new Desk(cli, 'quiet');
     expect(await desk.run('start', 'x', '-q')).toEqual({ code: 0, out: '', err: '' });

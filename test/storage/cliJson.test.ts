@@ -80,7 +80,7 @@ describe('the published schema', () => {
   });
 });
 
-describe.concurrent('--json of', { timeout: 60_000 }, () => {
+describe.concurrent('--json of', { timeout: 120_000 }, () => {
   it.each(COMMANDS.map(({ name }) => name))('%s', async (name) => {
     const { before, lines } = TRIALS[name] ?? { lines: [] };
     const desk = new Desk(cli, name.replaceAll(' ', '-'));

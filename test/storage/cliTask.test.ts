@@ -30,7 +30,7 @@ async function shown(desk: Desk, args: readonly string[] = [], folder = desk.fol
   return printed as unknown as Named;
 }
 
-describe.concurrent('a task is named', { timeout: 60_000 }, () => {
+describe.concurrent('a task is named', { timeout: 120_000 }, () => {
   it('by --task, by --workspace, by ATLAS_TASK, in this order', async () => {
     const desk = new Desk(cli, 'named');
     const first = await desk.running('task', 'First', 2 * MINUTE);
@@ -108,7 +108,7 @@ describe.concurrent('a task is named', { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent('a task is found', { timeout: 60_000 }, () => {
+describe.concurrent('a task is found', { timeout: 120_000 }, () => {
   it('in the repository, its sub-folders, its worktrees and by links to them, not in its submodules', async () => {
     const desk = new Desk(cli, 'places');
     const { id } = await desk.running();
@@ -196,7 +196,7 @@ describe.concurrent('a task is found', { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent('a store that something happened to', { timeout: 60_000 }, () => {
+describe.concurrent('a store that something happened to', { timeout: 120_000 }, () => {
   const ruin = (desk: Desk, ref: TaskRef): void => {
     for (const name of ['hook.json', 'journal.jsonl']) writeFileSync(desk.fileOf(ref, name), 'no longer what it was');
   };
