@@ -10,20 +10,14 @@ import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
 import { agoOf, checkpointData } from './status';
 import { table } from './table';
-import { type Driven, changed, refusal, taskData, taskToDrive, taskToRead } from './taskAnswer';
-
-/** What may be said to have caused a checkpoint; the others are known only to Atlas itself. */
-export const CALLERS_TRIGGERS = [
-  'manual',
-  'git_commit',
-  'git_push',
-  'pr_created',
-] as const satisfies readonly CheckpointTrigger[];
+import { type Driven, changed, expectedOf, refusal, taskData, taskToDrive, taskToRead } from './taskAnswer';
 
 /** `checkpoint`: records how far the work is. With `--auto`, nothing to do is success, and silent. */
 export async function checkpoint(context: CliContext, call: Call): Promise<Result<Answer>> {
   const auto = call.flag('auto');
-  const driven = await taskToDrive(context, call);
+  const expect = expectedOf(call);
+  if (!expect.ok) return expect;
+  const driven = await taskToDrive(context, call, expect.value);
   if (!driven.ok) return auto && driven.error.code === 'not_found' ? ok(NOTHING) : driven;
   const { atlas, stored } = driven.value;
   const trigger = CHECKPOINT_TRIGGERS.find((each) => each === call.text('trigger')) ?? 'manual';
@@ -49,13 +43,14 @@ const NOTHING: Answer = {
 
 /** A commit or push that git's reflog tells of is taken from there, so that it makes one checkpoint however many see it. */
 async function make(
-  { atlas, stored }: Driven,
+  { atlas, stored, expect }: Driven,
   trigger: CheckpointTrigger,
   description: string,
 ): Promise<Result<Updated>> {
-  if (trigger !== 'git_commit' && trigger !== 'git_push') return atlas.checkpoint(stored.ref, description, trigger);
+  const plain = async (): Promise<Result<Updated>> => atlas.checkpoint(stored.ref, description, trigger, expect);
+  if (trigger !== 'git_commit' && trigger !== 'git_push') return plain();
   const repository = await repositoryOf(atlas.ports, stored.task);
-  if (repository === undefined) return atlas.checkpoint(stored.ref, description, trigger);
+  if (repository === undefined) return plain();
   const scanned = await atlas.git.scan(repository);
   if (!scanned.ok) return scanned;
   const now = atlas.catalog.read(stored.ref);
@@ -64,9 +59,9 @@ async function make(
     return ok({ ...now.value, changed: true, findings: [] });
   }
   const { commit } = atlas.ports.git.head(repository);
-  if (commit === undefined || trigger === 'git_push') return atlas.checkpoint(stored.ref, description, trigger);
+  if (commit === undefined || trigger === 'git_push') return plain();
   const source: GitSource = { repository: repository.commonDir, commit };
-  return atlas.send(stored.ref, { type: 'checkpoint', trigger, description, source }, true);
+  return atlas.send(stored.ref, { type: 'checkpoint', trigger, description, source, expect }, true);
 }
 
 /** `hook checkpoints`: all checkpoints of a task, with their triggers. */

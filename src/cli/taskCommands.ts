@@ -182,9 +182,9 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
         choices: ['manual', 'git_commit', 'git_push', 'pr_created'],
       },
       { flags: '--auto', does: 'for programs: as the settings say, and silent where there is nothing to do' },
-      ...TASK,
+      ...BOUND,
     ],
-    example: 'atlas checkpoint "added nil check for config.Server"',
+    example: 'atlas checkpoint "added nil check for config.Server" --step implement --attempt 1',
     load: async () => (await import('./checkpoint')).checkpoint,
   },
 ];

@@ -144,9 +144,14 @@ export class Atlas extends AtlasReader {
   }
 
   /** Makes a checkpoint that somebody asked for. */
-  async checkpoint(ref: TaskRef, description: string, trigger: CheckpointTrigger = 'manual'): Promise<Result<Updated>> {
+  async checkpoint(
+    ref: TaskRef,
+    description: string,
+    trigger: CheckpointTrigger = 'manual',
+    expect: Expected = {},
+  ): Promise<Result<Updated>> {
     const text = oneLine(description) === '' ? 'Manual checkpoint' : description;
-    return this.send(ref, { type: 'checkpoint', trigger, description: text }, true);
+    return this.send(ref, { type: 'checkpoint', trigger, description: text, expect }, true);
   }
 
   /** Starts the current step; a crashed task's plan is applied first. */

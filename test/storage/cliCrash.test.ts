@@ -82,14 +82,20 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     expect(crashes(hookOf(desk, ref))).toBe(0);
   });
 
-  it('is not crashed for whoever names the step and attempt that runs: that is a sign of life', async () => {
-    const desk = new Desk(cli, 'named');
-    const ref = await desk.running('task', 'Sample', 60 * MINUTE);
-    const bound = ['--step', 'implement', '--attempt', '1'];
-    await desk.ok('step', 'note', 'still here', ...bound);
-    expect(crashes(hookOf(desk, ref))).toBe(0);
-    expect(await desk.ok('status')).not.toContain('CRASHED');
-  });
+  it.each([
+    ['note', ['step', 'note', 'still here']],
+    ['checkpoint', ['checkpoint', 'half way']],
+  ])(
+    'is not crashed for a %s that names the step and attempt that runs: that is a sign of life',
+    async (name, args) => {
+      const desk = new Desk(cli, `named-${name}`);
+      const ref = await desk.running('task', 'Sample', 60 * MINUTE);
+      const bound = ['--step', 'implement', '--attempt', '1'];
+      await desk.ok(...args, ...bound);
+      expect(crashes(hookOf(desk, ref))).toBe(0);
+      expect(await desk.ok('status')).not.toContain('CRASHED');
+    },
+  );
 
   it.each([
     ['the step alone', ['--step', 'implement']],

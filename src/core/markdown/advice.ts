@@ -89,13 +89,13 @@ export function workOf(view: HookView, attempt?: number): string[] {
   if (isAiLike(view.type)) {
     return [
       `Do the work of ${name} for the task named under Current State, and nothing beyond it`,
-      `After each piece that works, save progress: ${checkpointCommand('<what works now>')}`,
+      `After each piece that works, save progress: ${checkpointCommand(view, '<what works now>', attempt)}`,
       `If you need a decision, run ${askCommand(view, '<your question>', attempt)} and stop`,
     ];
   }
   switch (view.type) {
     case 'git':
-      return gitWork(view);
+      return gitWork(view, attempt);
     case 'ci':
       return ['Look at the checks of the pushed commit (for instance `gh pr checks`) and wait until they have ended'];
     case 'human':
@@ -109,7 +109,7 @@ export function workOf(view: HookView, attempt?: number): string[] {
   }
 }
 
-function gitWork(view: HookView): string[] {
+function gitWork(view: HookView, attempt?: number): string[] {
   switch (gitEffect(view.step?.step_name ?? '')) {
     case 'commit':
       return [
@@ -125,7 +125,7 @@ function gitWork(view: HookView): string[] {
       return [
         'Look whether there is a pull request for this branch already, for instance with `gh pr view`',
         'If not, open one for this branch, for instance with `gh pr create`',
-        `Record it: \`atlas checkpoint "<its address>" --trigger pr_created\``,
+        `Record it: ${checkpointCommand(view, '<its address>', attempt, 'pr_created')}`,
       ];
     case undefined:
       return [

@@ -49,7 +49,8 @@ export function noteCommand(view: HookView, attempt?: number): string {
   return `\`atlas step note --working-on "<what you do now>"${bound(view, attempt)}\``;
 }
 
-/** `atlas checkpoint "…"` as inline code. */
-export function checkpointCommand(description: string): string {
-  return `\`atlas checkpoint "${description}"\``;
+/** `atlas checkpoint "…"` as inline code; with step and attempt it is a sign of life of that attempt. */
+export function checkpointCommand(view: HookView, description: string, attempt?: number, trigger?: string): string {
+  const cause = trigger === undefined ? '' : ` --trigger ${trigger}`;
+  return `\`atlas checkpoint "${description}"${cause}${bound(view, attempt)}\``;
 }
