@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
 import { derivePrivateChild, isPrivateKey, makeMasterKey, parseExtendedKey } from '../../src/signing/bsv';
 import { deriveLeafKey, privateNode, publicNode } from '../../src/signing/bsv';
+import { readExtendedPublicKey } from '../../src/signing/extendedPublicKey';
 import { type HdNode, HARDENED, deriveChild } from '../../src/signing/hdNode';
 import { type Secp256k1, loadBsv, loadOpenssl, loadWasm } from '../../src/signing/secp256k1';
 import { BIP32_INVALID, BIP32_VECTORS, type Bip32Step } from '../support/bip32Vectors';
@@ -118,6 +119,7 @@ describe("BIP-32's test vector 5", () => {
     const altered = [...bytes.slice(0, 45), 2, ...Buffer.from(beyond, 'hex')];
     expect(altered).toHaveLength(78);
     expect(parseExtendedKey(Utils.toBase58Check(altered, []))).toMatchObject({ ok: false });
+    expect(readExtendedPublicKey(Utils.toBase58Check(altered, []))).toBeUndefined();
     const point = [...bytes.slice(0, 45), 2, ...Buffer.from('1'.padStart(64, '0'), 'hex')];
     expect(parseExtendedKey(Utils.toBase58Check(point, []))).toMatchObject({ ok: true });
   });
@@ -125,6 +127,30 @@ describe("BIP-32's test vector 5", () => {
   it('is joined by what is no extended key at all', () => {
     for (const text of ['', 'xprv', 'xpub', '0', 'xprv9s21', '!'.repeat(111), '1'.repeat(200)]) {
       expect(parseExtendedKey(text)).toMatchObject({ ok: false, error: { code: 'key_format' } });
+    }
+  });
+});
+
+describe('the quick reading of an extended public key', () => {
+  const all = BIP32_VECTORS.flatMap(({ steps }) => steps);
+
+  it('says of each vector what @bsv/sdk says, and leaves private keys to it', () => {
+    for (const { xpub, xprv } of all) {
+      const quick = readExtendedPublicKey(xpub);
+      expect(quick === undefined ? undefined : shown(quick)).toEqual(node(xpub));
+      expect(readExtendedPublicKey(xprv)).toBeUndefined();
+    }
+  });
+
+  it.each(BIP32_INVALID)('leaves to it what is none: $why', ({ key }) => {
+    expect(readExtendedPublicKey(key)).toBeUndefined();
+  });
+
+  it('leaves to it a key with any one character altered', () => {
+    const { xpub = '' } = all[0] ?? {};
+    for (let at = 0; at < xpub.length; at += 1) {
+      const other = xpub[at] === 'x' ? 'y' : 'x';
+      expect(readExtendedPublicKey(`${xpub.slice(0, at)}${other}${xpub.slice(at + 1)}`)).toBeUndefined();
     }
   });
 });
