@@ -118,6 +118,26 @@ function valued(words: readonly CompletedWord[]): string {
 const KNOWN_WORDS = (words: readonly CompletedWord[]): string =>
   words.flatMap(({ path }) => (path === '' ? [] : [sh(path)])).join('|');
 
+/**
+ * Which command the words before the cursor name, for bash and zsh.
+ * @param afterDashes completes what is no longer ours
+ */
+function readLine(words: readonly CompletedWord[], range: string, list: string, afterDashes: string): string {
+  return `  for ((${range}; i++)); do
+    word=\${${list}[i]}
+    if [[ -n $skip ]]; then skip=; continue; fi
+    case $word in
+      --) ${afterDashes}; return ;;
+      ${valued(words)}) skip=1 ;;
+      -*) ;;
+      *)
+        case "\${line:+$line }$word" in
+          ${KNOWN_WORDS(words)}) line="\${line:+$line }$word" ;;
+        esac ;;
+    esac
+  done`;
+}
+
 function bashValues(words: readonly CompletedWord[]): string[] {
   return valuesOf(words, (path, { names, value }) => {
     const reply =
@@ -153,19 +173,7 @@ _atlas() {
   prev=\${COMP_WORDS[COMP_CWORD-1]}
   line=
   skip=
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    word=\${COMP_WORDS[i]}
-    if [[ -n $skip ]]; then skip=; continue; fi
-    case $word in
-      --) compopt -o default 2>/dev/null; return ;;
-      ${valued(words)}) skip=1 ;;
-      -*) ;;
-      *)
-        case "\${line:+$line }$word" in
-          ${KNOWN_WORDS(words)}) line="\${line:+$line }$word" ;;
-        esac ;;
-    esac
-  done
+${readLine(words, 'i = 1; i < COMP_CWORD', 'COMP_WORDS', 'compopt -o default 2>/dev/null')}
   case "$line $prev" in
 ${values.join('\n')}
   esac
@@ -200,19 +208,7 @@ function zshScript(words: readonly CompletedWord[]): string {
 _atlas() {
   local line word skip files i
   local -a items flags
-  for ((i = 2; i < CURRENT; i++)); do
-    word=\${words[i]}
-    if [[ -n $skip ]]; then skip=; continue; fi
-    case $word in
-      --) _default; return ;;
-      ${valued(words)}) skip=1 ;;
-      -*) ;;
-      *)
-        case "\${line:+$line }$word" in
-          ${KNOWN_WORDS(words)}) line="\${line:+$line }$word" ;;
-        esac ;;
-    esac
-  done
+${readLine(words, 'i = 2; i < CURRENT', 'words', '_default')}
   case "$line \${words[CURRENT-1]}" in
 ${values.join('\n')}
   esac
