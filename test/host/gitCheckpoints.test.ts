@@ -25,15 +25,21 @@ describe('commits and pushes become checkpoints', () => {
   }
 
   /**
-   * What the window made of everything up to now: a last commit is made and waited for, since only an event after
-   * those in question shows that they were looked at.
+   * What the window made of everything up to now. Two last commits are made and waited for: an event after those in
+   * question shows that they were looked at, and what one look finds is recorded oldest first by whole seconds, commits
+   * before pushes, so that only the look after it shows that all of it was.
    */
   async function commitsSeen(where = folder, ref = task.ref): Promise<string[]> {
+    await mark(where, ref);
+    const seen = await mark(where, ref);
+    return checkpointsOf(seen, 'git_commit').filter((text) => !/^Commit: mark \d+$/u.test(text));
+  }
+
+  async function mark(where: string, ref: AtlasTask['ref']): Promise<AtlasTask> {
     marks += 1;
     const subject = `mark ${marks}`;
     await git(where, 'commit', '--quiet', '--allow-empty', '--message', subject);
-    const seen = await taskWhen(api, ref, (now) => checkpointsOf(now, 'git_commit').includes(`Commit: ${subject}`));
-    return checkpointsOf(seen, 'git_commit').filter((text) => !/^Commit: mark \d+$/u.test(text));
+    return taskWhen(api, ref, (now) => checkpointsOf(now, 'git_commit').includes(`Commit: ${subject}`));
   }
 
   function temporaryFolder(): string {
