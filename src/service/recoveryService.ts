@@ -10,6 +10,7 @@ import {
   plannedState,
   recoveryContext,
 } from '../core/recovery';
+import { recoveryInput } from '../core/recoveryInput';
 import { type Task, stepTypeOf, worktreeOf } from '../core/task';
 import { gitEffect } from '../core/template';
 import { MAX_OUTPUT_LENGTH } from '../core/text';
@@ -37,14 +38,6 @@ export interface PrintablePlan {
   readonly plan: RecoveryPlan;
   readonly drift: readonly FileDrift[];
 }
-
-const EVENT_OF: Readonly<Record<Exclude<RecoveryAction, 'await_human'>, HookInput['type'] & `${string}_${string}`>> = {
-  retry_step: 'retry_step',
-  retry_from_checkpoint: 'retry_from_checkpoint',
-  retry_validation: 'retry_validation',
-  skip_step: 'skip_step',
-  manual: 'manual_required',
-};
 
 /** Finds crashes, plans what to do and does it. */
 export class RecoveryService {
@@ -135,10 +128,8 @@ export class RecoveryService {
     if (chosen === 'await_human')
       return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.');
     const { config } = await this.configs.forTask(stored.task);
-    const message = detected.value.task.hook.recovery?.reason;
-    const type = EVENT_OF[chosen];
-    const input = { type, ...(type === 'manual_required' && message !== undefined ? { message } : {}) } as HookInput;
-    const recovered = await this.store.send(stored.ref, input, { config });
+    const seen = detected.value.task.hook;
+    const recovered = await this.store.update(stored.ref, ({ hook }) => recoveryInput(chosen, seen, hook), { config });
     if (!recovered.ok) return recovered;
     // Whoever found the crash may itself have died before it removed what the dead left behind.
     this.owners.removeDead(stored.ref);

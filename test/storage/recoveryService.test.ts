@@ -281,3 +281,26 @@ describe('snapshots', () => {
     expect(listArtifacts(files, path.join(folder, 'none'))).toEqual([]);
   });
 });
+
+describe('a recovery that comes late', () => {
+  it('is refused when its crash was dealt with and another one happened since', async () => {
+    const ref = await store.running();
+    const crash = async (): Promise<StoredTask> => {
+      ahead += 6 * MINUTE;
+      return unwrap(await atlas.recovery.detect(stored(ref))).task;
+    };
+    const first = await crash();
+    expect(first.hook.recovery?.recommended_action).toBe('retry_step');
+    unwrap(await atlas.recovery.recover(first));
+    unwrap(await atlas.startStep(ref));
+    unwrap(await atlas.send(ref, { type: 'step_complete' }));
+    unwrap(await atlas.startStep(ref));
+    const second = await crash();
+    const files = contentsOf(store.root);
+    const late = await atlas.recovery.recover(first, 'skip_step');
+    expect(late).toMatchObject({ ok: false, error: { code: 'stale_caller' } });
+    expect(await atlas.recovery.recover(first)).toMatchObject({ ok: false, error: { code: 'stale_caller' } });
+    expect(contentsOf(store.root)).toEqual(files);
+    expect(unwrap(await atlas.recovery.recover(second)).changed).toBe(true);
+  });
+});
