@@ -9,7 +9,7 @@ import { toTimestamp } from '../core/time';
 import { replaceFile } from '../storage/atomicFile';
 import { codeOf, fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
-import type { TaskRef } from '../storage/paths';
+import { type TaskRef, refKey } from '../storage/paths';
 import type { WorkspaceStore } from '../storage/workspaces';
 import type { Catalog } from './catalog';
 import type { ServicePorts } from './ports';
@@ -47,12 +47,14 @@ export class CleanupService {
 
   /** Cleans what the plan names; what was interrupted the last time is finished first. */
   async run(items: readonly CleanupItem[], cancelled: () => boolean = () => false): Promise<CleanupResult> {
-    this.finishInterrupted();
+    const finished = this.finishInterrupted();
     const cleaned: CleanupItem[] = [];
     const failed: { item: CleanupItem; message: string }[] = [];
     for (const item of items) {
       if (cancelled()) break;
-      const result = await this.clean({ workspace: item.workspace, id: item.id });
+      const result = finished.has(refKey(item))
+        ? ok(undefined)
+        : await this.clean({ workspace: item.workspace, id: item.id });
       if (result.ok) cleaned.push(item);
       else failed.push({ item, message: result.error.message });
     }
@@ -91,18 +93,22 @@ export class CleanupService {
     else files.unlink(path);
   }
 
-  /** Task files that say "cleaned" beside hook files: a run that was interrupted. */
-  private finishInterrupted(): void {
+  /** Task files that say "cleaned" beside hook files: a run that was interrupted. Gives the tasks that are cleaned now. */
+  private finishInterrupted(): Set<string> {
+    const finished = new Set<string>();
     for (const workspace of this.workspaces.names()) {
       for (const ref of this.catalog.finished(workspace)) {
         try {
           const task = this.store.readTask(ref);
-          if (task.ok && task.value.metadata['hook_cleaned_at'] !== undefined) this.removeHookFiles(ref);
+          if (!task.ok || task.value.metadata['hook_cleaned_at'] === undefined) continue;
+          this.removeHookFiles(ref);
+          finished.add(refKey(ref));
         } catch (error) {
           this.ports.log.warn(`Cleaning ${ref.id} could not be finished.`, { error: messageOf(error) });
         }
       }
     }
+    return finished;
   }
 
   /** Removes a workspace with all its tasks. The caller has asked a human. */

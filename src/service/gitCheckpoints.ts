@@ -16,7 +16,7 @@ import {
   readGitEvents,
 } from '../git/gitEvents';
 import { replaceFile } from '../storage/atomicFile';
-import { codeOf, fileError } from '../storage/fileErrors';
+import { fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
 import { GenerationLock, type HeldLock } from '../storage/lock';
 import type { StoredTask } from '../storage/stored';
@@ -93,13 +93,15 @@ export class GitCheckpoints {
     return join(this.ports.paths.workspace(workspace), 'git.json');
   }
 
+  /** A cursor that can't be read just now is no reason to begin anew: what was committed since would be passed over. */
   private readCursor(workspace: string): GitCursor | undefined {
+    const path = this.cursorPath(workspace);
+    if (this.ports.files.stat(path) === undefined) return undefined;
+    const text = Buffer.from(this.ports.files.read(path, MAX_CURSOR_BYTES)).toString('utf8');
     try {
-      const text = Buffer.from(this.ports.files.read(this.cursorPath(workspace), MAX_CURSOR_BYTES)).toString('utf8');
       const parsed = cursorSchema.safeParse(JSON.parse(text));
       if (parsed.success) return parsed.data as GitCursor;
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
       this.ports.log.warn('git.json is damaged; commits are watched from now on.', { error: messageOf(error) });
     }
     return undefined;

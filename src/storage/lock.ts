@@ -76,13 +76,19 @@ export class GenerationLock {
     const path = this.pathOf(generation);
     if (!this.make(path)) return undefined;
     const held = this.hold(generation, path);
-    // The list that the number came from may have been old; whoever has a higher one holds the lock.
-    if (!held.isNewest()) {
+    try {
+      // The list that the number came from may have been old; whoever has a higher one holds the lock.
+      if (held.isNewest()) {
+        this.removeOld(generation);
+        return held;
+      }
+    } catch (error) {
+      // Nobody would release what nobody was given.
       held.release();
-      return undefined;
+      throw error;
     }
-    this.removeOld(generation);
-    return held;
+    held.release();
+    return undefined;
   }
 
   /**

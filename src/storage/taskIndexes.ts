@@ -12,7 +12,11 @@ const LAST_INDEX = 0x7fff_ffff;
 
 /** Numbers a store's tasks for their signing keys, each number once, whoever asks. */
 export class TaskIndexes {
-  constructor(private readonly ports: LockPorts & { readonly paths: StorePaths }) {}
+  private readonly lock: GenerationLock;
+
+  constructor(private readonly ports: LockPorts & { readonly paths: StorePaths }) {
+    this.lock = new GenerationLock(join(ports.paths.keys, 'locks'), ports);
+  }
 
   /** The next number, which no other caller gets. Waits for the store's lock (`lock_timeout`). */
   async next(): Promise<Result<number>> {
@@ -20,7 +24,7 @@ export class TaskIndexes {
     const path = join(paths.keys, COUNTER);
     try {
       ensureFolder(files, paths.keys, 0o700);
-      const lock = await new GenerationLock(join(paths.keys, 'locks'), this.ports).acquire();
+      const lock = await this.lock.acquire();
       try {
         const text = files.stat(path) === undefined ? '0' : Buffer.from(files.read(path, MAX_COUNTER_BYTES)).toString();
         const next = /^\d{1,10}\s*$/u.test(text) ? Number(text) : Number.NaN;

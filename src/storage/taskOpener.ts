@@ -78,8 +78,9 @@ export class TaskOpener {
     const stat = files.stat(paths.hook(ref));
     if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} vanished while it was read.`);
     const aligned = this.align(ref, task.value, hook.value.hook, findings);
-    this.writer.mendMarker(ref, hook.value.hook);
-    if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, aligned, hook.value.tail.last?.seq ?? 0);
+    const seq = hook.value.tail.last?.seq ?? 0;
+    if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, aligned, seq);
+    this.writer.mendMarker(ref, hook.value.hook, seq);
     return ok({ ...hook.value, task: aligned, stat });
   }
 

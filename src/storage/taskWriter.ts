@@ -122,7 +122,8 @@ export class TaskWriter {
     });
     this.writeMarkdown(ref, hook, aligned, seq);
     this.attempt(ref, 'the marker', () => {
-      if (isTerminal(hook.state)) this.unmark(ref);
+      // The marker of a finished task goes last: without it nobody would look at what could not be written.
+      if (isTerminal(hook.state)) this.unmarkFinished(ref, seq);
       else {
         this.mark(ref);
         this.ports.files.touch(this.ports.paths.marker(ref), this.ports.clock.now());
@@ -163,6 +164,7 @@ export class TaskWriter {
   mendMarkdown({ ref, hook, task, seq }: StoredTask): void {
     if (readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq) return;
     this.writeMarkdown(ref, hook, task, seq);
+    this.mendMarker(ref, hook, seq);
   }
 
   private appendLog(ref: TaskRef, hook: Hook, event: string): void {
@@ -189,11 +191,15 @@ export class TaskWriter {
   }
 
   /** Makes a lost marker again, removes one that a crash left behind. */
-  mendMarker(ref: TaskRef, hook: Hook): void {
+  mendMarker(ref: TaskRef, hook: Hook, seq: number): void {
     this.attempt(ref, 'the marker', () => {
-      if (isTerminal(hook.state)) this.unmark(ref);
+      if (isTerminal(hook.state)) this.unmarkFinished(ref, seq);
       else this.mark(ref);
     });
+  }
+
+  private unmarkFinished(ref: TaskRef, seq: number): void {
+    if (readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq) this.unmark(ref);
   }
 
   private unmark(ref: TaskRef): void {

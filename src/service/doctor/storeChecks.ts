@@ -104,7 +104,8 @@ function ownerOf(folder: string): number | undefined {
 /** Looks at what the store holds beside tasks: workspaces, locks, trust.json, files that were left over. */
 export async function checkStore(exam: Examination): Promise<void> {
   const { paths } = exam.atlas.ports;
-  for (const folder of [paths.root, paths.open, paths.keys, paths.spool, join(paths.spool, 'kept')])
+  const { root, open, keys, spool } = paths;
+  for (const folder of [root, open, keys, join(keys, 'locks'), spool, join(spool, 'kept'), join(spool, 'locks')])
     await exam.check('store', folder, () => checkTemporaries(exam, folder));
   await exam.check('lock', paths.keys, () => checkLock(exam, paths.keys, join(paths.keys, 'locks')));
   await exam.check('trust', paths.trust, () => {
@@ -124,7 +125,7 @@ async function checkWorkspace(exam: Examination, name: string): Promise<void> {
     exam.problem('store', folder, 'This belongs to the store, but is no folder of its own.', PUT_FOLDER);
     return;
   }
-  await checkTemporaries(exam, folder);
+  for (const each of [folder, join(folder, 'locks')]) await checkTemporaries(exam, each);
   await checkLock(exam, name, join(folder, 'locks'));
   const read = exam.atlas.workspaces.read(name);
   if (read.ok || (read.error.code === 'not_found' && exam.atlas.workspaces.taskIds(name).length === 0)) return;

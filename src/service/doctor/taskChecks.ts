@@ -154,6 +154,7 @@ async function checkRecords(exam: Examination, ref: TaskRef, whole: boolean): Pr
       `${join(folder, name)} was set aside when it was found damaged; what was in it is no longer in use.`,
     );
   await checkTemporaries(exam, folder, names);
+  for (const inner of [paths.locks(ref), paths.owners(ref), paths.receipts(ref)]) await checkTemporaries(exam, inner);
 }
 
 function checkChain(exam: Examination, ref: TaskRef, whole: boolean): void {
