@@ -218,7 +218,11 @@ export class Atlas extends AtlasReader {
   /** Mends what was interrupted and records foreign edits. */
   async reconcile(ref: TaskRef): Promise<Result<Updated>> {
     const { config } = await this.configs.forWorktree(undefined);
-    return this.store.reconcile(ref, { config });
+    const mended = await this.store.reconcile(ref, { config });
+    // What was mended may have brought a receipt that nobody had looked at when HOOK.md was written.
+    const again = mended.ok && mended.value.findings.length > 0 && mended.value.hook.receipts.length > 0;
+    if (again) await this.store.regenerate(ref, { config });
+    return mended;
   }
 
   /** Takes up a task that has no marker but isn't finished: its marker was lost, or it is damaged. */

@@ -6,7 +6,7 @@ import { isTerminal } from '../core/hook';
 import { serializeTask } from '../core/task';
 import { count } from '../core/text';
 import { toTimestamp } from '../core/time';
-import { replaceFile } from '../storage/atomicFile';
+import { renameWithRetry, replaceFile } from '../storage/atomicFile';
 import { codeOf, fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
 import { type TaskRef, refKey } from '../storage/paths';
@@ -23,6 +23,9 @@ export interface CleanupResult {
 /** What belongs to the hook and goes; task.json, task.log and artifacts stay. */
 const HOOK_FILES = ['HOOK.md', 'owners', 'receipts', 'journal.jsonl', 'hook.json'];
 const HOOK_REMAINS = /^(?:hook\.json|HOOK\.md|journal\.jsonl)\..+$/u;
+
+/** How the folder of a destroyed workspace is called until it is gone; no workspace can be. */
+const REMOVED = '.removed-';
 
 /** Removes the hook files of tasks whose retention is over. */
 export class CleanupService {
@@ -48,6 +51,7 @@ export class CleanupService {
   /** Cleans what the plan names; what was interrupted the last time is finished first. */
   async run(items: readonly CleanupItem[], cancelled: () => boolean = () => false): Promise<CleanupResult> {
     const finished = this.finishInterrupted();
+    this.finishDestroyed();
     const cleaned: CleanupItem[] = [];
     const failed: { item: CleanupItem; message: string }[] = [];
     for (const item of items) {
@@ -120,11 +124,32 @@ export class CleanupService {
       if (files.stat(folder) === undefined) return fail('not_found', `There is no workspace "${workspace}".`);
       // The markers go first: without their task they would show as lost ones.
       for (const id of ids) this.unmark({ workspace, id });
-      files.removeFolder(folder);
+      if (files.stat(paths.open) !== undefined) files.syncFolder(paths.open);
+      // Under another name it is gone at once, and the rest can be removed whenever it is.
+      renameWithRetry(files, folder, join(paths.workspaces, `${REMOVED}${this.ports.ids.hex(4)}`));
+      files.syncFolder(paths.workspaces);
+      this.removeDestroyed();
       this.ports.log.info(`Workspace "${workspace}" was destroyed with ${count(ids.length, 'task')}.`);
       return ok(ids.length);
     } catch (error) {
       return { ok: false, error: fileError('write_failed', `Workspace "${workspace}" can't be removed`, error) };
+    }
+  }
+
+  /** Removes what is left of workspaces that were destroyed, by this process or one that died meanwhile. */
+  private removeDestroyed(): void {
+    const { paths, files } = this.ports;
+    if (files.stat(paths.workspaces) === undefined) return;
+    for (const name of files.list(paths.workspaces).filter((each) => each.startsWith(REMOVED))) {
+      files.removeFolder(join(paths.workspaces, name));
+    }
+  }
+
+  private finishDestroyed(): void {
+    try {
+      this.removeDestroyed();
+    } catch (error) {
+      this.ports.log.warn('What is left of a destroyed workspace could not be removed.', { error: messageOf(error) });
     }
   }
 

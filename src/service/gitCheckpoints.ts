@@ -122,7 +122,11 @@ export class GitCheckpoints {
       const open = this.catalog.openTasks(workspace);
       if ([...open, ...finished].some(({ hook }) => hasGitCheckpoint(hook, trigger, source))) continue;
       const task = chooseTask(event, open);
-      if (task === undefined) continue;
+      if (task === undefined) {
+        const unread = this.unreadable(workspace);
+        if (unread !== undefined) return unread;
+        continue;
+      }
       const { config } = await this.configs.forTask(task.task);
       if (!isAutomaticEnabled(trigger, config)) continue;
       const result = await this.checkpoint(event, source, task, config);
@@ -130,6 +134,15 @@ export class GitCheckpoints {
       made += result.value ? 1 : 0;
     }
     return ok(made);
+  }
+
+  /** A task that can't be read just now may be the one that an event belongs to. */
+  private unreadable(workspace: string): Result<never> | undefined {
+    for (const ref of this.catalog.open(workspace)) {
+      const read = this.catalog.read(ref);
+      if (!read.ok && read.error.code === 'unreadable') return read;
+    }
+    return undefined;
   }
 
   /** Tasks that ended after a time: what came before may be theirs, if the cursor was lost. */

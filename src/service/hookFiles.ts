@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import {
   ASIDE,
   type BlockKind,
@@ -126,6 +126,8 @@ export class HookFiles {
     }
     // A hard link first: then there is no moment without the hook. Of a symbolic link not every system can make one.
     if (asideStat === undefined && !(stat?.kind === 'file' && this.link(path, aside))) files.rename(path, aside);
+    // Their hook has its new name on disk before ours takes the old one.
+    files.syncFolder(dirname(path));
     const made = this.makeFront(found, name, options);
     if (stat?.kind === 'link' || (stat !== undefined && isExecutable(stat))) return made;
     return {
@@ -157,8 +159,10 @@ export class HookFiles {
     const rest = split.before + split.after;
     if (split.kind === 'front' && asideStat !== undefined) {
       renameWithRetry(this.ports.files, aside, path);
+      this.ports.files.syncFolder(folder);
     } else if (split.kind !== 'around' && (rest === OWN_SHEBANG || rest === '')) {
       this.ports.files.unlink(path);
+      this.ports.files.syncFolder(folder);
     } else {
       this.replace(path, rest, stat.mode);
     }

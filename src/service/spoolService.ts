@@ -97,8 +97,11 @@ export class SpoolService {
         this.spool.sweep();
         await this.work(round, signal, held);
       } finally {
-        this.spool.unclaim();
-        this.release(held);
+        try {
+          this.spool.unclaim();
+        } finally {
+          this.release(held);
+        }
       }
       const rest = this.spool.list();
       if (signal?.aborted === true) for (const name of rest) round.left.add(name);

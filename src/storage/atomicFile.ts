@@ -75,11 +75,13 @@ export function createFile(
   return true;
 }
 
-/** Makes a folder and those above it; one that is there is fine. */
+/** Makes a folder and those above it, durably; one that is there is fine. */
 export function ensureFolder(files: FileSystem, path: string, mode = 0o755): void {
   if (files.stat(path)?.kind === 'folder') return;
   try {
     files.makeFolder(path, mode);
+    // What is written into it is lost with it.
+    files.syncFolder(dirname(path));
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT' && dirname(path) !== path) {

@@ -66,21 +66,40 @@ export class Journal {
     }
   }
 
-  private readTail(): Result<JournalTail> {
+  /**
+   * The tail before a last line that can't be read, if hook.json doesn't have that line: the power went before all of
+   * it was on disk, so nobody was told of it. It counts as torn. `undefined` where it isn't so.
+   */
+  tailBeforeUnread(hookSha256: string): JournalTail | undefined {
     const size = this.size();
-    if (size === 0) return ok(EMPTY_TAIL);
-    for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+    const last = this.lastLine(size);
+    if (last === undefined || parseJournalLine(last.line) !== undefined) return undefined;
+    const before = this.readTail(last.start);
+    const inHook = before.ok ? (before.value.last?.hook_sha256 ?? '') : undefined;
+    return before.ok && inHook === hookSha256 ? { ...before.value, tornBytes: size - before.value.end } : undefined;
+  }
+
+  /** The last whole line of so many bytes, without its line feed; positions in bytes. */
+  private lastLine(size: number): { line: Uint8Array; start: number; end: number } | undefined {
+    for (let length = Math.min(CHUNK, size); size > 0; length = Math.min(length * 4, size)) {
       const bytes = this.files.readAt(this.path, size - length, length);
       const lineEnd = bytes.lastIndexOf(LINE_FEED);
       const lineStart = lineEnd <= 0 ? -1 : bytes.lastIndexOf(LINE_FEED, lineEnd - 1);
       if ((lineEnd === -1 || lineStart === -1) && length < size) continue;
-      if (lineEnd === -1) return ok({ ...EMPTY_TAIL, tornBytes: size });
-      const line = bytes.subarray(lineStart + 1, lineEnd);
-      const last = parseJournalLine(line);
-      if (last === undefined) return fail('damaged', `The last line of ${this.path} can't be read.`);
-      const end = size - length + lineEnd + 1;
-      return ok({ last, lastHash: sha256(line), end, tornBytes: size - end });
+      const from = size - length;
+      if (lineEnd === -1) return undefined;
+      return { line: bytes.subarray(lineStart + 1, lineEnd), start: from + lineStart + 1, end: from + lineEnd + 1 };
     }
+    return undefined;
+  }
+
+  private readTail(size = this.size()): Result<JournalTail> {
+    if (size === 0) return ok(EMPTY_TAIL);
+    const found = this.lastLine(size);
+    if (found === undefined) return ok({ ...EMPTY_TAIL, tornBytes: size });
+    const last = parseJournalLine(found.line);
+    if (last === undefined) return fail('damaged', `The last line of ${this.path} can't be read.`);
+    return ok({ last, lastHash: sha256(found.line), end: found.end, tornBytes: size - found.end });
   }
 
   /** The torn end's bytes, for keeping them aside before it is cut off. */

@@ -86,7 +86,12 @@ export class TaskOpener {
 
   private cutTornEnd(ref: TaskRef, findings: Finding[]): Result<JournalTail> {
     const journal = this.writer.journal(ref);
-    const tail = journal.tail();
+    let tail = journal.tail();
+    if (!tail.ok && tail.error.code === 'damaged') {
+      const bytes = readStateFile(this.ports.files, this.ports.paths.hook(ref));
+      const before = journal.tailBeforeUnread(bytes.ok ? sha256(bytes.value) : '');
+      if (before !== undefined) tail = ok(before);
+    }
     if (!tail.ok || tail.value.tornBytes === 0) return tail;
     const aside = `${journal.path}.torn-${this.stamp()}`;
     this.ports.files.write(aside, journal.tornEnd(tail.value), { sync: true });

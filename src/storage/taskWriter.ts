@@ -7,7 +7,7 @@ import { type Task, serializeTask } from '../core/task';
 import { alignTask } from '../core/taskAlignment';
 import { ensureFolder, replaceFile } from './atomicFile';
 import { codeOf, fileError } from './fileErrors';
-import { readMarkdownSeq, sha256 } from './hookFile';
+import { readMarkdownSeq, readStateFile, sha256 } from './hookFile';
 import { Journal, type JournalTail } from './journal';
 import type { HeldLock } from './lock';
 import { type TaskRef, refKey } from './paths';
@@ -25,6 +25,7 @@ export interface Opened {
 
 /** Of how many tasks the last written hook is kept in memory. */
 const REMEMBERED = 16;
+const NOT_WRITTEN = 'Recorded, but hook.json could not be written';
 const LOCK_LOST = 'Another process took this lock, because this one seemed to be dead.';
 
 /** Writes one task's files in the order that a crash can interrupt anywhere. The caller holds the task's lock. */
@@ -67,7 +68,13 @@ export class TaskWriter {
     if (!lock.isNewest()) return fail('lock_timeout', LOCK_LOST, { mend: 'Try again.' });
     const journal = this.journal(ref);
     const after = journal.append(opened.tail, line);
-    if (!sameFile(files.stat(paths.hook(ref)), opened.stat)) {
+    let now: FileStat | undefined;
+    try {
+      now = files.stat(paths.hook(ref));
+    } catch (error) {
+      return { ok: false, error: fileError('recorded_not_written', NOT_WRITTEN, error) };
+    }
+    if (!sameFile(now, opened.stat)) {
       const seq = after.last?.seq ?? 0;
       journal.append(after, {
         ...line,
@@ -102,7 +109,7 @@ export class TaskWriter {
     } catch (error) {
       return {
         ok: false,
-        error: fileError('recorded_not_written', 'Recorded, but hook.json could not be written', error),
+        error: fileError('recorded_not_written', NOT_WRITTEN, error),
       };
     }
   }
@@ -117,14 +124,15 @@ export class TaskWriter {
   ): StoredTask {
     const aligned = alignTask({ ...task, metadata: { ...task.metadata, ...metadata } }, hook);
     const seq = tail.last?.seq ?? 0;
-    this.attempt(ref, 'task.json', () => {
+    const aligns = this.attempt(ref, 'task.json', () => {
       if (serializeTask(aligned) !== serializeTask(task)) this.writeTask(ref, aligned);
     });
     this.writeMarkdown(ref, hook, aligned, seq);
     this.attempt(ref, 'the marker', () => {
       // The marker of a finished task goes last: without it nobody would look at what could not be written.
-      if (isTerminal(hook.state)) this.unmarkFinished(ref, seq);
-      else {
+      if (isTerminal(hook.state)) {
+        if (aligns) this.unmarkFinished(ref, seq);
+      } else {
         this.mark(ref);
         this.ports.files.touch(this.ports.paths.marker(ref), this.ports.clock.now());
       }
@@ -135,13 +143,15 @@ export class TaskWriter {
     return { ref, hook, task: aligned, seq };
   }
 
-  private attempt(ref: TaskRef, what: string, write: () => void): void {
+  private attempt(ref: TaskRef, what: string, write: () => void): boolean {
     try {
       write();
+      return true;
     } catch (error) {
       this.ports.log.warn(`${what} of ${refKey(ref)} could not be written; it is made again later.`, {
         error: messageOf(error),
       });
+      return false;
     }
   }
 
@@ -156,13 +166,19 @@ export class TaskWriter {
   writeMarkdown(ref: TaskRef, hook: Hook, task: Task, seq: number): void {
     this.attempt(ref, 'HOOK.md', () => {
       const text = this.ports.render(ref, hook, task, seq);
-      replaceFile(this.ports.files, this.ports.ids, this.ports.paths.markdown(ref), text, { durable: false });
+      // Nobody looks at a finished task again, so its HOOK.md is on disk before its marker goes.
+      const durable = isTerminal(hook.state);
+      replaceFile(this.ports.files, this.ports.ids, this.ports.paths.markdown(ref), text, { durable });
     });
   }
 
-  /** Makes HOOK.md again if it is from before the journal's last line: its writer died, or could not write it. */
+  /**
+   * Makes HOOK.md again if it isn't what it should be: its writer died, or could not write it, or the power went before
+   * all of it was on disk.
+   */
   mendMarkdown({ ref, hook, task, seq }: StoredTask): void {
-    if (readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq) return;
+    const bytes = readStateFile(this.ports.files, this.ports.paths.markdown(ref));
+    if (bytes.ok && Buffer.from(bytes.value).equals(Buffer.from(this.ports.render(ref, hook, task, seq)))) return;
     this.writeMarkdown(ref, hook, task, seq);
     this.mendMarker(ref, hook, seq);
   }
