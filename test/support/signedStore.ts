@@ -46,25 +46,27 @@ export class PretendedRuns {
     private readonly atlas: Atlas,
     private readonly receipts: ReceiptService,
     private readonly config: HookConfig,
+    durable: boolean,
   ) {
     const { ports } = atlas;
     // HOOK.md is made once at the end, and nobody waits for the disk after each of thousands of events.
-    this.store = new HookStore({ ...ports, files: new UnsyncedFileSystem(), render: () => '' });
+    const quick = new HookStore({ ...ports, files: new UnsyncedFileSystem(), render: () => '' });
+    this.store = durable ? atlas.store : quick;
     const settings = { scheme: config.signing.scheme, derivation: config.keyDerivation };
     this.keys = new FileKeyManager(receipts.keys, settings, ports.log, receipts.curve);
   }
 
-  /** Ready to make some in a store. */
-  static async open(atlas: Atlas): Promise<PretendedRuns> {
+  /** Ready to make some in a store. `durable`: each change is written as the store writes it, which takes its time. */
+  static async open(atlas: Atlas, { durable = false } = {}): Promise<PretendedRuns> {
     const { config } = await atlas.configs.forWorktree(undefined);
-    return new PretendedRuns(atlas, await atlas.receipts(), config);
+    return new PretendedRuns(atlas, await atlas.receipts(), config, durable);
   }
 
   /** Adds a receipt for each of these runs to a task whose step is running or being validated, under a key index of its own. */
   async add(ref: TaskRef, runs: readonly PretendedRun[]): Promise<void> {
     const { hook } = unwrap(this.store.read(ref));
     if (hook.state === 'step_running') await this.send(ref, () => ({ type: 'step_output' }));
-    const task = unwrap(await new TaskIndexes(this.atlas.ports).next());
+    const task = unwrap(await taskIndexesOf(this.atlas).next());
     for (const run of runs) await this.addOne(ref, task, run);
     unwrap(await this.atlas.regenerate(ref));
   }
@@ -89,6 +91,15 @@ export class PretendedRuns {
   private async send(ref: TaskRef, input: (hook: Hook) => HookInput): Promise<Updated> {
     return unwrap(await this.store.update(ref, ({ hook }) => ok(input(hook)), { config: this.config }));
   }
+}
+
+const indexes = new WeakMap<Atlas, TaskIndexes>();
+
+/** What numbers tasks in a process: one object, which remembers a lock that it could not release. */
+export function taskIndexesOf(atlas: Atlas): TaskIndexes {
+  const known = indexes.get(atlas) ?? new TaskIndexes(atlas.ports);
+  indexes.set(atlas, known);
+  return known;
 }
 
 interface Place {
@@ -143,7 +154,8 @@ function statementOf(
   });
 }
 
-class UnsyncedFileSystem extends NodeFileSystem {
+/** The file operations of this machine without waiting for the disk. */
+export class UnsyncedFileSystem extends NodeFileSystem {
   override write(...[path, data, options]: Parameters<NodeFileSystem['write']>): void {
     super.write(path, data, { ...options, sync: false });
   }

@@ -1,5 +1,5 @@
 /* A process of its own on a store, bundled and started by the tests: `node <bundle> <command> <root> <arguments…>`. */
-import { readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { unwrap } from '../../src/core/errors';
 import type { HookInput } from '../../src/core/events';
 import type { Hook } from '../../src/core/hook';
@@ -7,6 +7,7 @@ import { FileKeyManager } from '../../src/signing/keyManager';
 import { TaskIndexes } from '../../src/storage/taskIndexes';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
+import { KILLED_WORK, workForEver } from './killedWork';
 
 const [command = '', root = '', ...rest] = process.argv.slice(2);
 const atlas = new Atlas(systemPorts(root, '0.0.0', silentLog));
@@ -81,6 +82,46 @@ async function drive(): Promise<void> {
   }
 }
 
+/** Reads the task, waits for its input to end, and then recovers what it read: many do so at once. */
+async function recover(): Promise<void> {
+  const seen = unwrap(atlas.store.read(ref));
+  say('ready');
+  await new Promise((resolve) => process.stdin.on('end', resolve).resume());
+  const recovered = await atlas.recovery.recover(seen);
+  say(recovered.ok ? `recovered ${recovered.value.hook.state}` : recovered.error.code);
+}
+
+/** Makes a checkpoint, and stops itself (SIGSTOP) while it holds the lock, before anything is written. */
+async function stopped(): Promise<void> {
+  const { config } = await atlas.configs.forWorktree(undefined);
+  const made = await atlas.store.update(
+    ref,
+    () => {
+      say('stops');
+      process.kill(process.pid, 'SIGSTOP');
+      return { ok: true, value: { type: 'checkpoint', trigger: 'manual', description: 'of one who was stopped' } };
+    },
+    { config },
+  );
+  say(made.ok ? 'made' : made.error.code);
+}
+
+/** Makes a checkpoint while this process has no file descriptor left, and another one after that. */
+async function starved(): Promise<void> {
+  unwrap(await atlas.checkpoint(ref, 'before'));
+  const taken: number[] = [];
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'));
+  } catch {
+    // None is left.
+  }
+  const refused = await atlas.checkpoint(ref, 'meanwhile');
+  for (const fd of taken) closeSync(fd);
+  say(refused.ok ? 'made' : `${refused.error.code} ${refused.error.mend ?? ''}`);
+  unwrap(await atlas.checkpoint(ref, 'after'));
+  say('made after');
+}
+
 /** Validates the current step, and dies as soon as it has recorded so many receipts. */
 async function validate(): Promise<void> {
   let left = Number(third);
@@ -96,11 +137,14 @@ async function key(): Promise<void> {
   const receipts = await atlas.receipts();
   const derivation = { purpose: 44, coinType: 236, account: 0 };
   const scheme = first === 'hd' ? 'hd' : 'ed25519';
+  if (second !== '') say(second);
   const manager = new FileKeyManager(receipts.keys, { scheme, derivation }, silentLog, receipts.curve);
   say(unwrap(await manager.newSigner({ task: 0, receipt: 0 })).keyId);
 }
 
 async function main(): Promise<void> {
+  const work = KILLED_WORK.find((each) => command === `work-${each}`);
+  if (work !== undefined) return workForEver(atlas, work, first, say);
   switch (command) {
     case 'checkpoints':
       return checkpoints();
@@ -133,6 +177,12 @@ async function main(): Promise<void> {
       say(`${detected.diagnosis.kind} ${String(detected.recorded)}`);
       return;
     }
+    case 'recover':
+      return recover();
+    case 'stopped':
+      return stopped();
+    case 'starved':
+      return starved();
     case 'validate':
       return validate();
     case 'key':
