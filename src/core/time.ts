@@ -42,13 +42,17 @@ export function newestKnown(times: readonly (number | undefined)[], now: number)
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** The most characters of a duration. */
+const MAX_DURATION = 64;
+
 /** Parses a duration such as `5m`, `1h30m`, `720h`, `30d`, `1.5h` or `0` into milliseconds. */
 export function parseDuration(text: string): Result<number> {
   const trimmed = text.trim();
   if (trimmed === '0') return ok(0);
-  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
+  // Each digit of a long row of digits without a unit is where the search could begin anew.
+  const parts = trimmed.length > MAX_DURATION ? [] : [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
   if (parts.length === 0 || parts.map((part) => part[0]).join('') !== trimmed) {
-    return fail('usage', `"${text}" is not a duration.`, {
+    return fail('usage', `"${trimmed.slice(0, MAX_DURATION)}" is not a duration.`, {
       mend: 'Write a number with a unit: 30s, 5m, 1h30m, 7d; or 0 to turn it off.',
     });
   }

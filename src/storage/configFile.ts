@@ -81,6 +81,13 @@ export class ConfigFiles {
   }
 }
 
+const NO_FIELDS = 'The file holds no fields, so no setting in it counts: write "hooks:" with the settings below it.';
+
+/** A file without content sets nothing on purpose; a text or a list is a mistake that must not pass for it. */
+function mayHoldSettings(data: unknown): boolean {
+  return data === undefined || data === null || (typeof data === 'object' && !Array.isArray(data));
+}
+
 /** The settings may stand under `hooks`; the rest of the file belongs to others. */
 function hooksOf(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return undefined;
@@ -93,6 +100,7 @@ function issuesOf(file: string, parsed: Parsed | undefined, problems: readonly C
   if (parsed.error !== undefined) issues.push({ file, position: START, message: parsed.error });
   const yaml = parsed.yaml;
   if (yaml?.error !== undefined) issues.push({ file, ...yaml.error });
+  if (yaml !== undefined && !mayHoldSettings(yaml.data)) issues.push({ file, position: START, message: NO_FIELDS });
   for (const problem of problems) {
     const path = ['hooks', ...problem.path];
     issues.push({ file, position: yaml?.positionOf(path) ?? START, message: `${path.join('.')}: ${problem.message}` });

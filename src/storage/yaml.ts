@@ -18,7 +18,8 @@ export interface ParsedYaml {
 /** Parses one YAML document. Aliases are limited, so that a small file can't become a huge one. */
 export function parseYaml(text: string): ParsedYaml {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // Its warnings would go to the process's standard error, where nobody knows which file they are about.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const at = (offset: number): TextPosition => {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };

@@ -47,6 +47,25 @@ describe('config.yaml', () => {
     }
   });
 
+  it.each(['hooks', '- hooks\n', '5', 'hooks:max_checkpoints:5'])(
+    'that holds no fields (%j) is reported, and not taken for an empty one',
+    async (text) => {
+      settings(text);
+      expect(await load()).toMatchObject({ maxCheckpoints: 50, issues: [expect.stringContaining(':1:1 ')] });
+    },
+  );
+
+  it('with keys that are no texts warns nobody behind its back', async () => {
+    const warned: Error[] = [];
+    const listen = (warning: Error): unknown => warned.push(warning);
+    process.on('warning', listen);
+    settings('hooks: {[a, b]: 1}\n');
+    await load();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    expect(warned).toEqual([]);
+  });
+
   it('is read again when it changed', async () => {
     settings('hooks:\n  max_checkpoints: 5\n');
     expect((await load()).maxCheckpoints).toBe(5);

@@ -46,6 +46,14 @@ describe('durations', { timeout: 60_000 }, () => {
     expect(parseDuration('9007199254740993d').ok).toBe(false);
   });
 
+  it('that are far too long are refused at once, and not repeated whole', () => {
+    const began = process.cpuUsage();
+    const parsed = parseDuration('9'.repeat(200_000));
+    expect(process.cpuUsage(began).user).toBeLessThan(500_000);
+    expect(parsed).toMatchObject({ ok: false, error: { code: 'usage' } });
+    expect(parsed.ok ? '' : parsed.error.message.length).toBeLessThan(100);
+  });
+
   it('are shown with two units at most, and shorter than a second in ms', () => {
     const shown = [0, 850, 12_345, 59_999, 60_000, 125_000, 3_840_000, 3_601_000, 266_400_000, -5].map(formatDuration);
     expect(shown).toEqual(['0ms', '850ms', '12.3s', '59.9s', '1m', '2m5s', '1h4m', '1h', '3d2h', '0ms']);
