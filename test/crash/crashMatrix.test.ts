@@ -88,6 +88,8 @@ async function tryAll(useCase: UseCase): Promise<Row> {
   const world = new CrashWorld(stage);
   try {
     const arranged = await useCase.arrange(world);
+    // Another second, so that no run tries the id of a task that is there.
+    world.wait(2000);
     const putBack = stage.save();
     const before = await views(world);
     putBack();

@@ -111,6 +111,7 @@ async function tryAll(useCase: UseCase): Promise<Row> {
   const row: Row = { name: useCase.name, moments: 0, cuts: 0, there: 0, notThere: 0, mended: 0, bad: [] };
   const world = new CrashWorld(SimulatedStage.make(Date.now));
   const arranged = await useCase.arrange(world);
+  world.wait(2000);
   world.stage.disk.settle();
   const putBack = world.stage.save();
   const before = await views(world);

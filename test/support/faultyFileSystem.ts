@@ -15,12 +15,12 @@ const READING_CODES: readonly ErrorCode[] = ['EIO', 'EACCES', 'EMFILE'];
 /**
  * What goes wrong at one operation. `during`: part of it was done: so many hundredths of the bytes or entries, 100 being
  * all of a write whose sync did not come. `stays`: all that change something fail from there on. `half`: half of the
- * bytes were written before the failure.
+ * bytes were written before the failure; `unsynced`: all of them, and waiting for the disk failed.
  */
 export type Fault =
   | { readonly kind: 'kill'; readonly when: 'before' | 'after' }
   | { readonly kind: 'kill'; readonly when: 'during'; readonly percent: number }
-  | { readonly kind: 'error'; readonly code: ErrorCode; readonly how: 'once' | 'stays' | 'half' };
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly how: 'once' | 'stays' | 'half' | 'unsynced' };
 
 /** An operation as it was seen. */
 export interface SeenOperation {
@@ -54,6 +54,7 @@ export function faultsOf({ operation, args }: SeenOperation): Fault[] {
     faults.push({ kind: 'kill', when: 'during', percent });
   }
   if (lengthOf(args) > 1) faults.push({ kind: 'error', code: 'ENOSPC', how: 'half' });
+  faults.push({ kind: 'error', code: 'EIO', how: 'unsynced' });
   return faults;
 }
 
@@ -119,6 +120,7 @@ export class FaultyFileSystem {
     if (fault.kind === 'error') {
       this.spoiled = fault.how === 'stays';
       if (fault.how === 'half') this.part(seen, 50);
+      if (fault.how === 'unsynced') this.part(seen, 100);
       throw nodeError(fault.code);
     }
     if (fault.when === 'after') go();
