@@ -6,7 +6,7 @@ import { isTerminal } from '../core/hook';
 import { serializeTask } from '../core/task';
 import { count } from '../core/text';
 import { toTimestamp } from '../core/time';
-import { renameWithRetry, replaceFile } from '../storage/atomicFile';
+import { renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
 import { codeOf, fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
 import { type TaskRef, refKey } from '../storage/paths';
@@ -94,7 +94,7 @@ export class CleanupService {
     const kind = files.stat(path)?.kind;
     if (kind === undefined) return;
     if (kind === 'folder') files.removeFolder(path);
-    else files.unlink(path);
+    else unlinkWithRetry(files, path);
   }
 
   /** Task files that say "cleaned" beside hook files: a run that was interrupted. Gives the tasks that are cleaned now. */
@@ -155,7 +155,7 @@ export class CleanupService {
 
   private unmark(ref: TaskRef): void {
     try {
-      this.ports.files.unlink(this.ports.paths.marker(ref));
+      unlinkWithRetry(this.ports.files, this.ports.paths.marker(ref));
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }

@@ -13,7 +13,7 @@ import {
   wrapBody,
 } from '../git/hookScript';
 import type { FileStat } from '../core/ports';
-import { NO_LINKS, createFile, renameWithRetry, replaceFile } from '../storage/atomicFile';
+import { NO_LINKS, createFile, renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
 import { codeOf } from '../storage/fileErrors';
 import type { ServicePorts } from './ports';
 
@@ -125,7 +125,8 @@ export class HookFiles {
       };
     }
     // A hard link first: then there is no moment without the hook. Of a symbolic link not every system can make one.
-    if (asideStat === undefined && !(stat?.kind === 'file' && this.link(path, aside))) files.rename(path, aside);
+    if (asideStat === undefined && !(stat?.kind === 'file' && this.link(path, aside)))
+      renameWithRetry(files, path, aside);
     // Their hook has its new name on disk before ours takes the old one.
     files.syncFolder(dirname(path));
     const made = this.makeFront(found, name, options);
@@ -161,7 +162,7 @@ export class HookFiles {
       renameWithRetry(this.ports.files, aside, path);
       this.ports.files.syncFolder(folder);
     } else if (split.kind !== 'around' && (rest === OWN_SHEBANG || rest === '')) {
-      this.ports.files.unlink(path);
+      unlinkWithRetry(this.ports.files, path);
       this.ports.files.syncFolder(folder);
     } else {
       this.replace(path, rest, stat.mode);

@@ -2,27 +2,36 @@ import { dirname } from 'node:path';
 import type { FileSystem, Ids } from '../core/ports';
 import { codeOf } from './fileErrors';
 
-/** A virus scanner or an indexer on Windows holds a new file for a moment; a rename onto it then fails. */
+/** A virus scanner or an indexer on Windows holds a new file for a moment; to rename onto it or to remove it then fails. */
 const BUSY = new Set(['EPERM', 'EBUSY', 'EACCES']);
 /** What a file system without hard links says. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
-const RENAME_TRIES = 8;
+const TRIES = 8;
 
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Renames, trying again for at most about 250 ms while another program holds the target. */
-export function renameWithRetry(files: FileSystem, from: string, to: string): void {
+function tryWhileBusy(operate: () => void): void {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      files.rename(from, to);
+      operate();
       return;
     } catch (error) {
-      if (attempt >= RENAME_TRIES || !BUSY.has(codeOf(error))) throw error;
+      if (attempt >= TRIES || !BUSY.has(codeOf(error))) throw error;
       pause(2 ** attempt);
     }
   }
+}
+
+/** Renames, trying again for at most about 250 ms while another program holds the target. */
+export function renameWithRetry(files: FileSystem, from: string, to: string): void {
+  tryWhileBusy(() => files.rename(from, to));
+}
+
+/** Removes a file, trying again as {@link renameWithRetry} does. */
+export function unlinkWithRetry(files: FileSystem, path: string): void {
+  tryWhileBusy(() => files.unlink(path));
 }
 
 /**
@@ -69,7 +78,7 @@ export function createFile(
     if (files.stat(path) !== undefined) return false;
     renameWithRetry(files, temporary, path);
   } finally {
-    if (files.stat(temporary) !== undefined) files.unlink(temporary);
+    if (files.stat(temporary) !== undefined) unlinkWithRetry(files, temporary);
   }
   files.syncFolder(dirname(path));
   return true;

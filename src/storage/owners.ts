@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Owner, type OwnerFile, ownerFileSchema } from '../core/liveness';
 import type { Clock, FileSystem, Ids, Processes } from '../core/ports';
 import { toTimestamp } from '../core/time';
-import { ensureFolder, replaceFile } from './atomicFile';
+import { ensureFolder, replaceFile, unlinkWithRetry } from './atomicFile';
 import { codeOf } from './fileErrors';
 import type { StorePaths, TaskRef } from './paths';
 
@@ -135,7 +135,7 @@ export class OwnerStore {
 
   private remove(path: string): void {
     try {
-      this.ports.files.unlink(path);
+      unlinkWithRetry(this.ports.files, path);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }

@@ -4,7 +4,7 @@ import { messageOf } from '../core/errors';
 import type { FileSystem, Ids, Logger, Processes } from '../core/ports';
 import { oneLine } from '../core/text';
 import { toMs, toTimestamp } from '../core/time';
-import { ensureFolder, replaceFile } from './atomicFile';
+import { ensureFolder, replaceFile, unlinkWithRetry } from './atomicFile';
 import { codeOf } from './fileErrors';
 import type { StorePaths } from './paths';
 
@@ -144,7 +144,7 @@ export class Spool {
 
   private discard(path: string): void {
     try {
-      this.ports.files.unlink(path);
+      unlinkWithRetry(this.ports.files, path);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }
