@@ -42,22 +42,24 @@ export function newestKnown(times: readonly (number | undefined)[], now: number)
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The most characters of a duration. */
-const MAX_DURATION = 64;
+/** Anchored, so that a long row of digits is looked at once and not from each of them on. */
+const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/u;
 
 /** Parses a duration such as `5m`, `1h30m`, `720h`, `30d`, `1.5h` or `0` into milliseconds. */
 export function parseDuration(text: string): Result<number> {
   const trimmed = text.trim();
   if (trimmed === '0') return ok(0);
-  // Each digit of a long row of digits without a unit is where the search could begin anew.
-  const parts = trimmed.length > MAX_DURATION ? [] : [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
-  if (parts.length === 0 || parts.map((part) => part[0]).join('') !== trimmed) {
-    return fail('usage', `"${trimmed.slice(0, MAX_DURATION)}" is not a duration.`, {
+  const shown = trimmed.slice(0, 64);
+  if (!DURATION.test(trimmed)) {
+    return fail('usage', `"${shown}" is not a duration.`, {
       mend: 'Write a number with a unit: 30s, 5m, 1h30m, 7d; or 0 to turn it off.',
     });
   }
+  const parts = [...trimmed.matchAll(/([\d.]+)(\D+)/gu)];
   const ms = parts.reduce((sum, part) => sum + Number(part[1]) * (UNIT_MS[part[2] ?? ''] ?? 0), 0);
-  return Number.isSafeInteger(Math.round(ms)) ? ok(Math.round(ms)) : fail('usage', `"${text}" is too long a duration.`);
+  return Number.isSafeInteger(Math.round(ms))
+    ? ok(Math.round(ms))
+    : fail('usage', `"${shown}" is too long a duration.`);
 }
 
 /** A length of time (ms) for people: `850ms`, `12.3s`, `2m5s`, `1h4m`, `3d2h`. */

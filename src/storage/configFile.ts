@@ -72,20 +72,13 @@ export class ConfigFiles {
   private async parseFile(path: string, stamp: string): Promise<Parsed> {
     try {
       const text = Buffer.from(this.files.read(path, MAX_YAML_BYTES)).toString('utf8');
-      const { parseYaml } = await import('./yaml');
-      return { stamp, yaml: parseYaml(text), error: undefined };
+      const { parseFields } = await import('./yaml');
+      return { stamp, yaml: parseFields(text), error: undefined };
     } catch (error) {
       const what = codeOf(error) === '' ? 'is not usable YAML' : "can't be read";
       return { stamp, yaml: undefined, error: `The file ${what}: ${messageOf(error)}` };
     }
   }
-}
-
-const NO_FIELDS = 'The file holds no fields, so no setting in it counts: write "hooks:" with the settings below it.';
-
-/** A file without content sets nothing on purpose; a text or a list is a mistake that must not pass for it. */
-function mayHoldSettings(data: unknown): boolean {
-  return data === undefined || data === null || (typeof data === 'object' && !Array.isArray(data));
 }
 
 /** The settings may stand under `hooks`; the rest of the file belongs to others. */
@@ -100,7 +93,6 @@ function issuesOf(file: string, parsed: Parsed | undefined, problems: readonly C
   if (parsed.error !== undefined) issues.push({ file, position: START, message: parsed.error });
   const yaml = parsed.yaml;
   if (yaml?.error !== undefined) issues.push({ file, ...yaml.error });
-  if (yaml !== undefined && !mayHoldSettings(yaml.data)) issues.push({ file, position: START, message: NO_FIELDS });
   for (const problem of problems) {
     const path = ['hooks', ...problem.path];
     issues.push({ file, position: yaml?.positionOf(path) ?? START, message: `${path.join('.')}: ${problem.message}` });

@@ -44,3 +44,14 @@ export function parseYaml(text: string): ParsedYaml {
     },
   };
 }
+
+/**
+ * Parses a text that has to hold fields, or nothing. A text or a list is a mistake that must not pass for an empty file.
+ */
+export function parseFields(text: string): ParsedYaml {
+  const yaml = parseYaml(text);
+  const { data } = yaml;
+  if (data === undefined || data === null || (typeof data === 'object' && !Array.isArray(data))) return yaml;
+  const message = 'The file holds no fields, so no setting in it counts: write "hooks:" with the settings below it.';
+  return { ...yaml, data: undefined, error: { message, position: yaml.positionOf([]) } };
+}
