@@ -11,7 +11,7 @@ import { checkReceipts } from '../support/caseHelpers';
 import { type Worker, WorkerPool } from '../support/workers';
 
 /** How many processes are killed at each kind of work. */
-const KILLS = Number(process.env['ATLAS_KILLS'] ?? '10');
+const KILLS = Number(process.env['ATLAS_KILLS'] ?? '6');
 /** At most this long after it said something a process is killed, in ms: a round or two take as long. */
 const SPREAD_MS: Readonly<Record<KilledWork | 'key', number>> = {
   ...{ validate: 120, recover: 40, clean: 40, hooks: 60, drain: 80, key: 60 },

@@ -7,7 +7,7 @@ import type { Arranged, UseCase } from '../support/useCase';
 import { useCases } from '../support/useCases';
 
 /** Every how many-th case is tried; 1 tries all, which takes several minutes. */
-const STRIDE = Number(process.env['ATLAS_POWER_STRIDE'] ?? '53');
+const STRIDE = Number(process.env['ATLAS_POWER_STRIDE'] ?? '97');
 /** Where the random selections begin. */
 const SEED = Number(process.env['ATLAS_POWER_SEED'] ?? '1');
 /** How many random selections are tried at each moment. */
