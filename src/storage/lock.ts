@@ -50,7 +50,7 @@ export class GenerationLock {
 
   constructor(
     private readonly folder: string,
-    private readonly ports: LockPorts,
+    protected readonly ports: LockPorts,
   ) {}
 
   /** Takes the lock, waiting with jitter. Throws `lock_timeout` when it isn't had in time. */
@@ -91,22 +91,6 @@ export class GenerationLock {
     return undefined;
   }
 
-  /**
-   * Ends the hold of a holder that can't be seen from here, since a person says that it is gone: takes the next number,
-   * as for a dead one, and lets it go at once. Nothing is written into the holder's own file: if it lives after all, it
-   * finds the higher number and gives way. Only the generation that was asked about; `false` if it isn't held any more,
-   * or its holder provably lives.
-   */
-  settle(generation: number): boolean {
-    const state = this.inspect();
-    if (state.kind !== 'held' || state.generation !== generation) return false;
-    if (state.holder !== undefined && this.ports.processes.vitality(state.holder) === 'alive') return false;
-    const path = this.pathOf(generation + 1);
-    if (!this.make(path)) return false;
-    this.hold(generation + 1, path).release();
-    return true;
-  }
-
   /** Who holds the lock now. */
   inspect(): LockState {
     for (;;) {
@@ -122,7 +106,7 @@ export class GenerationLock {
     }
   }
 
-  private hold(generation: number, path: string): HeldLock {
+  protected hold(generation: number, path: string): HeldLock {
     return {
       generation,
       isNewest: () => this.generations().at(-1) === generation,
@@ -144,7 +128,7 @@ export class GenerationLock {
     return stat !== undefined && stat.mtimeMs < this.ports.clock.now() - uptime() * 1000;
   }
 
-  private make(path: string): boolean {
+  protected make(path: string): boolean {
     const { files, ids, processes, clock } = this.ports;
     const content = { process: processes.self(), taken_at: new Date(clock.now()).toISOString() };
     const text = `${JSON.stringify(content)}\n`;
@@ -199,7 +183,7 @@ export class GenerationLock {
     return numbers.sort((a, b) => a - b);
   }
 
-  private pathOf(generation: number): string {
+  protected pathOf(generation: number): string {
     return join(this.folder, `lock.${generation}`);
   }
 

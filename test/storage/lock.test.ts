@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type AtlasError, unwrap } from '../../src/core/errors';
 import type { ProcessIdentity, Vitality } from '../../src/core/liveness';
 import type { FileSystem, Processes } from '../../src/core/ports';
-import { GenerationLock, type HeldLock } from '../../src/storage/lock';
+import type { GenerationLock, HeldLock } from '../../src/storage/lock';
+import { SettlingLock } from '../../src/storage/settlingLock';
 import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
 import { SystemProcesses } from '../../src/storage/processes';
 import { systemClock, systemIds } from '../../src/storage/systemPorts';
@@ -36,8 +37,8 @@ function processes(told?: Vitality): Processes {
   return { self: () => real.self(), vitality: (other) => told ?? real.vitality(other) };
 }
 
-function lock(as: Processes = processes(), on = files): GenerationLock {
-  return new GenerationLock(folder, { files: on, processes: as, clock: systemClock, ids: systemIds });
+function lock(as: Processes = processes(), on = files): SettlingLock {
+  return new SettlingLock(folder, { files: on, processes: as, clock: systemClock, ids: systemIds });
 }
 
 function taken(from: GenerationLock): HeldLock {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { GenerationLock, type LockState } from '../../storage/lock';
+import type { LockState } from '../../storage/lock';
+import { SettlingLock } from '../../storage/settlingLock';
 import type { Examination } from './report';
 
 /** Work under a lock takes ms: whoever holds one for less than this (ms) is just at it. */
@@ -17,7 +18,7 @@ export async function checkLock(
 ): Promise<void> {
   const { ports } = exam.atlas;
   if (ports.files.stat(folder)?.kind !== 'folder') return;
-  const lock = new GenerationLock(folder, ports);
+  const lock = new SettlingLock(folder, ports);
   const state = lock.inspect();
   if (state.kind !== 'held') return;
   const heldFor = ports.clock.now() - (ports.files.stat(join(folder, `lock.${state.generation}`))?.mtimeMs ?? Infinity);
@@ -42,7 +43,7 @@ export async function checkLock(
 async function settle(
   exam: Examination,
   subject: string,
-  lock: GenerationLock,
+  lock: SettlingLock,
   state: Extract<LockState, { kind: 'held' }>,
   heldFor: number,
 ): Promise<void> {
