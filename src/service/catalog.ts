@@ -31,7 +31,8 @@ export class Catalog {
     const known = this.cache.get(refKey(ref));
     if (known?.stamp === stamp) return known.read;
     const read = this.store.read(ref);
-    this.cache.set(refKey(ref), { stamp, read });
+    // What could not be read just now is tried again, though its files are the same.
+    if (read.ok || read.error.code !== 'unreadable') this.cache.set(refKey(ref), { stamp, read });
     return read;
   }
 
@@ -121,8 +122,8 @@ export class Catalog {
   private isFinished(ref: TaskRef): boolean {
     const { paths, files } = this.ports;
     try {
-      // A cleaned task has no hook any more, and a task.json that says so.
-      if (files.stat(paths.hook(ref)) === undefined) return files.stat(paths.journal(ref)) === undefined;
+      // A cleaned task has no hook any more, and one whose making was interrupted never had one.
+      if (files.stat(paths.hook(ref)) === undefined) return (files.stat(paths.journal(ref))?.size ?? 0) === 0;
       return (
         FINISHED.test(Buffer.from(files.readAt(paths.hook(ref), 0, HEAD_BYTES)).toString('utf8')) ||
         this.readsFinished(ref)

@@ -119,11 +119,11 @@ export class GitCheckpoints {
     for (const event of events) {
       const source = sourceOf(repository, event);
       const trigger = triggerOf(event);
+      const unread = this.unreadable(workspace);
       const open = this.catalog.openTasks(workspace);
       if ([...open, ...finished].some(({ hook }) => hasGitCheckpoint(hook, trigger, source))) continue;
       const task = chooseTask(event, open);
       if (task === undefined) {
-        const unread = this.unreadable(workspace);
         if (unread !== undefined) return unread;
         continue;
       }
@@ -185,7 +185,7 @@ export class GitCheckpoints {
 }
 
 /** Failures that trying again doesn't end. */
-const STAYS = new Set<AtlasErrorCode>(['damaged', 'too_new', 'unreadable', 'unsafe_path', 'not_found']);
+const STAYS = new Set<AtlasErrorCode>(['damaged', 'too_new', 'unsafe_path', 'not_found']);
 
 /** git counts whole seconds; a little later than that is still "now". */
 const LATE_MS = 10_000;

@@ -87,6 +87,9 @@ export class HookStore extends HookReader {
       if (!tail.ok) return tail;
       if (tail.value.end + tail.value.tornBytes > 0 || this.ports.files.stat(this.ports.paths.hook(ref)) !== undefined)
         return fail('illegal_transition', `"init" is refused: task ${ref.id} has a hook already.`);
+      // The journal's name is on disk before anything is in it: hook.json without it would look like another program's.
+      this.ports.files.append(this.ports.paths.journal(ref), '');
+      this.ports.files.syncFolder(this.ports.paths.task(ref));
       this.writer.mark(ref);
       const hook = first.value.hook;
       const text = serializeHook(hook);

@@ -159,7 +159,11 @@ export class TaskOpener {
     const { paths, files } = this.ports;
     const path = paths.hook(ref);
     const content = this.writer.journal(ref).readAll();
-    if (why?.code === 'not_found' && content.ok && content.value.lines.length === 0) return { ok: false, error: why };
+    if (why?.code === 'not_found' && content.ok && content.value.lines.length === 0) {
+      // Its making was interrupted before its first line: there is no such task.
+      this.writer.forgetUnmade(ref);
+      return { ok: false, error: why };
+    }
     const rebuilt = content.ok ? rebuildHook(content.value) : content;
     if (!rebuilt.ok) {
       return fail('damaged', `${why?.message ?? `${path} is lost.`} ${rebuilt.error.message}`, { mend: SEE_DOCTOR });

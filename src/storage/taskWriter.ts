@@ -214,6 +214,13 @@ export class TaskWriter {
     });
   }
 
+  /** Removes the marker of a task that was never made. */
+  forgetUnmade(ref: TaskRef): void {
+    this.attempt(ref, 'the marker', () => {
+      this.unmark(ref);
+    });
+  }
+
   private unmarkFinished(ref: TaskRef, seq: number): void {
     if (readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq) this.unmark(ref);
   }

@@ -94,7 +94,7 @@ export async function checkTasks(atlas: Atlas, markdownToo = true): Promise<Task
     for (const id of atlas.workspaces.taskIds(workspace)) {
       const ref = { workspace, id };
       // Half made, or cleaned: there is no hook, and nothing says that there is.
-      if (files.stat(paths.hook(ref)) === undefined && files.stat(paths.journal(ref)) === undefined) continue;
+      if (files.stat(paths.hook(ref)) === undefined && (files.stat(paths.journal(ref))?.size ?? 0) === 0) continue;
       const task = atlas.store.readTask(ref);
       // Cleaning was interrupted; the next one goes on with it.
       if (task.ok && task.value.metadata['hook_cleaned_at'] !== undefined) continue;
