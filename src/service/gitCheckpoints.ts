@@ -95,9 +95,10 @@ export class GitCheckpoints {
 
   /** A cursor that can't be read just now is no reason to begin anew: what was committed since would be passed over. */
   private readCursor(workspace: string): GitCursor | undefined {
+    const { files } = this.ports;
     const path = this.cursorPath(workspace);
-    if (this.ports.files.stat(path) === undefined) return undefined;
-    const text = Buffer.from(this.ports.files.read(path, MAX_CURSOR_BYTES)).toString('utf8');
+    if (files.stat(path) === undefined) return undefined;
+    const text = Buffer.from(files.read(path, MAX_CURSOR_BYTES)).toString();
     try {
       const parsed = cursorSchema.safeParse(JSON.parse(text));
       if (parsed.success) return parsed.data as GitCursor;
@@ -119,12 +120,16 @@ export class GitCheckpoints {
     for (const event of events) {
       const source = sourceOf(repository, event);
       const trigger = triggerOf(event);
-      const unread = this.unreadable(workspace);
+      // A task that can't be read just now may be the one that the event belongs to.
+      const unread = this.catalog
+        .open(workspace)
+        .map((ref) => this.catalog.read(ref))
+        .find((read) => !read.ok && read.error.code === 'unreadable');
       const open = this.catalog.openTasks(workspace);
       if ([...open, ...finished].some(({ hook }) => hasGitCheckpoint(hook, trigger, source))) continue;
       const task = chooseTask(event, open);
       if (task === undefined) {
-        if (unread !== undefined) return unread;
+        if (unread?.ok === false) return unread;
         continue;
       }
       const { config } = await this.configs.forTask(task.task);
@@ -134,15 +139,6 @@ export class GitCheckpoints {
       made += result.value ? 1 : 0;
     }
     return ok(made);
-  }
-
-  /** A task that can't be read just now may be the one that an event belongs to. */
-  private unreadable(workspace: string): Result<never> | undefined {
-    for (const ref of this.catalog.open(workspace)) {
-      const read = this.catalog.read(ref);
-      if (!read.ok && read.error.code === 'unreadable') return read;
-    }
-    return undefined;
   }
 
   /** Tasks that ended after a time: what came before may be theirs, if the cursor was lost. */
