@@ -14,8 +14,11 @@ export interface ReflogPosition {
   readonly last: string;
 }
 
-/** The format of a reflog line, see the git-update-ref(1) manual: old, new, committer, time, zone, tab, message. */
-const LINE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*?(\d+) [+-]\d{4}(?:\t(.*))?$/u;
+/**
+ * The format of a reflog line, see the git-update-ref(1) manual: old, new, committer, time, zone, tab, message. The time
+ * begins where its digits do: a search from each digit of a long row on would take for ever.
+ */
+const LINE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*?(?<!\d)(\d{1,15}) [+-]\d{4}(?:\t(.*))?$/u;
 
 const NOTHING: ReflogPosition = { size: 0, last: '' };
 

@@ -5,8 +5,8 @@ import { codeOf } from './fileErrors';
 import { messageOf } from '../core/errors';
 import type { ParsedYaml, TextPosition } from './yaml';
 
-/** The largest configuration or template file that is read, in bytes. */
-export const MAX_YAML_BYTES = 1024 * 1024;
+/** The largest YAML file that is read, in bytes: the parser takes about a second for the worst one of this size. */
+export const MAX_YAML_BYTES = 64 * 1024;
 
 /** A setting that could not be used, with the place where it stands. */
 export interface ConfigIssue {

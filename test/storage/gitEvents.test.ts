@@ -2,6 +2,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync,
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GitCursor, currentCursor, describeGitEvent, readGitEvents } from '../../src/git/gitEvents';
+import { readReflog } from '../../src/git/reflog';
 import { locateRepository } from '../../src/git/locate';
 import { type GitWorkspace, makeGitWorkspace } from '../support/gitWorkspace';
 import { run } from '../support/run';
@@ -302,6 +303,23 @@ describe('worktrees', () => {
 });
 
 describe('a reflog that', () => {
+  it('has a row of digits of any length is read at once, with the lines around it', () => {
+    const line = (message: string): string =>
+      `${'1'.repeat(40)} ${'2'.repeat(40)} Me <me> 1763766000 +0100\t${message}\n`;
+    const file = path.join(ws.folder, 'reflog');
+    writeFileSync(
+      file,
+      `${line('commit: a')}${line('commit: b').replace('Me', '9'.repeat(200_000)).replace('+', '')}${line('commit: c')}`,
+    );
+    const began = process.cpuUsage();
+    const read = readReflog(file);
+    expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
+    expect(read?.entries.map(({ message, at }) => [message, at])).toEqual([
+      ['commit: a', 1_763_766_000_000],
+      ['commit: c', 1_763_766_000_000],
+    ]);
+  });
+
   it('is not kept is replaced by comparing HEAD', async () => {
     await ws.git('config', 'core.logAllRefUpdates', 'false');
     rmSync(path.join(ws.folder, '.git', 'logs'), { recursive: true });
