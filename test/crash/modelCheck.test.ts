@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BUILTIN_TEMPLATES } from '../../src/core/template';
 import { Model } from '../support/taskModel/explore';
 
@@ -6,6 +6,12 @@ import { Model } from '../support/taskModel/explore';
 
 const TIMEOUT = 300_000;
 const rows: string[] = [];
+
+// Hundreds of thousands of refusals are errors whose stacks nobody reads: they would take a tenth of the time.
+const { stackTraceLimit } = Error;
+beforeAll(() => {
+  Error.stackTraceLimit = 0;
+});
 
 describe.each([
   { seen: 'git and the forge can be asked', commands: ['npm test'], sighted: true },
@@ -43,5 +49,6 @@ it('the model of a validation of two commands keeps its properties', { timeout: 
 });
 
 afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
   console.log(rows.join('\n'));
 });

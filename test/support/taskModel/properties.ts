@@ -1,5 +1,5 @@
 import type { HookInput } from '../../../src/core/events';
-import { type Hook, serializeHook } from '../../../src/core/hook';
+import type { Hook } from '../../../src/core/hook';
 import { type RecoveryPlan, planRecovery } from '../../../src/core/recovery';
 import { nextAttempt } from '../../../src/core/stepAttempt';
 import { commandsOf, isIdempotent } from '../../../src/core/task';
@@ -100,8 +100,8 @@ export function checkDetection(
   const before = state.hook;
   if (before === undefined) return;
   const again = sent(setting, after, input);
+  // The same object, so that its bytes are the same too.
   must(again === after, 'a crash that was found twice was recorded twice');
-  must(serializeHook(again ?? before) === serializeHook(after), 'finding a crash again gives other bytes');
   const lastSign = toMs(before.updated_at);
   const replanned = planRecovery(after, setting.task, evidenceOf(setting, state), lastSign);
   must(replanned.action === plan.action, `planned again in recovering: ${replanned.action}, not ${plan.action}`);
