@@ -120,8 +120,10 @@ export class Draft {
 
 /** A list with the items that weren't there before as a reader will read them. */
 function asRead<T>(now: readonly T[], before: readonly T[], parse: (item: T) => T): T[] {
-  const known = new Set(before);
-  return now.map((item) => (known.has(item) ? item : parse(item)));
+  const changed = now.findIndex((item, index) => item !== before[index]);
+  if (changed === -1) return [...now];
+  const known = new Set(before.slice(changed));
+  return [...now.slice(0, changed), ...now.slice(changed).map((item) => (known.has(item) ? item : parse(item)))];
 }
 
 interface Making {

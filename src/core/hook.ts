@@ -248,10 +248,49 @@ const HOOK_KEY_ORDER = [
   'schema_version',
 ] as const satisfies readonly (keyof Hook)[];
 
-/** The bytes of hook.json: the documented keys in their order, then unknown ones; two spaces, final newline. */
-export function serializeHook(hook: Hook): string {
+/** The lists that only grow at their end, but for the dropping of old checkpoints; an item never changes. */
+const LIST_KEYS: ReadonlySet<string> = new Set(['history', 'checkpoints', 'receipts']);
+
+/** A part of hook.json's text: as it stands, or the items of a list, to be joined by a comma and a line feed. */
+export type HookPart = string | { readonly key: string; readonly items: readonly object[] };
+
+/** JSON with two spaces, at a depth. A text in JSON has no line feed of its own. */
+function indented(value: unknown, indent: string): string | undefined {
+  const text = JSON.stringify(value, null, 2) as string | undefined;
+  return text?.replaceAll('\n', `\n${indent}`);
+}
+
+/** The text of hook.json in parts: the documented keys in their order, then unknown ones. */
+export function hookParts(hook: Hook): HookPart[] {
   const ordered: Record<string, unknown> = {};
   for (const key of HOOK_KEY_ORDER) if (hook[key] !== undefined) ordered[key] = hook[key];
   for (const [key, value] of Object.entries(hook)) if (!Object.hasOwn(ordered, key)) ordered[key] = value;
-  return `${JSON.stringify(ordered, null, 2)}\n`;
+  const parts: HookPart[] = [];
+  let text = '{';
+  let separator = '\n';
+  for (const [key, value] of Object.entries(ordered)) {
+    const isList = LIST_KEYS.has(key) && Array.isArray(value) && value.length > 0;
+    const plain = isList ? '[\n' : indented(value, '  ');
+    if (plain === undefined) continue;
+    text += `${separator}  ${JSON.stringify(key)}: ${plain}`;
+    separator = ',\n';
+    if (!isList) continue;
+    parts.push(text, { key, items: value as readonly object[] });
+    text = '\n  ]';
+  }
+  return [...parts, `${text}\n}\n`];
+}
+
+/** An item of a list of hook.json: an event of the history, of which there may be thousands, in one line. */
+export function listItemText(key: string, item: object): string {
+  return `    ${key === 'history' ? JSON.stringify(item) : (indented(item, '    ') ?? '')}`;
+}
+
+/** The text of hook.json: valid JSON, two spaces, one event of the history a line, final newline. */
+export function serializeHook(hook: Hook): string {
+  return hookParts(hook)
+    .map((part) =>
+      typeof part === 'string' ? part : part.items.map((item) => listItemText(part.key, item)).join(',\n'),
+    )
+    .join('');
 }

@@ -34,10 +34,10 @@ export interface FileSystem {
   read(path: string, maxBytes: number): Uint8Array;
   /** Reads `length` bytes (fewer at the end) from a position. */
   readAt(path: string, position: number, length: number): Uint8Array;
-  /** Creates or replaces a file's content in place. */
+  /** Creates or replaces a file's content in place; pieces are written one after the other. */
   write(
     path: string,
-    data: string | Uint8Array,
+    data: string | Uint8Array | readonly Uint8Array[],
     options?: { mode?: number; exclusive?: boolean; sync?: boolean },
   ): void;
   /** Appends and, with `sync`, waits until the data is on disk. */

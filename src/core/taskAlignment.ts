@@ -36,6 +36,11 @@ const ADVANCES: Readonly<Record<string, string>> = {
   skip_step: 'skipped',
 };
 
+/** Whether an event says something of a step's attempts or of its end. Most are checkpoints, which don't. */
+function changesSteps({ trigger }: HookEvent): boolean {
+  return trigger === 'start_step' || Object.hasOwn(ADVANCES, trigger);
+}
+
 interface StepFacts {
   attempts: number;
   startedAt: string | undefined;
@@ -57,6 +62,7 @@ function foldHistory(task: Task, hook: Hook): StepFacts[] {
   }));
   const own = facts.map(() => false);
   for (const event of hook.history) {
+    if (!changesSteps(event)) continue;
     const index = stepIndexOf(event);
     const fact = index === undefined ? undefined : facts[index];
     if (fact === undefined || index === undefined) continue;
@@ -100,6 +106,17 @@ function stepStatus(index: number, current: number, hook: Hook, fact: StepFacts)
 function currentIndex(task: Task, hook: Hook): number {
   if (hook.state === 'completed') return task.steps.length;
   return hook.current_step?.step_index ?? Math.min(task.current_step, task.steps.length);
+}
+
+/** Whether a task that is in line with a hook is so with the next one too: it says nothing new of steps and state. */
+export function keepsAlignment(before: Hook, after: Hook): boolean {
+  return (
+    before.state === after.state &&
+    // What is waited for is told by the newest events.
+    after.state !== 'awaiting_human' &&
+    before.current_step?.step_index === after.current_step?.step_index &&
+    !after.history.slice(before.history.length).some(changesSteps)
+  );
 }
 
 /**

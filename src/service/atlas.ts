@@ -50,7 +50,8 @@ export class Atlas extends AtlasReader {
       ...ports,
       render: renderer(ports, () => late.receipts),
       prepare: async (ref) => {
-        const read = this.catalog.read(ref);
+        const left = store.glance(ref);
+        const read = left === undefined ? this.catalog.read(ref) : ok(left);
         if (!read.ok || late.load === undefined) return;
         const statements = ports.files.stat(ports.paths.receipts(ref)) !== undefined;
         if (!statements && read.value.hook.receipts.length === 0) return;

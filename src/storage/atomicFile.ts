@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { FileSystem, Ids } from '../core/ports';
+import type { FileStat, FileSystem, Ids } from '../core/ports';
 import { codeOf } from './fileErrors';
 
 /** A virus scanner or an indexer on Windows holds a new file for a moment; to rename onto it or to remove it then fails. */
@@ -37,17 +37,20 @@ export function unlinkWithRetry(files: FileSystem, path: string): void {
 /**
  * Replaces a file so that a reader sees the old or the new content, whole. With `durable`, the new content is on
  * disk when this returns. The temporary file lies beside it and is removed on failure.
+ * @returns what the new file is, if its time tells it from any other write
  */
 export function replaceFile(
   files: FileSystem,
   ids: Ids,
   path: string,
-  data: string | Uint8Array,
-  options: { durable: boolean; mode?: number },
-): void {
+  data: string | Uint8Array | readonly Uint8Array[],
+  options: { durable: boolean; mode?: number; stampMs?: number },
+): FileStat | undefined {
   const temporary = `${path}.${ids.hex(4)}.tmp`;
+  let stat: FileStat | undefined;
   try {
     files.write(temporary, data, { exclusive: true, sync: options.durable, mode: options.mode ?? 0o644 });
+    if (options.stampMs !== undefined) stat = stamp(files, temporary, options.stampMs);
     renameWithRetry(files, temporary, path);
   } catch (error) {
     try {
@@ -58,6 +61,26 @@ export function replaceFile(
     throw error;
   }
   if (options.durable) files.syncFolder(dirname(path));
+  return stat;
+}
+
+/** Coarser clocks than this (FAT, some network disks) can't tell two writes apart, in ms. */
+const STAMP_PRECISION_MS = 0.01;
+
+/**
+ * Gives a file a time that no other write has by chance, before anybody sees the file: the system's own advances only
+ * every few milliseconds, so that an edit right after ours, of the same size, could not be told from ours.
+ */
+function stamp(files: FileSystem, path: string, nowMs: number): FileStat | undefined {
+  const unique = Math.floor(nowMs) + Math.random();
+  files.touch(path, unique);
+  const stat = files.stat(path);
+  return stat !== undefined && Math.abs(stat.mtimeMs - unique) < STAMP_PRECISION_MS ? stat : undefined;
+}
+
+/** Whether two looks at a path met the same file with the same content, as far as the file system tells. */
+export function isSameFile(a: FileStat | undefined, b: FileStat | undefined): boolean {
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs;
 }
 
 /** Makes a file that isn't there yet, whole and durably; false if another process was quicker. */

@@ -47,7 +47,7 @@ export class HookStore extends HookReader {
     return this.locked<Updated>(ref, (lock) => {
       const findings: Finding[] = [];
       for (let attempt = 1; ; attempt += 1) {
-        const opened = this.opener.open(ref, findings);
+        const opened = this.opener.open(ref, lock, findings);
         if (!opened.ok) return opened;
         const { hook, task, tail } = opened.value;
         const stored: StoredTask = { ref, hook, task, seq: tail.last?.seq ?? 0 };
@@ -97,8 +97,17 @@ export class HookStore extends HookReader {
       const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
       const written = this.writer.writeHook(ref, text);
       if (!written.ok) return written;
-      return ok({ ...this.writer.writeDerived(ref, hook, task.value, after), changed: true, findings: [] });
+      const before = { task: task.value, taskStat: undefined };
+      const { task: aligned, inLine } = this.writer.alignTask(ref, before, hook);
+      this.writer.writeDerived(ref, hook, aligned, after, inLine);
+      return ok({ ref, hook, task: aligned, seq: after.last?.seq ?? 0, changed: true, findings: [] });
     });
+  }
+
+  /** A task as this process left it, if its files are still those; without a lock. */
+  glance(ref: TaskRef): StoredTask | undefined {
+    const left = this.writer.memory.glance(ref);
+    return left === undefined ? undefined : { ref, hook: left.hook, task: left.task, seq: left.tail.last?.seq ?? 0 };
   }
 
   /** Marks a task as not finished again, whose marker was lost. */
@@ -175,18 +184,19 @@ export class HookStore extends HookReader {
   }
 
   private transitionContext(hook: Hook | undefined, task: Task, context: ChangeContext): TransitionContext {
-    const used = new Set(hook?.history.map((event) => event.details?.['checkpoint_id']));
-    const fresh = (): string => {
-      for (;;) {
-        const id = `ckpt-${this.ports.ids.hex(4)}`;
-        if (!used.has(id)) {
-          used.add(id);
-          return id;
-        }
-      }
-    };
     const { metadata: _metadata, ...rest } = context;
-    return { ...rest, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: [fresh(), fresh()] };
+    return { ...rest, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: this.freshIds(hook) };
+  }
+
+  /** Two checkpoint ids that the task never had. */
+  private freshIds(hook: Hook | undefined): [string, string] {
+    for (;;) {
+      const made: [string, string] = [`ckpt-${this.ports.ids.hex(4)}`, `ckpt-${this.ports.ids.hex(4)}`];
+      const used = hook?.history.some(({ trigger, details }) => {
+        return trigger === 'checkpoint' && made.includes(details?.['checkpoint_id'] as string);
+      });
+      if (made[0] !== made[1] && used !== true) return made;
+    }
   }
 }
 

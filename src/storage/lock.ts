@@ -10,9 +10,13 @@ import { codeOf } from './fileErrors';
 /** How long a caller waits for the lock, in ms, unless it says otherwise. */
 export const LOCK_TIMEOUT_MS = 5000;
 
+/** A waiter's file: when it began to wait (ms since the epoch), and a random part. */
+const TICKET = /^wait\.(\d+)\.[0-9a-f]+$/u;
+/** Longer than anybody waits, in ms. */
+const TICKET_MS = 10_000;
 const NAME = /^lock\.(\d+)$/u;
 const KEEP_GENERATIONS = 24;
-const REMOVE_ABOVE = 48;
+const REMOVE_EVERY = 24;
 const MAX_LOCK_BYTES = 64 * 1024;
 const RELEASED = 'released\n';
 
@@ -53,17 +57,32 @@ export class GenerationLock {
     protected readonly ports: LockPorts,
   ) {}
 
-  /** Takes the lock, waiting with jitter. Throws `lock_timeout` when it isn't had in time. */
+  /**
+   * Takes the lock, waiting in turn with others. Throws `lock_timeout` when it isn't had in time. Who has to wait says so
+   * by a file, and who comes later, or again, lets those go first; but nothing depends on a waiter: one that was killed
+   * only makes the others look a little less often.
+   */
   async acquire(timeoutMs: number = LOCK_TIMEOUT_MS): Promise<HeldLock> {
+    ensureFolder(this.ports.files, this.folder);
+    const isFree = this.waiters().length === 0;
+    const held = isFree ? this.tryAcquire() : undefined;
+    if (held !== undefined) return held;
     const deadline = performance.now() + timeoutMs;
-    for (let attempt = 0; ; attempt += 1) {
-      const held = this.tryAcquire();
-      if (held !== undefined) return held;
-      const left = deadline - performance.now();
-      if (left <= 0) throw this.timeout();
-      // Who has waited longer tries more often: otherwise chance lets one of many wait for ever.
-      const patience = Math.max(2, Math.min(50, 2 ** Math.min(attempt, 6)) * (left / timeoutMs) ** 2);
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, 1 + Math.random() * patience)));
+    const { clock, ids } = this.ports;
+    const ticket = `wait.${String(clock.now()).padStart(15, '0')}.${ids.hex(6)}`;
+    this.announce(ticket);
+    try {
+      for (;;) {
+        const left = deadline - performance.now();
+        if (left <= 0) throw this.timeout();
+        const before = Math.max(0, this.waiters().indexOf(ticket));
+        const delay = 1 + Math.random() * Math.min(50, 2 + 4 * before);
+        await new Promise((resolve) => setTimeout(resolve, Math.min(left, delay)));
+        const late = this.tryAcquire();
+        if (late !== undefined) return late;
+      }
+    } finally {
+      this.discard(join(this.folder, ticket));
     }
   }
 
@@ -128,6 +147,24 @@ export class GenerationLock {
     return stat !== undefined && stat.mtimeMs < this.ports.clock.now() - uptime() * 1000;
   }
 
+  /** Those who wait, the first first; a ticket far from now is from somebody who was killed, or from another clock. */
+  private waiters(): string[] {
+    const now = this.ports.clock.now();
+    return this.ports.files
+      .list(this.folder)
+      .filter((name) => Math.abs(now - Number(TICKET.exec(name)?.[1] ?? NaN)) < TICKET_MS)
+      .sort();
+  }
+
+  /** Waiting works without it, only less fairly. */
+  private announce(ticket: string): void {
+    try {
+      this.ports.files.write(join(this.folder, ticket), '', { exclusive: true });
+    } catch {
+      // The disk is full, or the folder can't be written: taking the lock will tell.
+    }
+  }
+
   protected make(path: string): boolean {
     const { files, ids, processes, clock } = this.ports;
     const content = { process: processes.self(), taken_at: new Date(clock.now()).toISOString() };
@@ -166,12 +203,16 @@ export class GenerationLock {
     }
   }
 
+  /** Old generations, and the tickets of waiters who were killed. */
   private removeOld(newest: number): void {
-    const old = this.generations();
-    if (old.length <= REMOVE_ABOVE) return;
-    for (const generation of old) {
+    if (newest % REMOVE_EVERY !== 0) return;
+    for (const generation of this.generations()) {
       if (generation > newest - KEEP_GENERATIONS) break;
       this.discard(this.pathOf(generation));
+    }
+    const waiting = new Set(this.waiters());
+    for (const name of this.ports.files.list(this.folder)) {
+      if (TICKET.test(name) && !waiting.has(name)) this.discard(join(this.folder, name));
     }
   }
 

@@ -26,9 +26,16 @@ function tooLarge(path: string, size: number, max: number): NodeJS.ErrnoExceptio
   return error;
 }
 
-function writeAll(fd: number, data: string | Uint8Array): void {
-  const bytes = typeof data === 'string' ? Buffer.from(data, 'utf8') : data;
+function writeAll(fd: number, data: string | Uint8Array | readonly Uint8Array[]): void {
+  let bytes: Uint8Array;
   let written = 0;
+  if (typeof data === 'string') bytes = Buffer.from(data, 'utf8');
+  else if (data instanceof Uint8Array) bytes = data;
+  else {
+    written = fs.writevSync(fd, data);
+    if (written === data.reduce((sum, piece) => sum + piece.length, 0)) return;
+    bytes = Buffer.concat(data);
+  }
   while (written < bytes.length) written += fs.writeSync(fd, bytes, written, bytes.length - written);
 }
 
@@ -72,7 +79,7 @@ export class NodeFileSystem implements FileSystem {
 
   write(
     path: string,
-    data: string | Uint8Array,
+    data: string | Uint8Array | readonly Uint8Array[],
     options: { mode?: number; exclusive?: boolean; sync?: boolean } = {},
   ): void {
     withFile(path, options.exclusive === true ? 'wx' : 'w', options.mode ?? 0o644, (fd) => {

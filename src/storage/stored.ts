@@ -1,6 +1,7 @@
 import type { Hook } from '../core/hook';
-import type { Clock, FileSystem, Ids, Logger, Processes } from '../core/ports';
+import type { Clock, FileStat, FileSystem, Ids, Logger, Processes } from '../core/ports';
 import type { Task } from '../core/task';
+import type { JournalTail } from './journal';
 import type { StorePaths, TaskRef } from './paths';
 
 /** Makes the bytes of HOOK.md; `seq` is that of the journal's last line. */
@@ -31,6 +32,19 @@ export interface StoredTask {
   readonly hook: Hook;
   readonly task: Task;
   readonly seq: number;
+}
+
+/** A task opened for a change, under its lock. */
+export interface Opened {
+  readonly hook: Hook;
+  /** SHA-256 of hook.json's bytes. */
+  readonly bytesSha: string;
+  /** hook.json. */
+  readonly stat: FileStat;
+  readonly tail: JournalTail;
+  readonly task: Task;
+  /** task.json, where it is known which file the task was read from. */
+  readonly taskStat: FileStat | undefined;
 }
 
 /** A task after a change; `changed` is false where the event was a repetition. */

@@ -1,6 +1,7 @@
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import { type Hook, hookSchema, isTerminal, serializeHook } from '../core/hook';
 import type { JournalLine } from '../core/journal';
+import type { FileStat } from '../core/ports';
 import { type Task, hookDamage, serializeTask } from '../core/task';
 import { alignTask } from '../core/taskAlignment';
 import { toTimestamp } from '../core/time';
@@ -10,14 +11,18 @@ import { SEE_DOCTOR } from './hookReader';
 import { type JournalTail } from './journal';
 import { rebuildHook, replayLine } from './rebuild';
 import { type TaskRef, refKey } from './paths';
-import type { Finding, StorePorts } from './stored';
-import type { Opened, TaskWriter } from './taskWriter';
+import type { HeldLock } from './lock';
+import type { Finding, Opened, StorePorts } from './stored';
+import type { TaskWriter } from './taskWriter';
 
 const ADOPTED = {
   adopted: 'hook.json was written by another program; its present content was recorded.',
   edited: 'hook.json was changed by something other than Atlas; the change was recorded and the work goes on from it.',
   rolled_back: 'hook.json was put back to an older version; that was recorded and the work goes on from it.',
 } as const;
+
+/** Longer than any file system's clock takes from one tick to the next, in ms. */
+const SETTLED_MS = 2500;
 
 type Settled = Pick<Opened, 'hook' | 'bytesSha' | 'tail'>;
 
@@ -57,16 +62,21 @@ export class TaskOpener {
   }
 
   /** Opens a task for a change: brings hook.json, journal and task.json in line, and says what was found. */
-  open(ref: TaskRef, findings: Finding[]): Result<Opened> {
+  open(ref: TaskRef, lock: HeldLock, findings: Finding[]): Result<Opened> {
     const { paths, files } = this.ports;
+    const left = this.writer.memory.recall(ref, lock);
+    if (left !== undefined) {
+      this.writer.mendMarker(ref, left.hook, left.tail.last?.seq ?? 0);
+      return ok(left);
+    }
+    const taskStat = this.settledStat(paths.taskFile(ref));
     const task = this.readTask(ref);
     if (!task.ok) return task;
     const tail = this.cutTornEnd(ref, findings);
     if (!tail.ok) return tail;
     const bytes = readStateFile(files, paths.hook(ref));
     const sha = bytes.ok ? sha256(bytes.value) : '';
-    const known = this.writer.recall(ref, sha);
-    const read = known !== undefined ? ok(known) : bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
+    const read = bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
     const rebuildable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
     if (!read.ok && !rebuildable) return read;
     const hook = read.ok
@@ -81,7 +91,13 @@ export class TaskOpener {
     const seq = hook.value.tail.last?.seq ?? 0;
     if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, aligned, seq);
     this.writer.mendMarker(ref, hook.value.hook, seq);
-    return ok({ ...hook.value, task: aligned, stat });
+    return ok({ ...hook.value, task: aligned, stat, taskStat: aligned === task.value ? taskStat : undefined });
+  }
+
+  /** A file that was not written just now, so that the next write to it will show in its time. */
+  private settledStat(path: string): FileStat | undefined {
+    const stat = this.ports.files.stat(path);
+    return stat !== undefined && this.ports.clock.now() - stat.mtimeMs > SETTLED_MS ? stat : undefined;
   }
 
   private cutTornEnd(ref: TaskRef, findings: Finding[]): Result<JournalTail> {

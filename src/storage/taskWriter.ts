@@ -1,43 +1,28 @@
-import type { Result } from '../core/errors';
-import { fail, messageOf, ok } from '../core/errors';
-import { type Hook, isTerminal, serializeHook } from '../core/hook';
+import { type Result, fail, messageOf, ok } from '../core/errors';
+import { type Hook, isTerminal } from '../core/hook';
 import { diffHook } from '../core/hookDelta';
 import type { FileStat } from '../core/ports';
 import { type Task, serializeTask } from '../core/task';
-import { alignTask } from '../core/taskAlignment';
-import { ensureFolder, replaceFile } from './atomicFile';
+import { alignTask, keepsAlignment } from '../core/taskAlignment';
+import { ensureFolder, isSameFile, replaceFile } from './atomicFile';
 import { codeOf, fileError } from './fileErrors';
-import { readMarkdownSeq, readStateFile, sha256 } from './hookFile';
+import { HookEncoder } from './hookEncoder';
+import { readMarkdownSeq, readStateFile } from './hookFile';
 import { Journal, type JournalTail } from './journal';
 import type { HeldLock } from './lock';
 import { type TaskRef, refKey } from './paths';
-import type { StorePorts, StoredTask } from './stored';
+import type { Opened, StorePorts, StoredTask } from './stored';
+import { TaskMemory } from './taskMemory';
 
-/** A task opened for a change, under its lock. */
-export interface Opened {
-  readonly hook: Hook;
-  /** SHA-256 of hook.json's bytes. */
-  readonly bytesSha: string;
-  readonly stat: FileStat;
-  readonly tail: JournalTail;
-  readonly task: Task;
-}
-
-/** Of how many tasks the last written hook is kept in memory. */
-const REMEMBERED = 16;
 const NOT_WRITTEN = 'Recorded, but hook.json could not be written';
 const LOCK_LOST = 'Another process took this lock, because this one seemed to be dead.';
 
 /** Writes one task's files in the order that a crash can interrupt anywhere. The caller holds the task's lock. */
 export class TaskWriter {
-  private readonly written = new Map<string, { readonly sha: string; readonly hook: Hook }>();
+  readonly memory: TaskMemory;
 
-  constructor(private readonly ports: StorePorts) {}
-
-  /** The hook that this process wrote last for a task, if hook.json still has those bytes: saves parsing them. */
-  recall(ref: TaskRef, sha: string): Hook | undefined {
-    const last = this.written.get(refKey(ref));
-    return last?.sha === sha ? last.hook : undefined;
+  constructor(private readonly ports: StorePorts) {
+    this.memory = new TaskMemory(ports);
   }
 
   /** The journal of a task. */
@@ -55,8 +40,8 @@ export class TaskWriter {
     metadata: Readonly<Record<string, unknown>> = {},
   ): Result<StoredTask | 'foreign'> {
     const { paths, files } = this.ports;
-    const text = serializeHook(next);
-    const sha = sha256(text);
+    const encoder = this.memory.take(ref) ?? new HookEncoder();
+    const { pieces, sha256: sha } = encoder.encode(next);
     const delta = diffHook(opened.hook, next);
     const line = {
       at: next.updated_at,
@@ -69,12 +54,14 @@ export class TaskWriter {
     const journal = this.journal(ref);
     const after = journal.append(opened.tail, line);
     let now: FileStat | undefined;
+    let journalStat: FileStat | undefined;
     try {
       now = files.stat(paths.hook(ref));
+      journalStat = files.stat(journal.path);
     } catch (error) {
       return { ok: false, error: fileError('recorded_not_written', NOT_WRITTEN, error) };
     }
-    if (!sameFile(now, opened.stat)) {
+    if (!isSameFile(now, opened.stat)) {
       const seq = after.last?.seq ?? 0;
       journal.append(after, {
         ...line,
@@ -86,26 +73,44 @@ export class TaskWriter {
       });
       return ok('foreign');
     }
-    const written = this.writeHook(ref, text);
+    const written = this.writeHook(ref, pieces);
     if (!written.ok) return written;
-    this.remember(ref, sha, next);
-    return ok(this.writeDerived(ref, next, opened.task, after, metadata));
+    const keeps = Object.keys(metadata).length === 0 && keepsAlignment(opened.hook, next);
+    const { task, taskStat, inLine } = keeps
+      ? { ...opened, inLine: true }
+      : this.alignTask(ref, opened, next, metadata);
+    this.writeDerived(ref, next, task, after, inLine);
+    if (written.value !== undefined) {
+      const made = { hook: next, bytesSha: sha, stat: written.value, tail: after, task, taskStat };
+      this.memory.keep(ref, lock, { ...made, encoder, journalStat });
+    }
+    return ok({ ref, hook: next, task, seq: after.last?.seq ?? 0 });
   }
 
-  private remember(ref: TaskRef, sha: string, hook: Hook): void {
-    const key = refKey(ref);
-    this.written.delete(key);
-    this.written.set(key, { sha, hook });
-    const [oldest] = this.written.keys();
-    if (this.written.size > REMEMBERED && oldest !== undefined) this.written.delete(oldest);
+  /** Brings task.json in line with a hook; where it can't be written that is told, and the next opening mends it. */
+  alignTask(
+    ref: TaskRef,
+    before: Pick<Opened, 'task' | 'taskStat'>,
+    hook: Hook,
+    metadata: Readonly<Record<string, unknown>> = {},
+  ): Pick<Opened, 'task' | 'taskStat'> & { readonly inLine: boolean } {
+    const task = alignTask({ ...before.task, metadata: { ...before.task.metadata, ...metadata } }, hook);
+    if (serializeTask(task) === serializeTask(before.task)) return { task, taskStat: before.taskStat, inLine: true };
+    let taskStat: FileStat | undefined;
+    const inLine = this.attempt(ref, 'task.json', () => {
+      taskStat = this.writeTask(ref, task);
+    });
+    return { task, taskStat, inLine };
   }
 
-  /** Replaces hook.json by these bytes, durably. The change is recorded already, which the error says. */
-  writeHook(ref: TaskRef, text: string): Result<void> {
-    const { files, ids, paths } = this.ports;
+  /**
+   * Replaces hook.json by these bytes, durably. The change is recorded already, which the error says.
+   * @returns the file as it is now, if it can be told from any other
+   */
+  writeHook(ref: TaskRef, data: string | readonly Uint8Array[]): Result<FileStat | undefined> {
+    const { files, ids, paths, clock } = this.ports;
     try {
-      replaceFile(files, ids, paths.hook(ref), text, { durable: true });
-      return ok(undefined);
+      return ok(replaceFile(files, ids, paths.hook(ref), data, { durable: true, stampMs: clock.now() }));
     } catch (error) {
       return {
         ok: false,
@@ -114,24 +119,17 @@ export class TaskWriter {
     }
   }
 
-  /** task.json, HOOK.md, marker and log: all can be made again, so their failure is told but undoes nothing. */
-  writeDerived(
-    ref: TaskRef,
-    hook: Hook,
-    task: Task,
-    tail: JournalTail,
-    metadata: Readonly<Record<string, unknown>> = {},
-  ): StoredTask {
-    const aligned = alignTask({ ...task, metadata: { ...task.metadata, ...metadata } }, hook);
+  /**
+   * HOOK.md, marker and log: all can be made again, so their failure is told but undoes nothing.
+   * @param inLine whether task.json is as it should be
+   */
+  writeDerived(ref: TaskRef, hook: Hook, task: Task, tail: JournalTail, inLine: boolean): void {
     const seq = tail.last?.seq ?? 0;
-    const aligns = this.attempt(ref, 'task.json', () => {
-      if (serializeTask(aligned) !== serializeTask(task)) this.writeTask(ref, aligned);
-    });
-    this.writeMarkdown(ref, hook, aligned, seq);
+    this.writeMarkdown(ref, hook, task, seq);
     this.attempt(ref, 'the marker', () => {
       // The marker of a finished task goes last: without it nobody would look at what could not be written.
       if (isTerminal(hook.state)) {
-        if (aligns) this.unmarkFinished(ref, seq);
+        if (inLine) this.unmarkFinished(ref, seq);
       } else {
         this.mark(ref);
         this.ports.files.touch(this.ports.paths.marker(ref), this.ports.clock.now());
@@ -140,7 +138,6 @@ export class TaskWriter {
     this.attempt(ref, 'task.log', () => {
       this.appendLog(ref, hook, tail.last?.event ?? '');
     });
-    return { ref, hook, task: aligned, seq };
   }
 
   private attempt(ref: TaskRef, what: string, write: () => void): boolean {
@@ -155,11 +152,11 @@ export class TaskWriter {
     }
   }
 
-  /** Replaces task.json, durably. */
-  writeTask(ref: TaskRef, task: Task): void {
-    replaceFile(this.ports.files, this.ports.ids, this.ports.paths.taskFile(ref), serializeTask(task), {
-      durable: true,
-    });
+  /** Replaces task.json, durably; gives the file as it is now, if it can be told from any other. */
+  writeTask(ref: TaskRef, task: Task): FileStat | undefined {
+    const { files, ids, paths, clock } = this.ports;
+    const stampMs = clock.now();
+    return replaceFile(files, ids, paths.taskFile(ref), serializeTask(task), { durable: true, stampMs });
   }
 
   /** Replaces HOOK.md; it can always be made again, so a failure is only logged. */
@@ -232,8 +229,4 @@ export class TaskWriter {
       if (codeOf(error) !== 'ENOENT') throw error;
     }
   }
-}
-
-function sameFile(a: FileStat | undefined, b: FileStat): boolean {
-  return a !== undefined && a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs;
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG } from '../../src/core/config';
@@ -7,8 +8,9 @@ import { type HookDelta } from '../../src/core/journal';
 import { applyDelta, diffHook } from '../../src/core/hookDelta';
 import { EVENT_TYPES, type HookEventType, legalEvents, targetsOf } from '../../src/core/lifecycle';
 import { serializeTask, taskSchema } from '../../src/core/task';
-import { alignTask } from '../../src/core/taskAlignment';
+import { alignTask, keepsAlignment } from '../../src/core/taskAlignment';
 import { STEP_TYPES, type TemplateStep } from '../../src/core/template';
+import { HookEncoder } from '../../src/storage/hookEncoder';
 import { Driver, deepFreeze, inputOf, receiptOf, taskOf } from '../support/stateHooks';
 
 /** One turn of a random run: which event (of all, or of those that are legal), with which details. */
@@ -224,6 +226,44 @@ describe('any sequence of events', { timeout: 60_000 }, () => {
       RUNS,
     );
   });
+
+  it('needs task.json brought in line only where that is said', () => {
+    let kept = 0;
+    fc.assert(
+      fc.property(runs, (run) => {
+        let { task } = new Driver(taskOf(run.steps));
+        play(run, false, ({ before, after, changed }) => {
+          if (!changed || after === undefined) return;
+          const aligned = alignTask(task, after);
+          if (before !== undefined && keepsAlignment(before, after)) {
+            kept += 1;
+            expect(serializeTask(aligned)).toBe(serializeTask(task));
+          }
+          task = aligned;
+        });
+      }),
+      RUNS,
+    );
+    expect(kept).toBeGreaterThan(RUNS.numRuns);
+  });
+
+  it('is encoded piece by piece to the bytes that it has as a whole', () => {
+    fc.assert(
+      fc.property(runs, fc.array(fc.boolean(), { minLength: 70 }), (run, skips) => {
+        const encoder = new HookEncoder();
+        let turns = 0;
+        play(run, false, ({ after }) => {
+          turns += 1;
+          if (after === undefined || skips[turns % skips.length] === true) return;
+          const { pieces, sha256 } = encoder.encode(after);
+          const bytes = Buffer.concat(pieces);
+          expect(bytes.toString('utf8')).toBe(serializeHook(after));
+          expect(sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
+        });
+      }),
+      RUNS,
+    );
+  });
 });
 
 const unknowns = fc.dictionary(
@@ -247,7 +287,9 @@ describe('fields that this version does not know', { timeout: 60_000 }, () => {
         Object.assign(file.history[0] ?? {}, told);
         driver.hook = hookSchema.parse(file);
         for (const item of turns) driver.try(inputFor(driver, item));
-        const written = JSON.parse(serializeHook(driver.current)) as Record<string, object> & { history: object[] };
+        const text = serializeHook(driver.current);
+        expect(Buffer.concat(new HookEncoder().encode(driver.current).pieces).toString('utf8')).toBe(text);
+        const written = JSON.parse(text) as Record<string, object> & { history: object[] };
         expect(written).toMatchObject({ ...told, constructor: 'c', toString: 't', 'z z': null });
         expect(written.history[0]).toMatchObject(told);
         if (driver.current.current_step?.step_index === 0) expect(written['current_step']).toMatchObject(told);
