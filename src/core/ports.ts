@@ -82,6 +82,14 @@ export interface GitStatus {
   readonly files: readonly string[];
 }
 
+/** What is known of a worktree without waiting for it. */
+export interface GitGlance {
+  /** Left out where git didn't say at once: then it is unknown now. */
+  readonly status: GitStatus | undefined;
+  /** What a look before this one found uncommitted that began at `at` (ms since the epoch) and took too long for its caller. */
+  readonly late: { readonly files: readonly string[]; readonly at: number } | undefined;
+}
+
 /** Reads git repositories. Nothing here writes to one. */
 export interface GitReader {
   /** The repository of a folder; `undefined` where there is none. */
@@ -90,6 +98,11 @@ export interface GitReader {
   head(repository: Repository): GitState;
   /** What is uncommitted; `undefined` when git can't say in time (ms). */
   status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined>;
+  /**
+   * The same for callers that nobody asked and that must not wait: where git takes long, as in a repository of many
+   * files, it goes on by itself, and the next glance tells what it found.
+   */
+  glance(repository: Repository): Promise<GitGlance>;
   /**
    * The id of the tree that the worktree's files make now, untracked but unignored ones included. The user's index,
    * files and objects are not touched: what git must write goes to `scratch`, where no file's content is kept.

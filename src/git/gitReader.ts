@@ -1,17 +1,23 @@
 import { join } from 'node:path';
 import type { GitState } from '../core/checkpoint';
 import type { Result } from '../core/errors';
-import type { GitReader, GitStatus, Repository } from '../core/ports';
+import type { GitGlance, GitReader, GitStatus, Repository } from '../core/ports';
 import type { GitEvidence } from '../core/recovery';
 import { toMs } from '../core/time';
 import { runGit } from './gitCommand';
 import { commitsOf } from './gitEvents';
+import { Glances } from './glances';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
 import { readReflog } from './reflog';
 
+/** How long git may go on by itself, in ms. */
+const LATE_STATUS_MS = 60_000;
+
 /** Reads repositories from their files where that is enough, else with the git command. What receipts need comes late. */
 export class CommandGitReader implements GitReader {
+  private readonly glances = new Glances(async (repository) => this.status(repository, LATE_STATUS_MS));
+
   async locate(folder: string): Promise<Repository | undefined> {
     return Promise.resolve(locateRepository(folder));
   }
@@ -29,6 +35,10 @@ export class CommandGitReader implements GitReader {
     if (!output.ok || output.value.code !== 0) return undefined;
     const files = parseStatus(output.value.stdout);
     return { dirty: files.length > 0, files };
+  }
+
+  async glance(repository: Repository): Promise<GitGlance> {
+    return this.glances.glance(repository);
   }
 
   async workingTree(repository: Repository, scratch: string): Promise<Result<string>> {

@@ -11,7 +11,7 @@ import { HookStore } from '../storage/hookStore';
 import type { TaskRef } from '../storage/paths';
 import type { MarkdownRenderer, StoredTask, Updated } from '../storage/stored';
 import { AtlasReader } from './atlasReader';
-import { PATIENT_STATUS_MS, STATUS_BUDGET_MS, capture, repositoryOf } from './capture';
+import { PATIENT_STATUS_MS, capture, repositoryOf } from './capture';
 import { CleanupService } from './cleanupService';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receiptService';
@@ -119,9 +119,7 @@ export class Atlas extends AtlasReader {
       task === undefined ? await this.configs.forWorktree(undefined) : await this.configs.forTask(task.task);
     const taken =
       task !== undefined && CAPTURING.has(input.type)
-        ? await capture(this.ports, ref, task.hook, task.task, {
-            statusMs: patient ? PATIENT_STATUS_MS : STATUS_BUDGET_MS,
-          })
+        ? await capture(this.ports, ref, task.hook, task.task, { patient })
         : undefined;
     return this.store.send(ref, input, {
       config: loaded.config,

@@ -1,21 +1,21 @@
 import type { Capture } from '../core/checkpoint';
 import type { FileSnapshot, Hook } from '../core/hook';
-import type { Repository } from '../core/ports';
+import type { GitGlance, Repository } from '../core/ports';
 import { type Task, worktreeOf } from '../core/task';
+import { toMs } from '../core/time';
 import type { TaskRef } from '../storage/paths';
 import { listArtifacts, takeSnapshots } from '../storage/snapshots';
 import type { ServicePorts } from './ports';
 
-/** How long an automatic checkpoint waits for `git status`, in ms; later, `git_dirty` is left out. */
-export const STATUS_BUDGET_MS = 250;
-/** How long a person who asked for a checkpoint waits for it. */
+/** How long somebody who asked for a change waits for `git status`, in ms; later, `git_dirty` is left out. */
 export const PATIENT_STATUS_MS = 3000;
 /** The most files that git may add to a step's list. */
 const MAX_TOUCHED = 500;
 
 /** What to look at beside the task's own record. */
 export interface CaptureOptions {
-  readonly statusMs?: number;
+  /** Somebody asked for this and waits for git a while; else nothing waits for it. */
+  readonly patient?: boolean;
   readonly alsoFiles?: readonly string[];
 }
 
@@ -44,6 +44,18 @@ export function lastSnapshots(hook: Hook): FileSnapshot[] {
   return [...newest.values()];
 }
 
+async function statusOf(ports: ServicePorts, repository: Repository | undefined, patient: boolean): Promise<GitGlance> {
+  if (repository === undefined) return { status: undefined, late: undefined };
+  if (!patient) return ports.git.glance(repository);
+  return { status: await ports.git.status(repository, PATIENT_STATUS_MS), late: undefined };
+}
+
+/** What git found late is of this step if it was looked for while the step's attempt ran. */
+function lateFiles(hook: Hook, late: GitGlance['late']): readonly string[] {
+  const started = hook.current_step?.started_at;
+  return late !== undefined && started !== undefined && late.at >= toMs(started) ? late.files : [];
+}
+
 /** Gathers what a checkpoint records: git's state, the touched files and the artifacts. Takes no lock. */
 export async function capture(
   ports: ServicePorts,
@@ -55,10 +67,10 @@ export async function capture(
   const repository = await repositoryOf(ports, task);
   const artifacts = listArtifacts(ports.files, ports.paths.artifacts(ref));
   const worktree = repository?.worktree ?? worktreeOf(task);
-  const status =
-    repository === undefined ? undefined : await ports.git.status(repository, options.statusMs ?? STATUS_BUDGET_MS);
+  const { status, late } = await statusOf(ports, repository, options.patient === true);
   const before = dirtyBefore(hook);
-  const touched = [...(status?.files ?? []).filter((file) => !before.has(file)), ...(options.alsoFiles ?? [])];
+  const seen = [...lateFiles(hook, late), ...(status?.files ?? [])];
+  const touched = [...new Set([...seen.filter((file) => !before.has(file)), ...(options.alsoFiles ?? [])])];
   const paths = [...new Set([...(hook.current_step?.files_touched ?? []), ...touched.slice(0, MAX_TOUCHED)])];
   const snapshots =
     worktree === undefined ? [] : await takeSnapshots(ports.files, worktree, paths, lastSnapshots(hook));

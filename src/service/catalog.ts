@@ -2,6 +2,7 @@ import { type Result, fail } from '../core/errors';
 import { isTerminal } from '../core/hook';
 import type { HookReader } from '../storage/hookReader';
 import { type TaskRef, refKey } from '../storage/paths';
+import { Slices } from '../storage/slices';
 import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
 import type { ServicePorts } from './ports';
@@ -70,12 +71,10 @@ export class Catalog {
 
   /** Reads the open tasks of some workspaces in slices, so that whoever asks for all of them next finds them read. */
   async warm(workspaces: readonly string[]): Promise<void> {
-    let sliceEnd = performance.now() + SLICE_MS;
+    const slices = new Slices(SLICE_MS);
     for (const ref of this.open().filter(({ workspace }) => workspaces.includes(workspace))) {
       this.read(ref);
-      if (performance.now() < sliceEnd) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      sliceEnd = performance.now() + SLICE_MS;
+      await slices.turn();
     }
   }
 
@@ -104,17 +103,17 @@ export class Catalog {
    * the task is damaged.
    */
   async sweep(found: (ref: TaskRef) => void, cancelled: () => boolean = () => false): Promise<void> {
+    const slices = new Slices(SLICE_MS);
     for (const ref of this.open()) {
+      if (cancelled()) return;
       if (this.readsFinished(ref)) found(ref);
+      await slices.turn();
     }
-    let sliceEnd = performance.now() + SLICE_MS;
     for (const workspace of this.workspaces.names()) {
       for (const ref of this.finished(workspace)) {
         if (cancelled()) return;
         if (!this.isFinished(ref)) found(ref);
-        if (performance.now() < sliceEnd) continue;
-        await new Promise((resolve) => setImmediate(resolve));
-        sliceEnd = performance.now() + SLICE_MS;
+        await slices.turn();
       }
     }
   }

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, resolve, sep } from 'node:path';
 import { unwrap } from '../core/errors';
 import { checkTaskId, checkWorkspaceName } from '../core/ids';
 
@@ -78,48 +78,48 @@ export class StorePaths {
   }
 
   tasks(workspace: string): string {
-    return join(this.workspace(workspace), 'tasks');
+    return `${this.workspace(workspace)}${sep}tasks`;
   }
 
   task(ref: TaskRef): string {
-    return join(this.tasks(ref.workspace), unwrap(checkTaskId(ref.id)));
+    return `${this.tasks(ref.workspace)}${sep}${unwrap(checkTaskId(ref.id))}`;
   }
 
   hook(ref: TaskRef): string {
-    return join(this.task(ref), 'hook.json');
+    return `${this.task(ref)}${sep}hook.json`;
   }
 
   taskFile(ref: TaskRef): string {
-    return join(this.task(ref), 'task.json');
+    return `${this.task(ref)}${sep}task.json`;
   }
 
   markdown(ref: TaskRef): string {
-    return join(this.task(ref), 'HOOK.md');
+    return `${this.task(ref)}${sep}HOOK.md`;
   }
 
   journal(ref: TaskRef): string {
-    return join(this.task(ref), 'journal.jsonl');
+    return `${this.task(ref)}${sep}journal.jsonl`;
   }
 
   log(ref: TaskRef): string {
-    return join(this.task(ref), 'task.log');
+    return `${this.task(ref)}${sep}task.log`;
   }
 
   locks(ref: TaskRef): string {
-    return join(this.task(ref), 'locks');
+    return `${this.task(ref)}${sep}locks`;
   }
 
   owners(ref: TaskRef): string {
-    return join(this.task(ref), 'owners');
+    return `${this.task(ref)}${sep}owners`;
   }
 
   artifacts(ref: TaskRef): string {
-    return join(this.task(ref), 'artifacts');
+    return `${this.task(ref)}${sep}artifacts`;
   }
 
   /** Signed statements, one a receipt. */
   receipts(ref: TaskRef): string {
-    return join(this.task(ref), 'receipts');
+    return `${this.task(ref)}${sep}receipts`;
   }
 
   /** Git trees (no files' contents) of the states that receipts of a workspace cover. */

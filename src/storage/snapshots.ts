@@ -3,6 +3,7 @@ import { join, relative, sep } from 'node:path';
 import type { FileSnapshot } from '../core/hook';
 import type { FileStat, FileSystem } from '../core/ports';
 import { codeOf } from './fileErrors';
+import { Slices } from './slices';
 import { insideWorktree } from './worktreePath';
 
 /** A larger file (bytes) is recorded without a hash. */
@@ -72,13 +73,11 @@ export async function takeSnapshots(
   const before = new Map(known.map((file) => [file.path, file]));
   const inside = [...new Set(paths.flatMap((path) => insideWorktree(worktree, path) ?? []))].slice(-MAX_FILES);
   const taken: FileSnapshot[] = [];
-  let sliceEnd = performance.now() + SLICE_MS;
+  const slices = new Slices(SLICE_MS);
   for (const path of inside) {
     const one = await snapshot(files, worktree, path, before.get(path));
     if (one !== undefined) taken.push(one);
-    if (performance.now() < sliceEnd) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    sliceEnd = performance.now() + SLICE_MS;
+    await slices.turn();
   }
   return taken;
 }

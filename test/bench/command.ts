@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { unwrap } from '../../src/core/errors';
 import { BuiltCli } from '../support/cli';
+import { addFinishedTasks } from '../support/manyTasks';
 import { PretendedRuns } from '../support/signedStore';
 import { makeStore } from '../support/store';
 import { type Row, medianOf } from './rows';
@@ -26,16 +26,7 @@ async function timed(folder: string, env: NodeJS.ProcessEnv, args: readonly stri
 /** A store of many tasks: one open, with receipts, and copies of finished ones, as they lie about after a year. */
 async function fill(cli: BuiltCli): Promise<{ readonly root: string; readonly folder: string }> {
   const store = makeStore();
-  const finished = await store.running('commit');
-  unwrap(await store.atlas.send(finished, { type: 'abandon' }));
-  const folder = store.atlas.ports.paths.task(finished);
-  for (let count = 1; count < TASKS; count += 1) {
-    const id = `task-20250101-${String(count).padStart(6, '0')}`;
-    const copy = path.join(path.dirname(folder), id);
-    mkdirSync(copy);
-    for (const name of ['hook.json', 'task.json', 'HOOK.md', 'journal.jsonl'])
-      cpSync(path.join(folder, name), path.join(copy, name));
-  }
+  await addFinishedTasks(store, TASKS - 1);
   const open = await store.running('task');
   const runs = await PretendedRuns.open(store.atlas);
   await runs.add(

@@ -7,8 +7,8 @@ export interface Row {
   readonly beside?: {
     readonly what: string;
     readonly amount: number;
-    /** How the ratio is read: how many times the other (`times`), or how many times faster than it. */
-    readonly ratio: 'times' | 'faster';
+    /** How the ratio is read: how many times the other (`times`), or how many times faster or less than it. */
+    readonly ratio: 'times' | 'faster' | 'less';
   };
   readonly bar?: { readonly text: string; readonly met: boolean };
 }
@@ -39,8 +39,8 @@ function short(amount: number): string {
 
 function ratioOf({ amount, beside }: Row): string {
   if (beside === undefined) return '';
-  const ratio = beside.ratio === 'times' ? amount / beside.amount : beside.amount / amount;
-  return beside.ratio === 'times' ? `${short(ratio)} times` : `${short(ratio)} times faster`;
+  if (beside.ratio === 'times') return `${short(amount / beside.amount)} times`;
+  return `${short(beside.amount / amount)} times ${beside.ratio}`;
 }
 
 /** Prints the rows as one table. */

@@ -2,7 +2,8 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
-import type { Repository } from '../../src/core/ports';
+import type { GitGlance, Repository } from '../../src/core/ports';
+import { CommandGitReader } from '../../src/git/gitReader';
 import { locateRepository } from '../../src/git/locate';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -10,6 +11,26 @@ import type { TaskRef } from '../../src/storage/paths';
 import { type GitWorkspace, makeGitWorkspace } from '../support/gitWorkspace';
 import { run } from '../support/run';
 import { WorkerPool } from '../support/workers';
+
+/** Answers in time, however busy the machine is. */
+class PromptGit extends CommandGitReader {
+  override async glance(repository: Repository): Promise<GitGlance> {
+    return { status: await this.status(repository, 20_000), late: undefined };
+  }
+}
+
+/** Never answers in time; what it found is told by the glance after. */
+class LateGit extends CommandGitReader {
+  private late: GitGlance['late'];
+
+  override async glance(repository: Repository): Promise<GitGlance> {
+    const { late } = this;
+    const at = Date.now();
+    const status = await this.status(repository, 20_000);
+    this.late = status === undefined ? undefined : { files: status.files, at };
+    return { status: undefined, late };
+  }
+}
 
 let ws: GitWorkspace;
 let atlas: Atlas;
@@ -28,12 +49,17 @@ beforeEach(async () => {
   ws = await makeGitWorkspace();
   Object.assign(process.env, ws.env);
   ahead = 0;
-  atlas = new Atlas({ ...systemPorts(ws.atlasHome, '0.0.0', silentLog), clock: { now: () => Date.now() + ahead } });
+  atlas = atlasWith(new PromptGit());
 });
 afterEach(() => {
   ws.dispose();
   process.env = { ...saved };
 });
+
+function atlasWith(git: CommandGitReader): Atlas {
+  const clock = { now: () => Date.now() + ahead };
+  return new Atlas({ ...systemPorts(ws.atlasHome, '0.0.0', silentLog), clock, git });
+}
 
 function repository(folder = ws.folder): Repository {
   const found = locateRepository(folder);
@@ -86,6 +112,25 @@ describe('a commit', () => {
       ['file.txt', true],
     ]);
     expect(hook.current_step?.files_touched).toEqual(expect.arrayContaining(['file.txt', 'left.txt']));
+  });
+
+  it('says nothing of the worktree where git takes long, and of the files that it found the next time', async () => {
+    atlas = atlasWith(new LateGit());
+    const ref = await start();
+    writeFileSync(path.join(ws.folder, 'left.txt'), 'x');
+    for (const subject of ['one', 'two']) {
+      await commit(subject);
+      await scan();
+    }
+    const { hook } = unwrap(atlas.store.read(ref));
+    expect(hook.checkpoints.map((item) => [item.description, item.git_dirty])).toEqual([
+      ['Commit: one', undefined],
+      ['Commit: two', undefined],
+    ]);
+    expect(hook.checkpoints.map((item) => item.files_snapshot?.map((file) => file.path))).toEqual([
+      ['file.txt'],
+      ['file.txt', 'left.txt'],
+    ]);
   });
 
   it("before the first task, or before a task began, is nobody's", async () => {

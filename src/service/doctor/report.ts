@@ -1,4 +1,5 @@
 import { type AtlasError, messageOf } from '../../core/errors';
+import { Slices } from '../../storage/slices';
 import type { Atlas } from '../atlas';
 
 /** What a finding is about. */
@@ -56,7 +57,7 @@ const SLICE_MS = 15;
 /** One run of the doctor: what it looks at, what it may do, and what it found. */
 export class Examination {
   readonly findings: DoctorFinding[] = [];
-  private sliceEnd = performance.now() + SLICE_MS;
+  private readonly slices = new Slices(SLICE_MS);
 
   constructor(
     readonly atlas: Atlas,
@@ -111,20 +112,13 @@ export class Examination {
   /** Runs one check; what it throws is a finding, since a store may be damaged in ways that nobody foresaw. */
   async check<T>(area: DoctorArea, subject: string, look: () => T | Promise<T>): Promise<T | undefined> {
     if (this.aborted) return undefined;
-    await this.turn();
+    await this.slices.turn();
     try {
       return await look();
     } catch (error) {
       this.problem(area, subject, `This can't be looked at: ${messageOf(error)}`, LOOK_YOURSELF);
       return undefined;
     }
-  }
-
-  /** Gives others a turn when it is time. */
-  private async turn(): Promise<void> {
-    if (performance.now() < this.sliceEnd) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    this.sliceEnd = performance.now() + SLICE_MS;
   }
 }
 
