@@ -25,6 +25,9 @@ export interface FileStat {
   readonly mode: number;
 }
 
+/** What is written: a text as UTF-8, bytes, or pieces that follow each other. */
+export type FileData = string | Uint8Array | readonly Uint8Array[];
+
 /**
  * The file operations that the store is made of, each a point at which a process can die. Synchronous: for many
  * small files that is several times faster. Errors are Node's, with `code`.
@@ -34,12 +37,8 @@ export interface FileSystem {
   read(path: string, maxBytes: number): Uint8Array;
   /** Reads `length` bytes (fewer at the end) from a position. */
   readAt(path: string, position: number, length: number): Uint8Array;
-  /** Creates or replaces a file's content in place; pieces are written one after the other. */
-  write(
-    path: string,
-    data: string | Uint8Array | readonly Uint8Array[],
-    options?: { mode?: number; exclusive?: boolean; sync?: boolean },
-  ): void;
+  /** Creates or replaces a file's content in place. */
+  write(path: string, data: FileData, options?: { mode?: number; exclusive?: boolean; sync?: boolean }): void;
   /** Appends and, with `sync`, waits until the data is on disk. */
   append(path: string, data: string | Uint8Array, options?: { sync?: boolean }): void;
   truncate(path: string, size: number): void;

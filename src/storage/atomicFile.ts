@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { FileStat, FileSystem, Ids } from '../core/ports';
+import type { FileData, FileStat, FileSystem, Ids } from '../core/ports';
 import { codeOf } from './fileErrors';
 
 /** A virus scanner or an indexer on Windows holds a new file for a moment; to rename onto it or to remove it then fails. */
@@ -43,7 +43,7 @@ export function replaceFile(
   files: FileSystem,
   ids: Ids,
   path: string,
-  data: string | Uint8Array | readonly Uint8Array[],
+  data: FileData,
   options: { durable: boolean; mode?: number; stampMs?: number },
 ): FileStat | undefined {
   const temporary = `${path}.${ids.hex(4)}.tmp`;

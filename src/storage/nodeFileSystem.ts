@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import type { FileStat, FileSystem } from '../core/ports';
+import type { FileData, FileStat, FileSystem } from '../core/ports';
 import { codeOf } from './fileErrors';
 
 function kindOf(stats: fs.Stats): FileStat['kind'] {
@@ -26,7 +26,7 @@ function tooLarge(path: string, size: number, max: number): NodeJS.ErrnoExceptio
   return error;
 }
 
-function writeAll(fd: number, data: string | Uint8Array | readonly Uint8Array[]): void {
+function writeAll(fd: number, data: FileData): void {
   let bytes: Uint8Array;
   let written = 0;
   if (typeof data === 'string') bytes = Buffer.from(data, 'utf8');
@@ -77,11 +77,7 @@ export class NodeFileSystem implements FileSystem {
     }
   }
 
-  write(
-    path: string,
-    data: string | Uint8Array | readonly Uint8Array[],
-    options: { mode?: number; exclusive?: boolean; sync?: boolean } = {},
-  ): void {
+  write(path: string, data: FileData, options: { mode?: number; exclusive?: boolean; sync?: boolean } = {}): void {
     withFile(path, options.exclusive === true ? 'wx' : 'w', options.mode ?? 0o644, (fd) => {
       writeAll(fd, data);
       if (options.sync === true) fs.fsyncSync(fd);

@@ -1,5 +1,5 @@
-import type { FileSystem } from '../../src/core/ports';
-import { CHANGING, type Operation, nodeError } from './store';
+import type { FileData, FileSystem } from '../../src/core/ports';
+import { CHANGING, type Operation, bytesOf, nodeError } from './store';
 
 /** The process was killed: whatever it does to files from then on doesn't happen. */
 export class ProcessKilled extends Error {
@@ -58,12 +58,8 @@ export function faultsOf({ operation, args }: SeenOperation): Fault[] {
   return faults;
 }
 
-function bytesOf(data: unknown): Uint8Array {
-  return typeof data === 'string' ? Buffer.from(data, 'utf8') : (data as Uint8Array);
-}
-
 function lengthOf(args: readonly unknown[]): number {
-  return bytesOf(args[1]).length;
+  return bytesOf(args[1] as FileData).length;
 }
 
 /** A file system that fails at one of its operations, and counts them. */
@@ -141,7 +137,7 @@ export class FaultyFileSystem {
       }
       return;
     }
-    const bytes = bytesOf(args[1]);
+    const bytes = bytesOf(args[1] as FileData);
     const cut = Math.min(bytes.length, Math.ceil((bytes.length * percent) / 100));
     const data = bytes.subarray(0, percent === 99 ? Math.max(0, bytes.length - 1) : cut);
     if (operation === 'append') this.files.append(path, data);

@@ -1,5 +1,5 @@
-import type { FileStat, FileSystem } from '../../src/core/ports';
-import { nodeError } from './store';
+import type { FileData, FileStat, FileSystem } from '../../src/core/ports';
+import { bytesOf, nodeError } from './store';
 
 /** The part of a disk that is written as a whole, in bytes. */
 export const SECTOR = 512;
@@ -200,8 +200,8 @@ export class SimulatedDisk implements FileSystem {
     return id;
   }
 
-  private put(id: number, path: string, offset: number, data: string | Uint8Array): void {
-    const bytes = typeof data === 'string' ? Buffer.from(data, 'utf8') : Uint8Array.from(data);
+  private put(id: number, path: string, offset: number, data: FileData): void {
+    const bytes = Uint8Array.from(bytesOf(data));
     if (bytes.length > 0) this.step({ of: id, what: `write ${path}`, type: 'data', offset, bytes });
   }
 
@@ -215,11 +215,7 @@ export class SimulatedDisk implements FileSystem {
     return this.get(path, 'file').inode.data.slice(position, position + length);
   }
 
-  write(
-    path: string,
-    data: string | Uint8Array,
-    options: { mode?: number; exclusive?: boolean; sync?: boolean } = {},
-  ): void {
+  write(path: string, data: FileData, options: { mode?: number; exclusive?: boolean; sync?: boolean } = {}): void {
     let id = this.find(path);
     if (id !== undefined && options.exclusive === true) throw nodeError('EEXIST');
     if (id === undefined) id = this.make(path, { ...FOLDER, kind: 'file', mode: options.mode ?? 0o644 });

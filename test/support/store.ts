@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync
 import os from 'node:os';
 import path from 'node:path';
 import { unwrap } from '../../src/core/errors';
-import type { FileSystem } from '../../src/core/ports';
+import type { FileData, FileSystem } from '../../src/core/ports';
 import { Atlas } from '../../src/service/atlas';
 import { type ServicePorts, silentLog, systemPorts } from '../../src/service/ports';
 import type { TaskRef } from '../../src/storage/paths';
@@ -75,6 +75,12 @@ export function nodeError(code: string): NodeJS.ErrnoException {
   const error: NodeJS.ErrnoException = new Error(`${code}: injected`);
   error.code = code;
   return error;
+}
+
+/** The bytes of what is to be written. */
+export function bytesOf(data: FileData): Uint8Array {
+  if (typeof data === 'string') return Buffer.from(data, 'utf8');
+  return data instanceof Uint8Array ? data : Buffer.concat(data);
 }
 
 /** The name of one of the operations of a file system. */
