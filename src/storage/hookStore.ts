@@ -97,7 +97,7 @@ export class HookStore extends HookReader {
       const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
       const written = this.writer.writeHook(ref, text);
       if (!written.ok) return written;
-      const before = { task: task.value, taskStat: undefined };
+      const before = { task: task.value, taskText: undefined };
       const { task: aligned, inLine } = this.writer.alignTask(ref, before, hook);
       this.writer.writeDerived(ref, hook, aligned, after, inLine);
       return ok({ ref, hook, task: aligned, seq: after.last?.seq ?? 0, changed: true, findings: [] });

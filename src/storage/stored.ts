@@ -43,8 +43,8 @@ export interface Opened {
   readonly stat: FileStat;
   readonly tail: JournalTail;
   readonly task: Task;
-  /** task.json, where it is known which file the task was read from. */
-  readonly taskStat: FileStat | undefined;
+  /** What stands in task.json, where that is known. */
+  readonly taskText: string | undefined;
 }
 
 /** A task after a change; `changed` is false where the event was a repetition. */

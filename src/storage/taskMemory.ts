@@ -1,6 +1,7 @@
 import type { FileStat, FileSystem } from '../core/ports';
 import { isSameFile } from './atomicFile';
 import type { HookEncoder } from './hookEncoder';
+import { readStateFile } from './hookFile';
 import type { HeldLock } from './lock';
 import { type StorePaths, type TaskRef, refKey } from './paths';
 import type { Opened } from './stored';
@@ -24,8 +25,8 @@ export class TaskMemory {
   constructor(private readonly ports: { readonly files: FileSystem; readonly paths: StorePaths }) {}
 
   /**
-   * A task as it was left, under its lock: no other process has held the lock since, and hook.json, journal and
-   * task.json are still the very files, so nobody who knows nothing of the lock changed them either.
+   * A task as it was left, under its lock: no other process has held the lock since, hook.json and journal are still the
+   * very files and task.json says the same, so nobody who knows nothing of the lock changed them either.
    */
   recall(ref: TaskRef, lock: HeldLock): Opened | undefined {
     const left = this.tasks.get(refKey(ref));
@@ -59,11 +60,18 @@ export class TaskMemory {
   }
 
   private isUntouched(ref: TaskRef, left: Left): boolean {
+    if (left.taskText === undefined) return false;
     const { files, paths } = this.ports;
     return (
       isSameFile(files.stat(paths.hook(ref)), left.stat) &&
       isSameFile(files.stat(paths.journal(ref)), left.journalStat) &&
-      isSameFile(files.stat(paths.taskFile(ref)), left.taskStat)
+      this.taskText(ref) === left.taskText
     );
+  }
+
+  /** task.json is small: reading it is as quick as making sure that nobody else wrote it. */
+  private taskText(ref: TaskRef): string | undefined {
+    const bytes = readStateFile(this.ports.files, this.ports.paths.taskFile(ref));
+    return bytes.ok ? Buffer.from(bytes.value).toString('utf8') : undefined;
   }
 }

@@ -1,7 +1,6 @@
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import { type Hook, hookSchema, isTerminal, serializeHook } from '../core/hook';
 import type { JournalLine } from '../core/journal';
-import type { FileStat } from '../core/ports';
 import { type Task, hookDamage, serializeTask } from '../core/task';
 import { alignTask } from '../core/taskAlignment';
 import { toTimestamp } from '../core/time';
@@ -21,8 +20,11 @@ const ADOPTED = {
   rolled_back: 'hook.json was put back to an older version; that was recorded and the work goes on from it.',
 } as const;
 
-/** Longer than any file system's clock takes from one tick to the next, in ms. */
-const SETTLED_MS = 2500;
+/** task.json, parsed and as it stands there. */
+interface TaskFile {
+  readonly task: Task;
+  readonly text: string;
+}
 
 type Settled = Pick<Opened, 'hook' | 'bytesSha' | 'tail'>;
 
@@ -54,11 +56,12 @@ export class TaskOpener {
     private readonly writer: TaskWriter,
   ) {}
 
-  /** task.json of a task. */
-  readTask(ref: TaskRef): Result<Task> {
+  private readTask(ref: TaskRef): Result<TaskFile> {
     const path = this.ports.paths.taskFile(ref);
     const bytes = readStateFile(this.ports.files, path);
-    return bytes.ok ? parseTask(path, bytes.value) : bytes;
+    if (!bytes.ok) return bytes;
+    const task = parseTask(path, bytes.value);
+    return task.ok ? ok({ task: task.value, text: Buffer.from(bytes.value).toString('utf8') }) : task;
   }
 
   /** Opens a task for a change: brings hook.json, journal and task.json in line, and says what was found. */
@@ -69,9 +72,8 @@ export class TaskOpener {
       this.writer.mendMarker(ref, left.hook, left.tail.last?.seq ?? 0);
       return ok(left);
     }
-    const taskStat = this.settledStat(paths.taskFile(ref));
-    const task = this.readTask(ref);
-    if (!task.ok) return task;
+    const found = this.readTask(ref);
+    if (!found.ok) return found;
     const tail = this.cutTornEnd(ref, findings);
     if (!tail.ok) return tail;
     const bytes = readStateFile(files, paths.hook(ref));
@@ -83,21 +85,15 @@ export class TaskOpener {
       ? this.settle(ref, read.value, sha, tail.value, findings)
       : this.rebuild(ref, tail.value, read.error, findings);
     if (!hook.ok) return hook.error.code === 'recorded_not_written' ? notMade(hook.error) : hook;
-    const damage = hookDamage(hook.value.hook, task.value, ref.id);
+    const damage = hookDamage(hook.value.hook, found.value.task, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
     const stat = files.stat(paths.hook(ref));
     if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} vanished while it was read.`);
-    const aligned = this.align(ref, task.value, hook.value.hook, findings);
+    const { task, text } = this.align(ref, found.value, hook.value.hook, findings);
     const seq = hook.value.tail.last?.seq ?? 0;
-    if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, aligned, seq);
+    if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, task, seq);
     this.writer.mendMarker(ref, hook.value.hook, seq);
-    return ok({ ...hook.value, task: aligned, stat, taskStat: aligned === task.value ? taskStat : undefined });
-  }
-
-  /** A file that was not written just now, so that the next write to it will show in its time. */
-  private settledStat(path: string): FileStat | undefined {
-    const stat = this.ports.files.stat(path);
-    return stat !== undefined && this.ports.clock.now() - stat.mtimeMs > SETTLED_MS ? stat : undefined;
+    return ok({ ...hook.value, task, taskText: text, stat });
   }
 
   private cutTornEnd(ref: TaskRef, findings: Finding[]): Result<JournalTail> {
@@ -198,13 +194,14 @@ export class TaskOpener {
     return ok({ hook: rebuilt.value, bytesSha: sha256(text), tail });
   }
 
-  private align(ref: TaskRef, task: Task, hook: Hook, findings: Finding[]): Task {
-    const aligned = alignTask(task, hook);
-    if (serializeTask(aligned) === serializeTask(task)) return task;
-    this.writer.writeTask(ref, aligned);
+  private align(ref: TaskRef, found: TaskFile, hook: Hook, findings: Finding[]): TaskFile {
+    const task = alignTask(found.task, hook);
+    const text = serializeTask(task);
+    if (text === serializeTask(found.task)) return found;
+    this.writer.writeTask(ref, text);
     findings.push({ kind: 'task_aligned', message: 'task.json disagreed with hook.json and was brought in line.' });
     this.ports.log.warn(`task.json of ${refKey(ref)} was brought in line with its hook.`);
-    return aligned;
+    return { task, text };
   }
 
   private stamp(): string {

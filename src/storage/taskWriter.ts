@@ -39,9 +39,36 @@ export class TaskWriter {
     event: string,
     metadata: Readonly<Record<string, unknown>> = {},
   ): Result<StoredTask | 'foreign'> {
-    const { paths, files } = this.ports;
     const encoder = this.memory.take(ref) ?? new HookEncoder();
     const { pieces, sha256: sha } = encoder.encode(next);
+    if (!lock.isNewest()) return fail('lock_timeout', LOCK_LOST, { mend: 'Try again.' });
+    const recorded = this.record(ref, opened, next, event, sha);
+    if (!recorded.ok) return recorded;
+    if (recorded.value === 'foreign') return ok('foreign');
+    const { after, journalStat } = recorded.value;
+    const written = this.writeHook(ref, pieces);
+    if (!written.ok) return written;
+    const keeps = Object.keys(metadata).length === 0 && keepsAlignment(opened.hook, next);
+    const { task, taskText, inLine } = keeps
+      ? { ...opened, inLine: true }
+      : this.alignTask(ref, opened, next, metadata);
+    this.writeDerived(ref, next, task, after, inLine);
+    if (written.value !== undefined) {
+      const made = { hook: next, bytesSha: sha, stat: written.value, tail: after, task, taskText };
+      this.memory.keep(ref, lock, { ...made, encoder, journalStat });
+    }
+    return ok({ ref, hook: next, task, seq: after.last?.seq ?? 0 });
+  }
+
+  /** Appends a change's line to the journal: with that it is made, unless hook.json turns out to be another program's. */
+  private record(
+    ref: TaskRef,
+    opened: Opened,
+    next: Hook,
+    event: string,
+    sha: string,
+  ): Result<{ readonly after: JournalTail; readonly journalStat: FileStat | undefined } | 'foreign'> {
+    const { paths, files } = this.ports;
     const delta = diffHook(opened.hook, next);
     const line = {
       at: next.updated_at,
@@ -50,7 +77,6 @@ export class TaskWriter {
       event,
       ...(delta === undefined ? { hook: { ...next } } : { delta }),
     };
-    if (!lock.isNewest()) return fail('lock_timeout', LOCK_LOST, { mend: 'Try again.' });
     const journal = this.journal(ref);
     const after = journal.append(opened.tail, line);
     let now: FileStat | undefined;
@@ -61,46 +87,27 @@ export class TaskWriter {
     } catch (error) {
       return { ok: false, error: fileError('recorded_not_written', NOT_WRITTEN, error) };
     }
-    if (!isSameFile(now, opened.stat)) {
-      const seq = after.last?.seq ?? 0;
-      journal.append(after, {
-        ...line,
-        event: 'void',
-        hook_sha256: opened.bytesSha,
-        delta: undefined,
-        hook: undefined,
-        void: seq,
-      });
-      return ok('foreign');
-    }
-    const written = this.writeHook(ref, pieces);
-    if (!written.ok) return written;
-    const keeps = Object.keys(metadata).length === 0 && keepsAlignment(opened.hook, next);
-    const { task, taskStat, inLine } = keeps
-      ? { ...opened, inLine: true }
-      : this.alignTask(ref, opened, next, metadata);
-    this.writeDerived(ref, next, task, after, inLine);
-    if (written.value !== undefined) {
-      const made = { hook: next, bytesSha: sha, stat: written.value, tail: after, task, taskStat };
-      this.memory.keep(ref, lock, { ...made, encoder, journalStat });
-    }
-    return ok({ ref, hook: next, task, seq: after.last?.seq ?? 0 });
+    if (isSameFile(now, opened.stat)) return ok({ after, journalStat });
+    const seq = after.last?.seq ?? 0;
+    const voided = { event: 'void', hook_sha256: opened.bytesSha, delta: undefined, hook: undefined, void: seq };
+    journal.append(after, { ...line, ...voided });
+    return ok('foreign');
   }
 
   /** Brings task.json in line with a hook; where it can't be written that is told, and the next opening mends it. */
   alignTask(
     ref: TaskRef,
-    before: Pick<Opened, 'task' | 'taskStat'>,
+    before: Pick<Opened, 'task' | 'taskText'>,
     hook: Hook,
     metadata: Readonly<Record<string, unknown>> = {},
-  ): Pick<Opened, 'task' | 'taskStat'> & { readonly inLine: boolean } {
+  ): Pick<Opened, 'task' | 'taskText'> & { readonly inLine: boolean } {
     const task = alignTask({ ...before.task, metadata: { ...before.task.metadata, ...metadata } }, hook);
-    if (serializeTask(task) === serializeTask(before.task)) return { task, taskStat: before.taskStat, inLine: true };
-    let taskStat: FileStat | undefined;
+    const text = serializeTask(task);
+    if (text === serializeTask(before.task)) return { task, taskText: before.taskText, inLine: true };
     const inLine = this.attempt(ref, 'task.json', () => {
-      taskStat = this.writeTask(ref, task);
+      this.writeTask(ref, text);
     });
-    return { task, taskStat, inLine };
+    return { task, taskText: inLine ? text : undefined, inLine };
   }
 
   /**
@@ -152,11 +159,10 @@ export class TaskWriter {
     }
   }
 
-  /** Replaces task.json, durably; gives the file as it is now, if it can be told from any other. */
-  writeTask(ref: TaskRef, task: Task): FileStat | undefined {
-    const { files, ids, paths, clock } = this.ports;
-    const stampMs = clock.now();
-    return replaceFile(files, ids, paths.taskFile(ref), serializeTask(task), { durable: true, stampMs });
+  /** Replaces task.json, durably. */
+  writeTask(ref: TaskRef, text: string): void {
+    const { files, ids, paths } = this.ports;
+    replaceFile(files, ids, paths.taskFile(ref), text, { durable: true });
   }
 
   /** Replaces HOOK.md; it can always be made again, so a failure is only logged. */
