@@ -7,14 +7,7 @@ import { isInFlight } from '../core/hook';
 import type { Repository } from '../core/ports';
 import { worktreeOf } from '../core/task';
 import { toMs, toTimestamp } from '../core/time';
-import {
-  type GitCursor,
-  type GitEvent,
-  currentCursor,
-  describeGitEvent,
-  filesOfCommit,
-  readGitEvents,
-} from '../git/gitEvents';
+import type { GitCursor, GitEvent } from '../git/gitEvents';
 import { replaceFile } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
@@ -52,6 +45,7 @@ export class GitCheckpoints {
   async scan(repository: Repository): Promise<Result<number>> {
     const workspace = this.workspaces.find(repository.main);
     if (workspace === undefined) return ok(0);
+    const { currentCursor, readGitEvents } = await import('../git/gitEvents');
     let lock: HeldLock | undefined;
     try {
       lock = await this.lockOf(workspace).acquire();
@@ -157,6 +151,7 @@ export class GitCheckpoints {
     task: StoredTask,
     config: HookConfig,
   ): Promise<Result<boolean>> {
+    const { describeGitEvent, filesOfCommit } = await import('../git/gitEvents');
     const alsoFiles = event.kind === 'commit' ? await filesOfCommit(event.worktree, event.commit) : [];
     const { capture } = await import('./capture');
     const taken = await capture(this.ports, task.ref, task.hook, task.task, { alsoFiles });
