@@ -4,6 +4,7 @@ import { unwrap } from '../../src/core/errors';
 import type { HookInput } from '../../src/core/events';
 import type { Hook } from '../../src/core/hook';
 import { FileKeyManager } from '../../src/signing/keyManager';
+import { StoreWatcher } from '../../src/storage/storeWatcher';
 import { TaskIndexes } from '../../src/storage/taskIndexes';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -41,6 +42,29 @@ function own(): void {
   atlas.owners.adopt(ref, 'window');
   say('owns');
   setInterval(() => undefined, 1000);
+}
+
+/**
+ * Is a window until its input ends: hooks see that it is there, it takes up what they write, and makes checkpoints of its
+ * own, whose ids it says.
+ */
+async function beWindow(): Promise<void> {
+  const service = await atlas.spool();
+  let draining: Promise<unknown> = Promise.resolve();
+  const drain = (): void => {
+    draining = draining.then(async () => service.drain()).then(unwrap);
+  };
+  const watcher = new StoreWatcher(atlas.ports.paths, silentLog, () => undefined);
+  service.announceWindow();
+  watcher.addSpool(drain);
+  await watcher.start([ref]);
+  const ended = new Promise((resolve) => process.stdin.on('end', resolve).resume());
+  await checkpoints();
+  say('made all');
+  await ended;
+  service.withdrawWindow();
+  await watcher.close();
+  await draining;
 }
 
 /** Reads hook.json until its input ends; says how often it could, fails if it ever was not whole. */
@@ -148,6 +172,8 @@ async function main(): Promise<void> {
   switch (command) {
     case 'checkpoints':
       return checkpoints();
+    case 'window':
+      return beWindow();
     case 'hold':
       return hold();
     case 'own':
