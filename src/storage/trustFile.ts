@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { messageOf } from '../core/errors';
 import type { Clock, FileSystem, Ids } from '../core/ports';
 import { toTimestamp } from '../core/time';
-import { ensureFolder, replaceFile } from './atomicFile';
+import { ensureFolder, renameWithRetry, replaceFile } from './atomicFile';
 import type { StorePaths } from './paths';
 
 const MAX_TRUST_BYTES = 4 * 1024 * 1024;
@@ -39,16 +39,27 @@ export class TrustFile {
     return commands.filter((command) => !Object.hasOwn(known, digestOf(workspace, command)));
   }
 
-  /** Remembers that a human allowed these. */
+  /**
+   * Remembers that a human allowed these. A damaged file is set aside, not overwritten: what it allowed can be looked up
+   * there. Throws where the file can't be read or written.
+   */
   allow(workspace: string, commands: readonly string[]): void {
     if (this.unknown(workspace, commands).length === 0) return;
     const { files, ids, paths, clock } = this.ports;
     const known = { ...this.read() };
+    if (this.problem() !== undefined) this.setAside();
     for (const command of commands) {
       known[digestOf(workspace, command)] ??= { allowed_at: toTimestamp(clock.now()) };
     }
     ensureFolder(files, paths.root);
     replaceFile(files, ids, paths.trust, `${JSON.stringify({ commands: known }, null, 2)}\n`, { durable: true });
+  }
+
+  private setAside(): void {
+    const { files, paths, clock } = this.ports;
+    files.read(paths.trust, MAX_TRUST_BYTES);
+    const stamp = toTimestamp(clock.now()).replace(/[-:.]/gu, '');
+    renameWithRetry(files, paths.trust, `${paths.trust}.corrupt-${stamp}`);
   }
 
   /** Why the file can't be used, if it can't; one that isn't there yet can. */

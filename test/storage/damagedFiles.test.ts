@@ -15,6 +15,7 @@ import { unwrap } from '../../src/core/errors';
 import { serializeHook } from '../../src/core/hook';
 import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
 import type { TaskRef } from '../../src/storage/paths';
+import { TrustFile } from '../../src/storage/trustFile';
 import { type TestStore, checkpoint, contentsOf, editFile, makeStore, nodeError, tapped } from '../support/store';
 
 let store: TestStore;
@@ -291,5 +292,33 @@ describe('fields that this version does not know', () => {
     const rebuilt = unwrap(await store.other().reconcile(ref));
     expect(rebuilt.hook).toMatchObject({ x_new: { a: [1] } });
     expect(readFileSync(hookPath, 'utf8')).toBe(serializeHook(rebuilt.hook));
+  });
+});
+
+describe('a damaged trust.json', () => {
+  it('allows nothing, and is set aside, not overwritten, when something is allowed anew', () => {
+    const { ports } = store.atlas;
+    const damaged = '{"commands": {"half';
+    writeFileSync(ports.paths.trust, damaged);
+    const trust = new TrustFile(ports);
+    expect(trust.unknown('work', ['npm test'])).toEqual(['npm test']);
+    expect(readFileSync(ports.paths.trust, 'utf8')).toBe(damaged);
+    trust.allow('work', ['npm test']);
+    expect(trust.unknown('work', ['npm test', 'npm run lint'])).toEqual(['npm run lint']);
+    const aside = readdirSync(store.root).filter((name) => name.startsWith('trust.json.corrupt-'));
+    expect(aside.map((name) => readFileSync(join(store.root, name), 'utf8'))).toEqual([damaged]);
+  });
+
+  it('that can not be read just now stays as it is', () => {
+    const { ports } = store.atlas;
+    new TrustFile(ports).allow('work', ['npm test']);
+    const before = readFileSync(ports.paths.trust, 'utf8');
+    const files = tapped(new NodeFileSystem(), (operation, args) => {
+      if (operation === 'read' && args[0] === ports.paths.trust) throw nodeError('EIO');
+    });
+    expect(() => {
+      new TrustFile({ ...ports, files }).allow('work', ['npm run lint']);
+    }).toThrow('EIO');
+    expect(readFileSync(ports.paths.trust, 'utf8')).toBe(before);
   });
 });
