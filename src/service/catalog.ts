@@ -6,6 +6,7 @@ import { Slices } from '../storage/slices';
 import type { StoredTask } from '../storage/stored';
 import type { WorkspaceStore } from '../storage/workspaces';
 import type { ServicePorts } from './ports';
+import { Recent } from './recent';
 
 /** How long many tasks are read before others get a turn, in ms. */
 const SLICE_MS = 20;
@@ -15,14 +16,17 @@ const FINISHED = /^\s*"state": "(completed|failed|abandoned)",?$/mu;
 
 /** Which tasks there are, read when they are asked for and again when their files changed. */
 export class Catalog {
-  private readonly places = new Map<string, { readonly folder: string; readonly files: readonly string[] }>();
-  private readonly cache = new Map<string, { stamp: string; read: Result<StoredTask & { suspect: boolean }> }>();
+  private readonly places: Recent<{ readonly folder: string; readonly files: readonly string[] }>;
+  private readonly cache: Recent<{ stamp: string; read: Result<StoredTask & { suspect: boolean }> }>;
 
   constructor(
     private readonly ports: ServicePorts,
     private readonly store: HookReader,
     private readonly workspaces: WorkspaceStore,
-  ) {}
+  ) {
+    this.places = new Recent(ports.clock);
+    this.cache = new Recent(ports.clock);
+  }
 
   /** A task as it is stored. `suspect`: its files disagree with its journal, which only its lock can settle. */
   read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
@@ -37,7 +41,7 @@ export class Catalog {
     return read;
   }
 
-  /** Where a task lies: its folder, and the files that it is read from. Made once, since rows ask thousands of times. */
+  /** Where a task lies: its folder, and the files that it is read from. Kept, since rows ask thousands of times. */
   private placesOf(ref: TaskRef): { readonly folder: string; readonly files: readonly string[] } {
     const key = refKey(ref);
     const known = this.places.get(key);

@@ -4,7 +4,8 @@ import type { Catalog } from '../../service/catalog';
 import { refKey, type TaskRef } from '../../storage/paths';
 import type { Session, TaskView } from '../session';
 import { setContext } from '../platform/contextKeys';
-import { type TreeNode, nodeId } from './nodes';
+import type { TreeNode } from './nodes';
+import { Pace } from './pace';
 import type { Verdicts } from '../receipts/verdicts';
 import { receiptRow, receiptTooltip } from './receiptRow';
 import {
@@ -22,7 +23,6 @@ import {
 const PAGE = 50;
 /** How many history events are shown. */
 const HISTORY_SHOWN = 200;
-const REFRESH_MS = 100;
 
 /** How the tasks of a workspace are ordered. */
 export type TaskOrder = 'updated' | 'created' | 'title';
@@ -31,11 +31,10 @@ export type TaskOrder = 'updated' | 'created' | 'title';
 export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<TreeNode | undefined>();
   private readonly shown = new Map<string, number>();
-  private readonly parents = new Map<string, TreeNode>();
   private readonly reads = new Map<string, ReturnType<Catalog['read']>>();
   private readonly views = new Map<string, TaskView>();
   private readonly subscription: vscode.Disposable;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly pace = new Pace(() => this.changes.fire(undefined));
   private order: TaskOrder = 'updated';
   private all = false;
   readonly onDidChangeTreeData = this.changes.event;
@@ -52,10 +51,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   /** Draws the tree again soon; several calls draw it once. */
   refresh(): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
-      this.changes.fire(undefined);
-    }, REFRESH_MS);
+    this.pace.soon();
   }
 
   /** Orders the tasks. */
@@ -77,14 +73,8 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     this.refresh();
   }
 
-  getParent(node: TreeNode): TreeNode | undefined {
-    return this.parents.get(nodeId(node));
-  }
-
   getChildren(node?: TreeNode): TreeNode[] {
-    const children = node === undefined ? this.roots() : this.childrenOf(node);
-    if (node !== undefined) for (const child of children) this.parents.set(nodeId(child), node);
-    return children;
+    return node === undefined ? this.roots() : this.childrenOf(node);
   }
 
   /** A task as it is stored, looked at once for all the rows that are drawn without a pause: there may be thousands. */
@@ -287,7 +277,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   dispose(): void {
-    clearTimeout(this.timer);
+    this.pace.dispose();
     this.subscription.dispose();
     this.changes.dispose();
   }
