@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { type Hook, SCHEMA_VERSION, hookSchema } from '../core/hook';
 import { markdownSeq } from '../core/markdownSeq';
-import { takePlainLists } from '../core/plainRecords';
+import { HOOK_LISTS, TASK_LISTS, takePlainLists } from '../core/plainRecords';
 import type { FileSystem } from '../core/ports';
 import { type Task, taskSchema } from '../core/task';
 import { codeOf, fileError } from './fileErrors';
@@ -96,7 +96,7 @@ export function parseHook(path: string, bytes: Uint8Array): Result<Hook> {
   if (!json.ok) return json;
   const tooNew = checkVersion(path, json.value);
   if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const { rest, plain } = takePlainLists(json.value);
+  const { rest, plain } = takePlainLists(json.value, HOOK_LISTS);
   const parsed = hookSchema.safeParse(rest);
   return parsed.success
     ? ok({ ...parsed.data, ...plain })
@@ -109,6 +109,9 @@ export function parseTask(path: string, bytes: Uint8Array): Result<Task> {
   if (!json.ok) return json;
   const tooNew = checkVersion(path, json.value);
   if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const parsed = taskSchema.safeParse(json.value);
-  return parsed.success ? ok(parsed.data) : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+  const { rest, plain } = takePlainLists(json.value, TASK_LISTS);
+  const parsed = taskSchema.safeParse(rest);
+  return parsed.success
+    ? ok({ ...parsed.data, ...plain })
+    : fail('damaged', describeIssue(path, parsed.error.issues[0]));
 }

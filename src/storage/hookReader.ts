@@ -27,17 +27,9 @@ export class HookReader {
     if (!task.ok) return task;
     const damage = hookDamage(hook.value, task.value, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
-    const tail = new Journal(this.ports.files, this.ports.paths.journal(ref)).tail();
-    const last = tail.ok ? tail.value.last : undefined;
-    const inLine =
-      last !== undefined && tail.ok && tail.value.tornBytes === 0 && last.hook_sha256 === sha256(bytes.value);
-    return ok({
-      ref,
-      hook: hook.value,
-      task: task.value,
-      seq: last?.seq ?? 0,
-      suspect: !inLine || !this.isMarkdownNew(ref, last.seq),
-    });
+    const newest = new Journal(files, paths.journal(ref)).newest();
+    const inLine = newest?.hookSha256 === sha256(bytes.value) && this.isMarkdownNew(ref, newest.seq);
+    return ok({ ref, hook: hook.value, task: task.value, seq: newest?.seq ?? 0, suspect: !inLine });
   }
 
   /** HOOK.md is written last: one with another number is from before a writer died. */
