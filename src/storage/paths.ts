@@ -27,7 +27,13 @@ const MARKER_SEPARATOR = '@';
 
 /** Where everything lies below a root. Names are checked before they become part of a path. */
 export class StorePaths {
-  constructor(readonly root: string) {}
+  readonly workspaces: string;
+  /** Paths of the workspaces' folders by name: they are asked for some thirty times for each task that is read. */
+  private readonly folders = new Map<string, string>();
+
+  constructor(readonly root: string) {
+    this.workspaces = join(root, 'workspaces');
+  }
 
   get config(): string {
     return join(this.root, 'config.yaml');
@@ -40,10 +46,6 @@ export class StorePaths {
   /** Digests of the commands that a human allowed. */
   get trust(): string {
     return join(this.root, 'trust.json');
-  }
-
-  get workspaces(): string {
-    return join(this.root, 'workspaces');
   }
 
   /** One marker for each task that isn't finished, touched on every change: one watch tells of all. */
@@ -74,7 +76,11 @@ export class StorePaths {
   }
 
   workspace(name: string): string {
-    return join(this.workspaces, unwrap(checkWorkspaceName(name)));
+    const known = this.folders.get(name);
+    if (known !== undefined) return known;
+    const folder = join(this.workspaces, unwrap(checkWorkspaceName(name)));
+    this.folders.set(name, folder);
+    return folder;
   }
 
   tasks(workspace: string): string {
