@@ -6,6 +6,7 @@ import { checkpointRows, lockRow } from './checkpoints';
 import { commandRows } from './command';
 import { gitHookRows } from './gitHooks';
 import { gitStateRows } from './gitState';
+import { hostRows } from './host';
 import { manyTaskRows } from './manyTasks';
 import { receiptRows } from './receipts';
 import { type Row, print } from './rows';
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   command: commandRows,
   hooks: gitHookRows,
   receipts: receiptRows,
+  host: hostRows,
 };
 
 const chosen = process.argv.slice(2);

@@ -15,6 +15,7 @@ export class Worker {
   private errors = '';
   private readonly said: Promise<void>;
   private announce: () => void = () => undefined;
+  private heard: () => void = () => undefined;
 
   constructor(bundle: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     this.process = spawn(process.execPath, [bundle, ...args], { env: { ...process.env, ...env } });
@@ -24,10 +25,12 @@ export class Worker {
     createInterface(this.process.stdout).on('line', (line) => {
       this.lines.push(line);
       this.announce();
+      this.heard();
     });
     this.ended = once(this.process, 'close').then((values) => {
       const [code, signal] = values as [number | null, NodeJS.Signals | null];
       this.announce();
+      this.heard();
       return { code, signal };
     });
   }
@@ -38,6 +41,18 @@ export class Worker {
     const [line] = this.lines;
     if (line === undefined) throw new Error(`the worker said nothing: ${this.errors}`);
     return line;
+  }
+
+  /** Has it do what a line of input tells, and gives the line that it answers. */
+  async asked(line: string): Promise<string> {
+    const { length } = this.lines;
+    this.process.stdin?.write(`${line}\n`);
+    const answer = (): string | undefined => this.lines[length];
+    const isOver = (): boolean => this.process.exitCode !== null || this.process.signalCode !== null;
+    while (answer() === undefined && !isOver()) await new Promise<void>((resolve) => (this.heard = resolve));
+    const said = answer();
+    if (said === undefined) throw new Error(`the worker ended: ${this.errors}`);
+    return said;
   }
 
   /** Waits for an end with exit code 0 and gives what was said. */
@@ -64,12 +79,12 @@ export class WorkerPool {
     readonly bundle: string,
   ) {}
 
-  /** Bundles the worker. */
-  static async open(): Promise<WorkerPool> {
+  /** Bundles the worker: `program` is its source, by its path in the project. */
+  static async open(program = 'test/support/storeWorker.ts'): Promise<WorkerPool> {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-worker-'));
     const bundle = path.join(folder, 'worker.cjs');
     await build({
-      entryPoints: [path.join(PROJECT, 'test/support/storeWorker.ts')],
+      entryPoints: [path.join(PROJECT, program)],
       outfile: bundle,
       bundle: true,
       platform: 'node',
@@ -80,7 +95,7 @@ export class WorkerPool {
     return new WorkerPool(folder, bundle);
   }
 
-  /** Starts a worker; see storeWorker.ts for the commands. */
+  /** Starts a worker; see its source for the commands. */
   start(command: string, root: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Worker {
     const worker = new Worker(this.bundle, [command, root, ...args], env);
     this.started.push(worker);

@@ -1,0 +1,118 @@
+/*
+ * `npm run soak`: a real window stays open on a store that another process changes ten times a second, for twenty minutes
+ * (ATLAS_SOAK_MINUTES). Fails when what the extension host holds grows, or when an acknowledged change was lost.
+ */
+import { appendFileSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { unwrap } from '../../src/core/errors';
+import { Atlas } from '../../src/service/atlas';
+import { silentLog, systemPorts } from '../../src/service/ports';
+import { refKey } from '../../src/storage/paths';
+import { type GitWorkspace, makeGitWorkspace } from '../support/gitWorkspace';
+import { buildExtensions } from '../support/hostProbe/extensions';
+import type { Probe } from '../support/hostProbe/probe';
+import { openProbedWindow } from '../support/hostProbe/window';
+import { WorkerPool } from '../support/workers';
+import { type Timed, trendsOf } from './trend';
+import type { Acknowledged } from './worker';
+
+/** The newest that is supported: VS Code 1.104 keeps every row that a tree ever drew. */
+process.env['HOST_VERSION'] ??= '4.139.1';
+/** The view that is shown: with `Explorer`, what VS Code keeps of each row that our tree draws is not in the figures. */
+const VIEW = process.env['ATLAS_SOAK_VIEW'] ?? 'Atlas';
+const MINUTES = Number(process.env['ATLAS_SOAK_MINUTES'] ?? 20);
+/** A shorter run is told of but not judged: it is over before caches are full. */
+const JUDGED_MINUTES = 10;
+const SAMPLE_MS = 15_000;
+const COMMIT_MS = 5000;
+/** When the last change was made, the window must know of it after so long. */
+const KNOWN_MS = 60_000;
+
+function minutesSince(start: number): number {
+  return (performance.now() - start) / 60_000;
+}
+
+/** Changes a file of the repository and commits it, again and again. */
+async function commit(workspace: GitWorkspace, start: number): Promise<void> {
+  for (let count = 1; minutesSince(start) < MINUTES; count += 1) {
+    appendFileSync(path.join(workspace.folder, 'README.md'), `${count}\n`);
+    await workspace.git('commit', '--quiet', '--all', '--message', `soak ${count}`);
+    await sleep(COMMIT_MS);
+  }
+}
+
+async function sample(probe: Probe, start: number): Promise<Timed[]> {
+  const samples: Timed[] = [];
+  for (let due = 0; minutesSince(start) <= MINUTES; due += SAMPLE_MS) {
+    await sleep(Math.max(0, start + due - performance.now()));
+    const taken = { minute: minutesSince(start), ...(await probe.ask('sample')) };
+    samples.push(taken);
+    console.log(
+      Object.entries(taken)
+        .map(([name, value]) => `${name} ${value.toFixed(Number.isInteger(value) ? 0 : 2)}`)
+        .join('  '),
+    );
+  }
+  return samples;
+}
+
+/** Changes that were acknowledged and aren't where they were put; waits until the window shows the others as they are. */
+async function lostOf(acknowledged: readonly Acknowledged[], root: string, probe: Probe): Promise<Acknowledged[]> {
+  const atlas = new Atlas(systemPorts(root, 'soak', silentLog));
+  const refs = new Map(acknowledged.map(({ ref }) => [refKey(ref), ref]));
+  const hooks = new Map([...refs].map(([key, ref]) => [key, unwrap(atlas.store.read(ref)).hook]));
+  for (const ref of refs.values()) {
+    const hook = hooks.get(refKey(ref));
+    const known = probe.ask('knows', { ref, history: hook?.history.length ?? 0, state: hook?.state ?? '' });
+    if ((await Promise.race([known, sleep(KNOWN_MS)])) === undefined)
+      throw new Error(`the window has not seen ${ref.id}`);
+  }
+  return acknowledged.filter(
+    ({ ref, index, event }) => !isDeepStrictEqual(hooks.get(refKey(ref))?.history[index], event),
+  );
+}
+
+async function soak(folder: string): Promise<boolean> {
+  const extensions = await buildExtensions(path.join(folder, 'extensions'));
+  const workspace = await makeGitWorkspace(path.join(folder, 'workspace'));
+  const pool = await WorkerPool.open('test/soak/worker.ts');
+  const window = await openProbedWindow({
+    workspace: workspace.folder,
+    env: workspace.env,
+    extensions: [extensions.atlas, extensions.probe],
+  });
+  try {
+    await window.probe.ask('ready');
+    await window.workbench.openSidebar(VIEW);
+    const worker = pool.start('soak', workspace.atlasHome, [workspace.folder], workspace.env);
+    await worker.speaks();
+    const start = performance.now();
+    const [samples] = await Promise.all([sample(window.probe, start), commit(workspace, start)]);
+    const minutes = minutesSince(start);
+    worker.process.stdin?.end();
+    const acknowledged = (await worker.done()).map((line) => JSON.parse(line) as Acknowledged);
+    const lost = await lostOf(acknowledged, workspace.atlasHome, window.probe);
+    const trends = trendsOf(samples);
+    console.table(trends.map((each) => ({ ...each, flat: minutes < JUDGED_MINUTES ? 'too short' : each.flat })));
+    const tasks = new Set(acknowledged.map(({ ref }) => refKey(ref))).size;
+    console.log(
+      `${minutes.toFixed(1)} minutes, ${acknowledged.length} changes of ${tasks} tasks acknowledged ` +
+        `(${(acknowledged.length / minutes / 60).toFixed(1)} a second), ${lost.length} lost; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`,
+    );
+    for (const each of lost.slice(0, 10)) console.log('lost', JSON.stringify(each));
+    return lost.length === 0 && (minutes < JUDGED_MINUTES || trends.every(({ flat }) => flat));
+  } finally {
+    await window.close();
+    await pool.close();
+  }
+}
+
+const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'atlas-soak-')));
+try {
+  if (!(await soak(folder))) process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
