@@ -114,10 +114,19 @@ function percentile95(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? NaN;
 }
 
+/** VS Code doesn't tell when a watcher that was made sees what happens: the file is written until it does. */
+async function watcherIsUp(probe: Probe, changer: Worker): Promise<void> {
+  const seen = probe.next('file').then(() => true);
+  do await changer.asked('file');
+  while (!(await Promise.race([seen, sleep(PAUSE_MS, false)])));
+  await sleep(PAUSE_MS); // what was written last is seen by then too
+}
+
 async function changeRows({ workbench }: ProbedWindow, probe: Probe, changer: Worker, folder: string): Promise<Row[]> {
   await workbench.openSidebar('Atlas');
   await workbench.treeRows('Sample').first().waitFor();
   await probe.ask('watch', folder);
+  await watcherIsUp(probe, changer);
   const [files, known, shown]: number[][] = [[], [], []];
   for (let count = 0; count < CHANGES; count += 1) {
     const fileSeen = probe.next('file');

@@ -21,18 +21,20 @@ export interface Trend {
   readonly first: number;
   readonly middle: number;
   readonly last: number;
-  /** The slope of the line that fits the last three quarters best, per ten minutes. */
+  /** The slope of the last three quarters, per ten minutes. */
   readonly slope: number;
   readonly bound: number;
   readonly flat: boolean;
 }
 
-/** The slope of the straight line that has the least squared distance from some points. */
+/**
+ * The slope of the line through some points: the median of the slopes between any two (Theil and Sen). A moment in which a
+ * dozen programs were running does not bend it, as it would the line of least squares.
+ */
 export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const [x, y] = [mean(points.map(([each]) => each)), mean(points.map(([, each]) => each))];
-  const above = points.reduce((sum, [px, py]) => sum + (px - x) * (py - y), 0);
-  return above / points.reduce((sum, [px]) => sum + (px - x) ** 2, 0);
+  const slopes = points.flatMap(([x, y], index) => points.slice(index + 1).map(([x2, y2]) => (y2 - y) / (x2 - x)));
+  slopes.sort((a, b) => a - b);
+  return slopes[Math.floor(slopes.length / 2)] ?? NaN;
 }
 
 /** How each figure went. The first quarter, in which caches fill and code is compiled, does not count. */
