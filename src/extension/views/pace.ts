@@ -1,8 +1,8 @@
 /** How long after a change the tree is drawn, in ms: several changes are drawn at once. */
 const SOON_MS = 100;
-/** So often that happens in a row; then once in the time below (ms), which also allows one more. */
-const BURST = 20;
-const STEADY_MS = 2000;
+/** So often it is drawn as soon as that in a row; each of the times below (ms) allows one more. */
+const BURST = 50;
+const STEADY_MS = 1000;
 
 /**
  * When the tree is drawn. Under changes that never end it is drawn less often: rows that are replaced all the time can't
@@ -21,8 +21,8 @@ export class Pace {
     const now = performance.now();
     this.spare = Math.min(BURST, this.spare + (now - this.counted) / STEADY_MS);
     this.counted = now;
-    const wait = this.spare < 1 ? STEADY_MS : SOON_MS;
-    this.spare = Math.max(0, this.spare - 1);
+    const wait = Math.max(SOON_MS, (1 - this.spare) * STEADY_MS);
+    this.spare -= 1;
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.draw();
