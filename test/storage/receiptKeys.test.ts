@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { messageOf, unwrap } from '../../src/core/errors';
 import type { SigningScheme } from '../../src/core/receipt';
@@ -44,12 +45,13 @@ describe('a signing key', () => {
       if (operation === 'write') expect(args[2]).toMatchObject({ exclusive: true, sync: true });
       if (['write', 'link', 'rename', 'syncFolder'].includes(operation)) {
         const target = String(args[operation === 'link' || operation === 'rename' ? 1 : 0]);
-        done.push(`${operation} ${target.slice(keys.path.length + 1).replace(/\.[0-9a-f]{8}\.tmp$/, '.tmp')}`);
+        done.push(`${operation} ${path.relative(keys.path, target).replace(/\.[0-9a-f]{8}\.tmp$/, '.tmp')}`);
       }
     });
     unwrap(await keys.manager('hd', {}, keys.folder(files)).load());
     const steps = (name: string): string[] => [`write ${name}.tmp`, `link ${name}`, 'syncFolder '];
     expect(done).toEqual([
+      'syncFolder ..',
       ...steps('master.key'),
       ...steps('master.key.bak'),
       ...['write receipts.pub.json.tmp', 'rename receipts.pub.json', 'syncFolder '],
