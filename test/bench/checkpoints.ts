@@ -7,7 +7,7 @@ import { silentLog, systemPorts } from '../../src/service/ports';
 import { GenerationLock } from '../../src/storage/lock';
 import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
 import { tapped } from '../support/store';
-import { type Row, medianOf } from './rows';
+import { type Row, medianOf, timed } from './rows';
 
 /** Rounds in which each is measured once, so that all see the same machine. */
 const ROUNDS = 60;
@@ -60,12 +60,6 @@ async function drive(root: string, folder: string, events: number): Promise<Driv
   // Fifty checkpoints belong to the smallest too, and no process is busy with what it does for the first time.
   for (let count = hook.history.length; count < Math.max(events, 60); count += 1) await checkpoint();
   return { events, checkpoint, syncs: () => syncs };
-}
-
-async function timed(run: () => unknown): Promise<number> {
-  const start = performance.now();
-  await run();
-  return performance.now() - start;
 }
 
 /** What one checkpoint costs, all told, beside a durable write of the same bytes, by the length of the history. */

@@ -6,17 +6,11 @@ import { capture } from '../../src/service/capture';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { makeGitWorkspace } from '../support/gitWorkspace';
 import { run } from '../support/run';
-import { type Row, medianOf } from './rows';
+import { type Row, medianOf, timed } from './rows';
 
 const FILES = 50_000;
 const FOLDERS = 500;
 const ROUNDS = 20;
-
-async function timed(work: () => unknown): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
 
 /** What git's state costs an automatic checkpoint in a repository of many files. */
 export async function gitStateRows(root: string): Promise<Row[]> {

@@ -1,11 +1,10 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { build } from 'esbuild';
 import { addFinishedTasks } from '../support/manyTasks';
-import { PROJECT } from '../support/project';
 import { run } from '../support/run';
 import { type TestStore, makeStore } from '../support/store';
 import { type Row, medianOf } from './rows';
+import { buildWorkers } from './workers/build';
 import type { Looked, Watched } from './workers/manyTasks';
 
 const TASKS = 10_000;
@@ -18,26 +17,6 @@ async function fill(): Promise<TestStore> {
   await addFinishedTasks(store, TASKS - OPEN);
   for (let made = 0; made < OPEN; made += 1) await store.running('task');
   return store;
-}
-
-async function buildWorker(root: string): Promise<string> {
-  const outdir = path.join(root, 'many');
-  await build({
-    absWorkingDir: PROJECT,
-    entryPoints: ['test/bench/workers/manyTasks.ts'],
-    outdir,
-    bundle: true,
-    minify: true,
-    splitting: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    outExtension: { '.js': '.mjs' },
-    alias: { yaml: './node_modules/yaml/browser/index.js' },
-    logLevel: 'error',
-  });
-  return path.join(outdir, 'manyTasks.mjs');
 }
 
 function lookRows(runs: readonly Looked[]): Row[] {
@@ -89,7 +68,7 @@ function watchRows(ours: readonly Watched[], naive: Watched): Row[] {
 
 /** What a window does with a store that has gathered ten thousand tasks. */
 export async function manyTaskRows(root: string): Promise<Row[]> {
-  const worker = await buildWorker(root);
+  const worker = (await buildWorkers(path.join(root, 'many'), ['manyTasks']))('manyTasks');
   const store = await fill();
   try {
     const [workspace = ''] = readdirSync(store.atlas.ports.paths.workspaces);

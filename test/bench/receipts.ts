@@ -1,40 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { build } from 'esbuild';
 import { unwrap } from '../../src/core/errors';
 import type { TreeRecord } from '../../src/core/receipt';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { PROJECT } from '../support/project';
 import { run } from '../support/run';
 import { PretendedRuns } from '../support/signedStore';
 import { makeGitWorkspace } from '../support/gitWorkspace';
 import { makeValidationWorld } from '../support/validationWorld';
 import { type Row, median, medianOf } from './rows';
+import { buildWorkers } from './workers/build';
 import type { Grown, Signed, Verified } from './workers/receipts';
 
 const PROCESSES = 5;
 const VALIDATIONS = 15;
-
-/** Builds the workers as the extension is built, so that they cost what it costs. */
-async function buildWorkers(folder: string): Promise<void> {
-  const workers = path.join(PROJECT, 'test/bench/workers');
-  await build({
-    absWorkingDir: PROJECT,
-    entryPoints: [path.join(workers, 'receipts.ts'), path.join(workers, 'tree.ts')],
-    outdir: folder,
-    bundle: true,
-    minify: true,
-    splitting: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    outExtension: { '.js': '.mjs' },
-    alias: { vscode: path.join(workers, 'vscodeStub.ts'), yaml: './node_modules/yaml/browser/index.js' },
-    logLevel: 'error',
-  });
-}
 
 /** A store with tasks that have so many signed receipts each, on a repository in which a file was changed since. */
 async function makeSignedStore(root: string, tasks: number, receipts: number): Promise<string> {
@@ -170,8 +149,8 @@ async function validationRow(): Promise<Row> {
 export async function receiptRows(root: string): Promise<Row[]> {
   const workers = path.join(root, 'workers');
   mkdirSync(workers);
-  await buildWorkers(workers);
-  const [worker, tree] = [path.join(workers, 'receipts.mjs'), path.join(workers, 'tree.mjs')];
+  const programOf = await buildWorkers(workers, ['receipts', 'tree']);
+  const [worker, tree] = [programOf('receipts'), programOf('tree')];
   const many = await makeSignedStore(path.join(root, 'many'), 50, 20);
   const one = await makeSignedStore(path.join(root, 'one'), 1, 1000);
   return [

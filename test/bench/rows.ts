@@ -22,13 +22,19 @@ export function medianOf(numbers: readonly number[]): number {
 const RUNS = 40;
 const WARM_UP = 5;
 
+/** How long something takes, in ms. */
+export async function timed(run: () => unknown): Promise<number> {
+  const start = performance.now();
+  await run();
+  return performance.now() - start;
+}
+
 /** The median of `runs` runs in ms, after a warm-up. */
 export async function median(run: () => unknown, runs = RUNS): Promise<number> {
   const times: number[] = [];
   for (let count = 0; count < runs + WARM_UP; count += 1) {
-    const start = performance.now();
-    await run();
-    if (count >= WARM_UP) times.push(performance.now() - start);
+    const time = await timed(run);
+    if (count >= WARM_UP) times.push(time);
   }
   return medianOf(times);
 }

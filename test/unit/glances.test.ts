@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { GitStatus, Repository } from '../../src/core/ports';
 import { Glances } from '../../src/git/glances';
 
-const here = { worktree: '/work', commonDir: '/work/.git', gitDir: '/work/.git', main: '/work' };
+const here = { worktree: '/repo', commonDir: '/repo/.git', gitDir: '/repo/.git', main: '/repo' };
 const there: Repository = { ...here, worktree: '/other' };
 const dirty = (...files: string[]): GitStatus => ({ dirty: files.length > 0, files });
 const NOTHING = { status: undefined, late: undefined };
@@ -45,7 +45,7 @@ describe('a glance at a worktree', () => {
   it('looks once at a time, and at each worktree by itself', async () => {
     const git = new SlowGit();
     await Promise.all([git.glances.glance(here), git.glances.glance(here), git.glances.glance(there)]);
-    expect(git.asked).toEqual(['/work', '/other']);
+    expect(git.asked).toEqual(['/repo', '/other']);
   });
 
   it('takes a git that fails for one that says nothing', async () => {
