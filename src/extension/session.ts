@@ -154,6 +154,7 @@ export class Session implements vscode.Disposable {
 
   private async lookOnce(): Promise<void> {
     if (this.disposed || !vscode.workspace.isTrusted) return;
+    if (await this.hasNewWorkspace()) await this.locatePlaces();
     await this.readConfigs();
     for (const workspace of this.ownWorkspaces()) {
       for (const ref of this.atlas.catalog.open(workspace)) await this.lookAt(ref);
@@ -220,6 +221,10 @@ export class Session implements vscode.Disposable {
     await this.scanGit();
     // What the watcher missed, and what waited for another process.
     void this.spool?.drain();
+    if (await this.hasNewWorkspace()) {
+      await this.look();
+      return;
+    }
     const fares = this.ownTasks().map((task) => this.view(task.ref)?.diagnosis.kind ?? '');
     if (fares.includes('crashed')) {
       await this.look();
@@ -272,6 +277,14 @@ export class Session implements vscode.Disposable {
     await this.atlas.catalog.warm(places.flatMap((place) => place.workspace ?? []));
     this.places = places;
     this.placeChanges.fire();
+  }
+
+  /** A folder's first task, begun by another process before the watcher heard: nothing later would tell of it. */
+  private async hasNewWorkspace(): Promise<boolean> {
+    for (const { worktree, workspace } of this.places) {
+      if (workspace === undefined && (await this.atlas.locate(worktree)).workspace !== undefined) return true;
+    }
+    return false;
   }
 
   private async sweep(): Promise<void> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -291,5 +291,25 @@ describe('silence under a window that lives', () => {
     await scene.looksAtTheTask();
     expect(await scene.owned()).toBe(host);
     scene.expectNoAlarm();
+  });
+});
+
+describe('a first task that the window did not hear of', () => {
+  it('is found by the next look around', async () => {
+    const workspace = await makeGitWorkspace();
+    const workbench = await Workbench.open({ workspace: workspace.folder, env: workspace.env });
+    try {
+      await workbench.openSidebar('Atlas');
+      await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
+      // What is watched is another folder from now on, which nobody writes to.
+      const open = path.join(workspace.atlasHome, 'open');
+      renameSync(open, `${open}.before`);
+      mkdirSync(open);
+      await startWork(workspace);
+      await workbench.treeRows(TITLE).first().waitFor();
+    } finally {
+      await workbench.close();
+      workspace.dispose();
+    }
   });
 });

@@ -113,13 +113,30 @@ function listening(child: ChildProcess): Promise<number> {
 }
 
 async function extensionHosts(group: number): Promise<number[]> {
-  const table = await run('ps', ['-A', '-o', 'pid=,pgid=,args=']);
-  return table
+  return hostsIn(await run('ps', ['-A', '-o', 'pid=,ppid=,pgid=,etime=,args=']), group);
+}
+
+/**
+ * The process ids of a server's extension hosts, the newest last.
+ * @param table lines of process id, parent, process group, age (`[[days-]hours:]minutes:seconds`) and arguments
+ */
+export function hostsIn(table: string, group: number): number[] {
+  const hosts = table
     .split('\n')
-    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
-    .filter((match) => Number(match?.[2]) === group && match?.[3]?.includes('--type=extensionHost'))
-    .map((match) => Number(match?.[1]))
-    .sort((a, b) => a - b);
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(\d+)\s+([-\d:]+)\s+(.*)$/.exec(line))
+    .filter((match) => Number(match?.[3]) === group && match?.[5]?.includes('--type=extensionHost'))
+    .map((match) => ({ pid: Number(match?.[1]), parent: Number(match?.[2]), age: secondsOf(match?.[4] ?? '') }));
+  const pids = new Set(hosts.map(({ pid }) => pid));
+  // What a host is about to start has the host's own arguments until it runs: no host, and gone in a moment.
+  return hosts
+    .filter(({ parent }) => !pids.has(parent))
+    .sort((a, b) => b.age - a.age || a.pid - b.pid) // process ids begin again from below
+    .map(({ pid }) => pid);
+}
+
+function secondsOf(age: string): number {
+  const [seconds = 0, minutes = 0, hours = 0, days = 0] = age.split(/[-:]/).reverse().map(Number);
+  return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
 }
 
 function newest(hosts: readonly number[]): number {
