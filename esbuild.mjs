@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { analyzeMetafile, build, context } from 'esbuild';
 
@@ -16,64 +16,61 @@ const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'
 const { version } = /** @type {{ version: string }} */ (manifest);
 
 /**
- * One row a bundle. The extension is an ES module, so that what is imported late (`await import(…)`) becomes a chunk
- * of its own that shares its code with the rest. The command is one file, and CommonJS, since it is started all the
- * time: Node loads one file faster than forty. What is large and rarely needed lies beside it.
+ * One row a bundle, each one CommonJS file: of what extension and command cost at their start, most was Node finding,
+ * reading and linking modules, which it does one by one. What imports another row's source finds it beside itself.
  * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'part' | 'webview' }>}
  */
 const BUNDLES = [
-  { out: 'extension', source: 'src/extension/extension.ts', target: 'extension' },
+  { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
+  { out: 'window', source: 'src/extension/extension.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
-  { out: 'cli/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
-  { out: 'cli/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
-  { out: 'cli/yaml', source: 'src/storage/yaml.ts', target: 'part' },
+  { out: 'parts/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
+  { out: 'parts/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
+  { out: 'parts/yaml', source: 'src/storage/yaml.ts', target: 'part' },
+  { out: 'editor/markdown', source: 'src/extension/panels/markdown.ts', target: 'part' },
+  { out: 'editor/chokidar', source: 'src/storage/chokidar.ts', target: 'part' },
   { out: 'webview/hook', source: 'webview/hook/main.ts', target: 'webview' },
   { out: 'webview/receipts', source: 'webview/receipts/main.ts', target: 'webview' },
 ];
 
 /** @type {import('esbuild').BuildOptions} */
-const NODE = { platform: 'node', target: 'node20', format: 'cjs', mainFields: ['module', 'main'] };
+const PART = {
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  mainFields: ['module', 'main'],
+  // Its build for Node is written as CommonJS, nothing of which can be left out.
+  alias: { yaml: './node_modules/yaml/browser/index.js' },
+};
 
-/** Its Node build is CommonJS, which an ES module can't hold without a `require`. */
-const YAML = { yaml: './node_modules/yaml/browser/index.js' };
+/** @type {import('esbuild').BuildOptions} */
+const WHOLE = {
+  ...PART,
+  // `import()` of a file beside it would start Node's other loader.
+  supported: { 'dynamic-import': false },
+  plugins: [partsBeside()],
+};
 
 /** @type {Record<'extension' | 'cli' | 'part' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
-  extension: {
-    ...NODE,
-    format: 'esm',
-    splitting: true,
-    external: ['vscode'],
-    outExtension: { '.js': '.mjs' },
-    chunkNames: 'chunks/[name]-[hash]',
-    alias: YAML,
-  },
+  extension: { ...WHOLE, external: ['vscode'] },
   // `vscode` is not external here: an import of it from the command line's code fails the build.
-  cli: {
-    ...NODE,
-    alias: YAML,
-    banner: { js: '#!/usr/bin/env node' },
-    define: { ATLAS_VERSION: JSON.stringify(version) },
-    // `import()` of a file beside it would start Node's other loader.
-    supported: { 'dynamic-import': false },
-    plugins: [partsBeside()],
-  },
-  part: { ...NODE, alias: YAML },
+  cli: { ...WHOLE, banner: { js: '#!/usr/bin/env node' }, define: { ATLAS_VERSION: JSON.stringify(version) } },
+  part: PART,
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
 
 /**
- * Leaves the parts out of the command's file.
+ * Leaves out of a file what lies beside it.
  * @returns {import('esbuild').Plugin}
  */
 function partsBeside() {
-  const parts = BUNDLES.filter(({ target }) => target === 'part');
   return {
     name: 'parts-beside',
     setup: (build) => {
       build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir }) => {
         const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
-        const part = parts.find(({ source }) => source === file);
+        const part = BUNDLES.find(({ source }) => source === file);
         return part === undefined ? undefined : { path: `./${part.out}.js`, external: true };
       });
     },
@@ -99,13 +96,13 @@ function optionsOf({ out, source, target }) {
   };
 }
 
-// Chunks are named by their content: those of an earlier build would ship too.
-for (const folder of ['chunks', 'cli']) rmSync(path.join(outdir, folder), { recursive: true, force: true });
 const present = BUNDLES.filter(
-  ({ out, source }) => existsSync(path.join(root, source)) && (only === undefined || only === out.split('/')[0]),
+  ({ out, source, target }) =>
+    existsSync(path.join(root, source)) &&
+    (only === undefined || only === out || (target === 'part' && only === 'cli' && out.startsWith('parts/'))),
 );
 
-// The extension's own files say by their names that they are ES modules.
+// The project's own files are ES modules.
 mkdirSync(outdir, { recursive: true });
 writeFileSync(path.join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
 

@@ -26,8 +26,8 @@ import { linkIds } from './terminalLinks';
 import { TasksTree } from './views/tasksTree';
 import { openFolders, watchWindow } from './windowEvents';
 
-/** Called by the editor once: composes the extension and says who disposes of what. */
-export function activate(extension: vscode.ExtensionContext): AtlasApi {
+/** Composes the extension in a window, and says who disposes of what. */
+export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const log = new ChannelLogger();
   const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
   const session = sessionOf(extension, root, log);

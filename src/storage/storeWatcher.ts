@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename } from 'node:path';
-import type { FSWatcher as ChokidarWatcher } from 'chokidar';
 import type { Logger } from '../core/ports';
 import { messageOf } from '../core/errors';
+import type { FSWatcher as ChokidarWatcher } from './chokidar';
 import { type StorePaths, type TaskRef, refKey } from './paths';
 
 /** Several writes of one change come as one notice after this time, in ms. */
@@ -31,7 +31,7 @@ export class StoreWatcher {
   /** Starts watching; resolves when every change from then on is seen. */
   async start(refs: readonly TaskRef[]): Promise<void> {
     for (const ref of refs) this.add(ref);
-    const { watch: watchShared } = await import('chokidar');
+    const { watch: watchShared } = await import('./chokidar');
     const watcher = watchShared([this.paths.open, ...(this.onSpool === undefined ? [] : [this.paths.spool])], {
       depth: 0,
       ignoreInitial: true,

@@ -44,9 +44,9 @@ beforeAll(async () => {
   for (const [name, schema] of schemaFiles())
     writeFileSync(path.join(project, 'dist', 'schemas', name), JSON.stringify(schema));
   for (const name of [
-    'dist/extension.mjs',
-    'dist/chunks/a.mjs',
-    'dist/cli/a.js.map',
+    'dist/extension.js',
+    'dist/editor/a.js',
+    'dist/parts/a.js.map',
     'src/a.ts',
     'test/a.ts',
     '.env',
@@ -79,7 +79,7 @@ async function atlas(folder: string, ...args: readonly string[]): Promise<string
 
 describe('the npm package', { timeout: 60_000 }, () => {
   it('holds the command and its texts, nothing else', () => {
-    const others = files.filter((file) => !/^dist\/(cli\/[\w.-]+\.js|schemas\/\w+\.schema\.json)$/u.test(file));
+    const others = files.filter((file) => !/^dist\/(parts\/[\w.-]+\.js|schemas\/\w+\.schema\.json)$/u.test(file));
     expect(others.sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
@@ -88,8 +88,8 @@ describe('the npm package', { timeout: 60_000 }, () => {
       'dist/package.json',
       'package.json',
     ]);
-    const chunks = readdirSync(path.join(path.dirname(cli.entry), 'cli')).map((name) => `dist/cli/${name}`);
-    for (const chunk of chunks) expect(files).toContain(chunk);
+    const parts = readdirSync(path.join(path.dirname(cli.entry), 'parts')).map((name) => `dist/parts/${name}`);
+    for (const part of parts) expect(files).toContain(part);
     for (const name of schemaFiles().keys()) expect(files).toContain(`dist/schemas/${name}`);
   });
 

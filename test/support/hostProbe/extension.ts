@@ -28,6 +28,8 @@ const ANSWERS = {
   ready: async (): Promise<void> => {
     await atlas();
   },
+  /** How long the activation of the extension beside this one took until its promise was kept, in ms. */
+  activated: (): number => (globalThis as { benchActivated?: number }).benchActivated ?? NaN,
   /** Memory, handles and listeners, after a collection. */
   sample: () => takeSample(new vscode.EventEmitter<void>()),
   /** Tells from now on of changes of the files in a folder, by a watcher of VS Code's, and of tasks, by the extension's API. */
