@@ -312,6 +312,22 @@ describe('in a folder that is not trusted', () => {
     await workbench.treeRows('Made by an agent').waitFor();
     expect(task.owners()).toEqual([]);
   });
+
+  it('moves the task that others changed last to the top', async () => {
+    const atlas = new Atlas(systemPorts(workspace.atlasHome, '0.1.0', silentLog));
+    const [ref] = atlas.catalog.open();
+    if (ref === undefined) throw new Error('no open task');
+    unwrap(await atlas.startTask({ title: 'Another task', template: 'task', folder: workspace.folder }));
+    await topTask('Another task');
+    unwrap(await atlas.checkpoint(ref, 'Work on the first goes on'));
+    await topTask(TASK);
+    await workbench.treeRows('Work on the first goes on').waitFor();
+  });
+
+  async function topTask(title: string): Promise<void> {
+    const top = workbench.page.locator('.pane-body .monaco-list-row[data-index="1"]', { hasText: title });
+    await top.and(workbench.page.locator('[aria-level="2"]')).waitFor();
+  }
 });
 
 /** Every file and folder below a folder, with what would tell that it was written. */

@@ -11,6 +11,11 @@ const SETTLE_MS = 1000;
 /** Of how many of the newest receipts the differing files are named in a list; any other's when it is looked at. */
 const NAMED = 20;
 
+/** Of so many tasks the verdicts are kept and made again after each change: those that were asked for last. */
+const KEPT = 100;
+
+const NOTHING: ReadonlyMap<string, Standing> = new Map();
+
 /** What is known of a receipt. */
 export interface Standing {
   readonly report: ReceiptReport;
@@ -59,11 +64,12 @@ export class Verdicts implements vscode.Disposable {
 
   /** What is known now of a task's receipts; the rest is being looked at. */
   of(stored: StoredTask): ReadonlyMap<string, Standing> {
-    return this.known(stored).standings;
+    return stored.hook.receipts.length === 0 ? NOTHING : this.known(stored).standings;
   }
 
   /** Why nothing can be said, and whether receipts are being looked at. */
   status(stored: StoredTask): { readonly problem: string | undefined; readonly checking: boolean } {
+    if (stored.hook.receipts.length === 0) return { problem: undefined, checking: false };
     const known = this.known(stored);
     const { problem, running } = known;
     known.awaited ||= running !== undefined;
@@ -80,12 +86,20 @@ export class Verdicts implements vscode.Disposable {
   private known(stored: StoredTask): Known {
     const key = refKey(stored.ref);
     const known = this.tasks.get(key);
-    if (known?.hook === stored.hook) return known;
+    this.tasks.delete(key);
+    if (known?.hook === stored.hook) {
+      this.tasks.set(key, known);
+      return known;
+    }
     // Until they are looked at again, those from before would be a claim about another state.
-    const nothing = { standings: new Map<string, Standing>(), problem: undefined, running: undefined, awaited: false };
+    const nothing = { standings: NOTHING, problem: undefined, running: undefined, awaited: false };
     const fresh = { ref: stored.ref, hook: stored.hook, ...nothing };
     this.tasks.set(key, fresh);
-    if (stored.hook.receipts.length > 0) void this.check(stored);
+    for (const oldest of this.tasks.keys()) {
+      if (this.tasks.size <= KEPT) break;
+      this.tasks.delete(oldest);
+    }
+    void this.check(stored);
     return fresh;
   }
 

@@ -24,14 +24,18 @@ function parentId(node: TreeNode): string {
   return `${nodeId(node)}:parent`;
 }
 
-/** The row of a task: its title, how it fares and where it stands. */
-export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: number): vscode.TreeItem {
+/**
+ * The row of a task: its title, how it fares and where it stands.
+ * @param few there are few others: its steps show without a click even if it only waits
+ */
+export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: number, few: boolean): vscode.TreeItem {
   const { hook, task } = view.stored;
   const over = view.diagnosis.kind === 'over';
+  const closed = over || (hook.state === 'step_pending' && !few);
   const item = row(
     node,
     task.description === '' ? node.ref.id : task.description,
-    over ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
+    closed ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
   );
   item.id = parentId(node);
   const step = hook.current_step;

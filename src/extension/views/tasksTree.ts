@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { explain } from '../../service/atlasReader';
-import type { Catalog } from '../../service/catalog';
 import { refKey, type TaskRef } from '../../storage/paths';
-import type { Session, TaskView } from '../session';
+import type { Session } from '../session';
 import { setContext } from '../platform/contextKeys';
-import type { TreeNode } from './nodes';
+import { type TreeNode, nodeId } from './nodes';
 import { Pace } from './pace';
+import { TaskLooks } from './taskLooks';
 import type { Verdicts } from '../receipts/verdicts';
 import { receiptRow, receiptTooltip } from './receiptRow';
 import {
@@ -24,18 +24,25 @@ const PAGE = 50;
 /** How many history events are shown. */
 const HISTORY_SHOWN = 200;
 
+/** So many open tasks of a workspace show their steps without a click. */
+const OPENED = 10;
+
 /** How the tasks of a workspace are ordered. */
 export type TaskOrder = 'updated' | 'created' | 'title';
 
 /** The Tasks tree: workspace → task → steps → checkpoints and receipts. Children are made when a row is opened. */
 export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
-  private readonly changes = new vscode.EventEmitter<TreeNode | undefined>();
+  private readonly changes = new vscode.EventEmitter<TreeNode[] | undefined>();
+  /** The rows of workspaces and tasks, each the same object every time: the editor finds a row again by it. */
+  private readonly nodes = new Map<string, TreeNode>();
+  private roots: readonly string[] = [];
+  /** The open tasks of a workspace in the order in which they were last asked for. */
+  private readonly orders = new Map<string, readonly string[]>();
+  private changed: Map<string, TaskRef> | 'all' = new Map();
   private readonly shown = new Map<string, number>();
-  private readonly reads = new Map<string, ReturnType<Catalog['read']>>();
-  private readonly views = new Map<string, TaskView>();
-  private readonly lists = new Map<string, readonly TaskRef[]>();
+  private readonly looks: TaskLooks;
   private readonly subscription: vscode.Disposable;
-  private readonly pace = new Pace(() => this.changes.fire(undefined));
+  private readonly pace = new Pace(() => this.draw());
   private order: TaskOrder = 'updated';
   private all = false;
   readonly onDidChangeTreeData = this.changes.event;
@@ -44,15 +51,51 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     private readonly session: Session,
     private readonly verdicts: Verdicts,
   ) {
-    const refresh = (): void => {
-      this.refresh();
+    this.looks = new TaskLooks(session);
+    const refresh = (ref: TaskRef | undefined): void => {
+      this.refresh(ref);
     };
     this.subscription = vscode.Disposable.from(session.onDidChange(refresh), verdicts.onDidChange(refresh));
   }
 
-  /** Draws the tree again soon; several calls draw it once. */
-  refresh(): void {
+  /** Draws the rows of a task again soon, or without a name all; several calls draw them once. */
+  refresh(ref?: TaskRef): void {
+    if (ref === undefined) this.changed = 'all';
+    else if (this.changed !== 'all') this.changed.set(refKey(ref), ref);
     this.pace.soon();
+  }
+
+  /** Has the editor ask for what may be another: for a row and all open rows below it, which a hundred tasks make slow. */
+  private draw(): void {
+    const { changed } = this;
+    this.changed = new Map();
+    const rows = changed === 'all' ? undefined : this.changedRows([...changed.values()]);
+    if (rows === undefined) this.changes.fire(undefined);
+    else if (rows.length > 0) this.changes.fire(rows);
+    this.setHasOpenTask();
+  }
+
+  /** The highest rows that are others now; `undefined` when a workspace may have come or gone. */
+  private changedRows(refs: readonly TaskRef[]): TreeNode[] | undefined {
+    const moved = new Set<string>();
+    for (const workspace of new Set(refs.map((ref) => ref.workspace))) {
+      if (!this.roots.includes(workspace)) {
+        if (this.all || this.session.ownWorkspaces().includes(workspace)) return undefined;
+        continue;
+      }
+      const before = this.orders.get(workspace);
+      if (before === undefined) continue; // nobody has opened it
+      const order = this.openOf(workspace).map(refKey);
+      if (order.length === 0) return undefined;
+      if (order.join() !== before.join()) moved.add(workspace);
+    }
+    const tasks = refs.filter((ref) => this.roots.includes(ref.workspace) && !moved.has(ref.workspace));
+    return [...[...moved].map((name) => this.workspaceNode(name)), ...tasks.map((ref) => this.taskNode(ref))];
+  }
+
+  private setHasOpenTask(): void {
+    const open = this.session.ownWorkspaces().flatMap((workspace) => this.session.atlas.catalog.open(workspace));
+    setContext('atlas.hasOpenTask', open.length > 0);
   }
 
   /** Orders the tasks. */
@@ -75,60 +118,32 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   getChildren(node?: TreeNode): TreeNode[] {
-    return node === undefined ? this.roots() : this.childrenOf(node);
+    return node === undefined ? this.workspaces() : this.childrenOf(node);
   }
 
-  /** A task as it is stored, looked at once for all the rows that are drawn without a pause: there may be thousands. */
-  private read(ref: TaskRef): ReturnType<Catalog['read']> {
-    const key = refKey(ref);
-    const known = this.reads.get(key);
-    if (known !== undefined) return known;
-    this.forgetSoon();
-    const read = this.session.atlas.catalog.read(ref);
-    this.reads.set(key, read);
-    return read;
-  }
-
-  private view(ref: TaskRef): TaskView | undefined {
-    const key = refKey(ref);
-    const known = this.views.get(key);
-    if (known !== undefined) return known;
-    this.forgetSoon();
-    const view = this.session.view(ref);
-    if (view !== undefined) this.views.set(key, view);
-    return view;
-  }
-
-  /** The finished tasks of a workspace, listed once: ten thousand take fifteen milliseconds. */
-  private finished(workspace: string): readonly TaskRef[] {
-    const known = this.lists.get(workspace);
-    if (known !== undefined) return known;
-    this.forgetSoon();
-    const refs = this.session.atlas.catalog.finished(workspace);
-    this.lists.set(workspace, refs);
-    return refs;
-  }
-
-  private forgetSoon(): void {
-    if (this.reads.size + this.views.size + this.lists.size > 0) return;
-    setImmediate(() => {
-      this.reads.clear();
-      this.views.clear();
-      this.lists.clear();
-    });
-  }
-
-  private roots(): TreeNode[] {
+  private workspaces(): TreeNode[] {
     const own = this.session.ownWorkspaces();
     const names = this.all ? this.session.atlas.workspaces.names() : own;
     const sorted = [...names].sort((a, b) => Number(own.includes(b)) - Number(own.includes(a)) || (a < b ? -1 : 1));
-    const roots = sorted.flatMap((workspace): TreeNode[] => {
-      const any = this.session.atlas.workspaces.taskIds(workspace).length > 0;
-      return any ? [{ kind: 'workspace', workspace }] : [];
-    });
-    setContext('atlas.hasTask', roots.length > 0);
-    setContext('atlas.hasOpenTask', this.session.ownTasks().length > 0);
-    return roots;
+    this.roots = sorted.filter((workspace) => this.session.atlas.workspaces.taskIds(workspace).length > 0);
+    setContext('atlas.hasTask', this.roots.length > 0);
+    this.setHasOpenTask();
+    return this.roots.map((workspace) => this.workspaceNode(workspace));
+  }
+
+  private workspaceNode(workspace: string): TreeNode {
+    return this.node({ kind: 'workspace', workspace });
+  }
+
+  private taskNode(ref: TaskRef): TreeNode {
+    return this.node({ kind: 'task', ref });
+  }
+
+  private node(fresh: TreeNode): TreeNode {
+    const id = nodeId(fresh);
+    const known = this.nodes.get(id);
+    if (known === undefined) this.nodes.set(id, fresh);
+    return known ?? fresh;
   }
 
   private childrenOf(node: TreeNode): TreeNode[] {
@@ -152,15 +167,19 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private tasksOf(workspace: string): TreeNode[] {
-    const { catalog } = this.session.atlas;
-    const open = this.sorted(catalog.open(workspace));
-    const tasks = open.map((ref): TreeNode => ({ kind: 'task', ref }));
-    return this.finished(workspace).length > 0 ? [...tasks, { kind: 'finished', workspace }] : tasks;
+    const open = this.openOf(workspace);
+    this.orders.set(workspace, open.map(refKey));
+    const tasks = open.map((ref) => this.taskNode(ref));
+    return this.looks.finished(workspace).length > 0 ? [...tasks, { kind: 'finished', workspace }] : tasks;
+  }
+
+  private openOf(workspace: string): TaskRef[] {
+    return this.sorted(this.session.atlas.catalog.open(workspace));
   }
 
   private sorted(refs: readonly TaskRef[]): TaskRef[] {
     const key = (ref: TaskRef): string => {
-      const read = this.read(ref);
+      const read = this.looks.read(ref);
       if (!read.ok) return '';
       if (this.order === 'title') return read.value.task.description.toLowerCase();
       return this.order === 'created' ? read.value.hook.created_at : read.value.hook.updated_at;
@@ -172,14 +191,14 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private finishedOf(workspace: string): TreeNode[] {
-    const refs = this.finished(workspace);
+    const refs = this.looks.finished(workspace);
     const shown = this.shown.get(workspace) ?? PAGE;
-    const tasks = refs.slice(0, shown).map((ref): TreeNode => ({ kind: 'task', ref }));
+    const tasks = refs.slice(0, shown).map((ref) => this.taskNode(ref));
     return refs.length > shown ? [...tasks, { kind: 'more', workspace, shown }] : tasks;
   }
 
   private stepsOf(ref: TaskRef): TreeNode[] {
-    const view = this.view(ref);
+    const view = this.looks.view(ref);
     if (view === undefined) return [];
     const steps = view.stored.task.steps.map((_step, index): TreeNode => ({ kind: 'step', ref, index }));
     return [...steps, { kind: 'history', ref }];
@@ -187,7 +206,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   /** A step's receipts and checkpoints, the newest first. */
   private recordsOf(ref: TaskRef, index: number): TreeNode[] {
-    const read = this.read(ref);
+    const read = this.looks.read(ref);
     if (!read.ok) return [];
     const { hook, task } = read.value;
     const name = task.steps[index]?.name;
@@ -207,7 +226,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private historyOf(ref: TaskRef): TreeNode[] {
-    const read = this.read(ref);
+    const read = this.looks.read(ref);
     if (!read.ok) return [];
     const events = read.value.hook.history.map((_event, index): TreeNode => ({ kind: 'event', ref, index }));
     return events.slice(-HISTORY_SHOWN).reverse();
@@ -219,9 +238,9 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
       case 'workspace':
         return groupRow(node, { own: this.session.ownWorkspaces().includes(node.workspace) });
       case 'finished':
-        return groupRow(node, { count: this.finished(node.workspace).length });
+        return groupRow(node, { count: this.looks.finished(node.workspace).length });
       case 'more':
-        return groupRow(node, { count: this.finished(node.workspace).length - node.shown });
+        return groupRow(node, { count: this.looks.finished(node.workspace).length - node.shown });
       case 'task':
         return this.taskItem(node, now);
       case 'step':
@@ -235,14 +254,19 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private taskItem(node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
-    const view = this.view(node.ref);
-    if (view !== undefined) return taskRow(node, view, now);
-    const read = this.read(node.ref);
+    const view = this.looks.view(node.ref);
+    if (view !== undefined) return taskRow(node, view, now, this.areFew(node.ref));
+    const read = this.looks.read(node.ref);
     return damagedRow(node, read.ok ? refKey(node.ref) : explain(read.error));
   }
 
+  /** Whether few enough tasks are open that also those show their steps that only wait. */
+  private areFew({ workspace }: TaskRef): boolean {
+    return (this.orders.get(workspace)?.length ?? 0) <= OPENED;
+  }
+
   private stepItem(node: TreeNode & { kind: 'step' }): vscode.TreeItem {
-    const view = this.view(node.ref);
+    const view = this.looks.view(node.ref);
     const step = view?.stored.task.steps[node.index];
     if (view === undefined || step === undefined) return new vscode.TreeItem('');
     return stepRow(node, view, step, this.recordsOf(node.ref, node.index).length);
@@ -252,7 +276,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' },
     now: number,
   ): vscode.TreeItem {
-    const read = this.read(node.ref);
+    const read = this.looks.read(node.ref);
     if (!read.ok) return new vscode.TreeItem('');
     const { hook } = read.value;
     if (node.kind === 'history') return groupRow(node, { count: hook.history.length });
@@ -271,16 +295,16 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   resolveTreeItem(item: vscode.TreeItem, node: TreeNode): vscode.TreeItem {
     if (node.kind === 'task') {
-      const view = this.view(node.ref);
+      const view = this.looks.view(node.ref);
       if (view !== undefined) item.tooltip = taskTooltip(view);
     } else if (node.kind === 'checkpoint') {
-      const read = this.read(node.ref);
+      const read = this.looks.read(node.ref);
       const checkpoint = read.ok
         ? read.value.hook.checkpoints.find((each) => each.checkpoint_id === node.id)
         : undefined;
       if (checkpoint !== undefined) item.tooltip = checkpointTooltip(checkpoint);
     } else if (node.kind === 'receipt') {
-      const read = this.read(node.ref);
+      const read = this.looks.read(node.ref);
       const receipt = read.ok ? read.value.hook.receipts.find((each) => each.receipt_id === node.id) : undefined;
       if (read.ok && receipt !== undefined)
         item.tooltip = receiptTooltip(receipt, this.verdicts.of(read.value).get(node.id));
