@@ -40,6 +40,12 @@ export function readStateFile(files: FileSystem, path: string): Result<Uint8Arra
   }
 }
 
+/** SHA-256 of a state file's bytes in hex; empty where it can't be read. */
+export function stateFileHash(files: FileSystem, path: string): string {
+  const bytes = readStateFile(files, path);
+  return bytes.ok ? sha256(bytes.value) : '';
+}
+
 /** Longer than HOOK.md's last line, in bytes. */
 const FOOTER_BYTES = 512;
 

@@ -85,16 +85,21 @@ export class Journal {
   }
 
   /**
-   * The tail before a last line that can't be read, if hook.json doesn't have that line: the power went before all of
-   * it was on disk, so nobody was told of it. It counts as torn. `undefined` where it isn't so.
+   * The tail, where a last line that can't be read counts as torn if hook.json doesn't have it: the power went before all
+   * of the line was on disk, so nobody was told of it. Otherwise fails as {@link tail} does.
    */
-  tailBeforeUnread(hookSha256: string): JournalTail | undefined {
+  tailBeside(hookSha256: () => string): Result<JournalTail> {
+    const tail = this.tail();
+    return tail.ok || tail.error.code !== 'damaged' ? tail : (this.tailBeforeUnread(hookSha256()) ?? tail);
+  }
+
+  private tailBeforeUnread(hookSha256: string): Result<JournalTail> | undefined {
     const size = this.size();
     const last = this.lastLine(size);
     if (last === undefined || parseJournalLine(last.line) !== undefined) return undefined;
     const before = this.readTail(last.start);
     const inHook = before.ok ? (before.value.last?.hook_sha256 ?? '') : undefined;
-    return before.ok && inHook === hookSha256 ? { ...before.value, tornBytes: size - before.value.end } : undefined;
+    return before.ok && inHook === hookSha256 ? ok({ ...before.value, tornBytes: size - before.value.end }) : undefined;
   }
 
   /** The last whole line of so many bytes, without its line feed; positions in bytes. */

@@ -5,7 +5,7 @@ import { type Task, hookDamage, serializeTask } from '../core/task';
 import { alignTask } from '../core/taskAlignment';
 import { toTimestamp } from '../core/time';
 import { renameWithRetry } from './atomicFile';
-import { parseHook, parseTask, readStateFile, sha256 } from './hookFile';
+import { parseHook, parseTask, readStateFile, sha256, stateFileHash } from './hookFile';
 import { SEE_DOCTOR } from './hookReader';
 import { type JournalTail } from './journal';
 import { rebuildHook, replayLine } from './rebuild';
@@ -98,12 +98,7 @@ export class TaskOpener {
 
   private cutTornEnd(ref: TaskRef, findings: Finding[]): Result<JournalTail> {
     const journal = this.writer.journal(ref);
-    let tail = journal.tail();
-    if (!tail.ok && tail.error.code === 'damaged') {
-      const bytes = readStateFile(this.ports.files, this.ports.paths.hook(ref));
-      const before = journal.tailBeforeUnread(bytes.ok ? sha256(bytes.value) : '');
-      if (before !== undefined) tail = ok(before);
-    }
+    const tail = journal.tailBeside(() => stateFileHash(this.ports.files, this.ports.paths.hook(ref)));
     if (!tail.ok || tail.value.tornBytes === 0) return tail;
     const aside = `${journal.path}.torn-${this.stamp()}`;
     this.ports.files.write(aside, journal.tornEnd(tail.value), { sync: true });

@@ -191,11 +191,25 @@ const ZOO: readonly Broken[] = [
     message: /line 2/u,
   },
   {
-    name: 'a journal whose last line is none',
-    breakIt: () => appendFileSync(inTask('journal.jsonl'), 'nonsense\n'),
+    name: 'a journal whose last line was not all on disk when the power went',
+    breakIt: () => appendFileSync(inTask('journal.jsonl'), '\0\0\0\0\0\0\0\0\n'),
+    found: ['journal problem'],
+    message: /its last 9 bytes were never acknowledged/u,
+  },
+  {
+    name: 'a journal whose last line is none, and tells what hook.json says',
+    breakIt: () => editFile(inTask('journal.jsonl'), (text) => text.replace(/\{[^\n]*\n$/u, 'nonsense\n')),
     found: ['task problem', 'journal problem'],
     left: ['task problem', 'journal problem'],
     message: /last line/u,
+  },
+  {
+    name: 'a task whose making was interrupted',
+    breakIt: () => {
+      for (const name of ['hook.json', 'HOOK.md', 'journal.jsonl', 'task.log']) rmSync(inTask(name));
+    },
+    found: ['marker problem'],
+    message: /Making it was interrupted/u,
   },
   {
     name: 'a journal with a changed line in the middle',

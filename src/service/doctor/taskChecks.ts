@@ -6,7 +6,7 @@ import type { Finding } from '../../storage/stored';
 import { explain } from '../atlasReader';
 import { checkLock } from './lockChecks';
 import { type Examination, FIX_IT } from './report';
-import { type Pending, type TaskState, chainBreak, inspectTask } from './taskState';
+import { type Pending, type TaskState, UNMADE, chainBreak, inspectTask } from './taskState';
 import { checkTemporaries } from './temporaries';
 
 const ASIDE = /^(?:hook\.json\.corrupt|journal\.jsonl\.torn)-/u;
@@ -77,6 +77,10 @@ async function settle(exam: Examination, ref: TaskRef, state: TaskState, marked:
     return;
   }
   const result = marked ? await exam.atlas.reconcile(ref) : await exam.atlas.reconcileLost(ref);
+  if (!result.ok && result.error.code === 'not_found' && pending.some(({ message }) => message === UNMADE)) {
+    exam.mended('marker', key, 'The marker of a task whose making was interrupted was removed.');
+    return;
+  }
   if (!result.ok) {
     exam.problem('task', key, explain(result.error), mendOf(exam, ref, result.error));
     return;

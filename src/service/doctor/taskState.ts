@@ -3,7 +3,7 @@ import { type Hook, isTerminal, serializeHook } from '../../core/hook';
 import { hookDamage, serializeTask } from '../../core/task';
 import { alignTask } from '../../core/taskAlignment';
 import { count } from '../../core/text';
-import { parseHook, readMarkdownSeq, readStateFile, sha256 } from '../../storage/hookFile';
+import { parseHook, readMarkdownSeq, readStateFile, sha256, stateFileHash } from '../../storage/hookFile';
 import { Journal, type JournalContent, type JournalTail } from '../../storage/journal';
 import { checkChain } from '../../storage/journalChain';
 import type { TaskRef } from '../../storage/paths';
@@ -24,6 +24,9 @@ export interface TaskState {
   readonly hook: Hook | undefined;
 }
 
+/** What is said of a task that there is no such thing as, since nobody was told that it had begun. */
+export const UNMADE = 'Making it was interrupted before it began: there is no such task, but it is marked as open.';
+
 /**
  * Says what opening a task for a change would mend, without the lock and without a write. The opening itself decides
  * anew under the lock; this is what a person is told before.
@@ -36,7 +39,7 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
     return { pending, damage: read.error, hook: undefined };
   const journal = new Journal(files, paths.journal(ref));
   const task = atlas.store.readTask(ref);
-  const tail = journal.tail();
+  const tail = journal.tailBeside(() => stateFileHash(files, paths.hook(ref)));
   const broken = [task, tail].find((read) => !read.ok);
   if (!task.ok || !tail.ok)
     return { pending, damage: broken?.ok === false ? broken.error : undefined, hook: undefined };
@@ -44,6 +47,10 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
   if (tornBytes > 0) {
     const message = `A write to the journal was interrupted; its last ${count(tornBytes, 'byte')} were never acknowledged.`;
     pending.push({ area: 'journal', message });
+  }
+  if (tail.value.last === undefined && !read.ok && read.error.code === 'not_found') {
+    if (marked) pending.push({ area: 'marker', message: UNMADE });
+    return { pending, damage: undefined, hook: undefined };
   }
   const settled = settledHook(atlas, ref, journal, tail.value, pending);
   if (!settled.ok) return { pending, damage: settled.error, hook: undefined };
@@ -112,6 +119,11 @@ export type ChainBreak = NonNullable<JournalContent['brokenAt']>;
 export function chainBreak(atlas: Atlas, ref: TaskRef, whole: boolean): Result<ChainBreak | undefined> {
   const { files, paths } = atlas.ports;
   if (!whole) return checkChain(files, paths.journal(ref));
-  const content = new Journal(files, paths.journal(ref)).readAll();
-  return content.ok ? { ok: true, value: content.value.brokenAt } : content;
+  const journal = new Journal(files, paths.journal(ref));
+  const content = journal.readAll();
+  if (!content.ok) return content;
+  const { brokenAt } = content.value;
+  const tail = journal.tailBeside(() => stateFileHash(files, paths.hook(ref)));
+  const isTorn = tail.ok && tail.value.tornBytes > 0 && brokenAt?.line === (tail.value.last?.seq ?? 0) + 1;
+  return { ok: true, value: isTorn ? undefined : brokenAt };
 }
