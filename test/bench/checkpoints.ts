@@ -78,7 +78,12 @@ export async function checkpointRows(root: string): Promise<Row[]> {
   const measured = [];
   for (const events of EVENTS) {
     const driven = await drive(root, folder, events);
-    measured.push({ driven, text: serializeHook(await driven.checkpoint()), times: [] as number[], floors: [] as number[] });
+    measured.push({
+      driven,
+      text: serializeHook(await driven.checkpoint()),
+      times: [] as number[],
+      floors: [] as number[],
+    });
   }
   for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
     // What was written just before weighs on the next: each comes after each of the others as often.
