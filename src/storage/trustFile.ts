@@ -13,6 +13,8 @@ const trustSchema = z.looseObject({
   commands: z.record(z.string(), z.looseObject({ allowed_at: z.string() })),
 });
 
+type Known = Readonly<Record<string, { readonly allowed_at: string }>>;
+
 interface TrustPorts {
   readonly paths: StorePaths;
   readonly files: FileSystem;
@@ -35,8 +37,11 @@ export class TrustFile {
 
   /** Those of some commands that no human has allowed yet. */
   unknown(workspace: string, commands: readonly string[]): string[] {
-    const known = this.read();
-    return commands.filter((command) => !Object.hasOwn(known, digestOf(workspace, command)));
+    try {
+      return missingIn(this.load().known, workspace, commands);
+    } catch {
+      return [...commands];
+    }
   }
 
   /**
@@ -44,44 +49,52 @@ export class TrustFile {
    * there. Throws where the file can't be read or written.
    */
   allow(workspace: string, commands: readonly string[]): void {
-    if (this.unknown(workspace, commands).length === 0) return;
     const { files, ids, paths, clock } = this.ports;
-    const known = { ...this.read() };
-    if (this.problem() !== undefined) this.setAside();
-    for (const command of commands) {
-      known[digestOf(workspace, command)] ??= { allowed_at: toTimestamp(clock.now()) };
-    }
+    // Read once: a file that could be read only the second time would be written over.
+    const { known, damaged } = this.load();
+    const missing = missingIn(known, workspace, commands);
+    if (missing.length === 0) return;
+    if (damaged) this.setAside();
+    const now = { allowed_at: toTimestamp(clock.now()) };
+    const added = Object.fromEntries(missing.map((command) => [digestOf(workspace, command), now]));
     ensureFolder(files, paths.root);
-    replaceFile(files, ids, paths.trust, `${JSON.stringify({ commands: known }, null, 2)}\n`, { durable: true });
+    const text = JSON.stringify({ commands: { ...known, ...added } }, null, 2);
+    replaceFile(files, ids, paths.trust, `${text}\n`, { durable: true });
   }
 
   private setAside(): void {
     const { files, paths, clock } = this.ports;
-    files.read(paths.trust, MAX_TRUST_BYTES);
     const stamp = toTimestamp(clock.now()).replace(/[-:.]/gu, '');
     renameWithRetry(files, paths.trust, `${paths.trust}.corrupt-${stamp}`);
   }
 
   /** Why the file can't be used, if it can't; one that isn't there yet can. */
   problem(): string | undefined {
-    const { files, paths } = this.ports;
     try {
-      if (files.stat(paths.trust) === undefined) return undefined;
-      const text = Buffer.from(files.read(paths.trust, MAX_TRUST_BYTES)).toString('utf8');
-      const parsed = trustSchema.safeParse(JSON.parse(text));
-      return parsed.success ? undefined : 'It is not what Atlas writes, so no command counts as allowed.';
+      return this.load().damaged ? 'It is not what Atlas writes, so no command counts as allowed.' : undefined;
     } catch (error) {
       return `It can't be read, so no command counts as allowed: ${messageOf(error)}`;
     }
   }
 
-  private read(): Readonly<Record<string, { allowed_at: string }>> {
-    try {
-      const text = Buffer.from(this.ports.files.read(this.ports.paths.trust, MAX_TRUST_BYTES)).toString('utf8');
-      const parsed = trustSchema.safeParse(JSON.parse(text));
-      return parsed.success ? parsed.data.commands : {};
-    } catch {
-      return {};
-    }
+  /** What is allowed by now; nothing where the file is damaged. Throws where it is there and can't be read. */
+  private load(): { readonly known: Known; readonly damaged: boolean } {
+    const { files, paths } = this.ports;
+    if (files.stat(paths.trust) === undefined) return { known: {}, damaged: false };
+    const text = Buffer.from(files.read(paths.trust, MAX_TRUST_BYTES)).toString('utf8');
+    const parsed = trustSchema.safeParse(jsonOf(text));
+    return parsed.success ? { known: parsed.data.commands, damaged: false } : { known: {}, damaged: true };
+  }
+}
+
+function missingIn(known: Known, workspace: string, commands: readonly string[]): string[] {
+  return commands.filter((command) => !Object.hasOwn(known, digestOf(workspace, command)));
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
