@@ -1,6 +1,6 @@
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import type { HookInput, TransitionContext } from '../core/events';
-import { type Hook, serializeHook } from '../core/hook';
+import { type Hook, type HookEvent, serializeHook } from '../core/hook';
 import type { Task } from '../core/task';
 import { toTimestamp } from '../core/time';
 import { transition } from '../core/transition';
@@ -191,13 +191,17 @@ export class HookStore extends HookReader {
   /** Two checkpoint ids that the task never had. */
   private freshIds(hook: Hook | undefined): [string, string] {
     for (;;) {
-      const made: [string, string] = [`ckpt-${this.ports.ids.hex(4)}`, `ckpt-${this.ports.ids.hex(4)}`];
-      const used = hook?.history.some(({ trigger, details }) => {
-        return trigger === 'checkpoint' && made.includes(details?.['checkpoint_id'] as string);
-      });
-      if (made[0] !== made[1] && used !== true) return made;
+      const [one, other] = [`ckpt-${this.ports.ids.hex(4)}`, `ckpt-${this.ports.ids.hex(4)}`];
+      if (one !== other && !(hook?.history ?? []).some((event) => isOf(event, one, other))) return [one, other];
     }
   }
+}
+
+/** Whether an event is that of one of two checkpoints; asked of each event of a history at each change. */
+function isOf({ trigger, details }: HookEvent, one: string, other: string): boolean {
+  if (trigger !== 'checkpoint') return false;
+  const id = details?.['checkpoint_id'];
+  return id === one || id === other;
 }
 
 const FOREIGN_BUSY = 'Another program keeps changing hook.json.';
