@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { waitingSince } from '../core/waiting';
-import { refKey } from '../storage/paths';
+import { type TaskRef, refKey } from '../storage/paths';
 import type { StoredTask } from '../storage/stored';
 import { type SettingName, setting } from './platform/config';
 import { plain } from './platform/messages';
@@ -34,7 +34,7 @@ export class Notifications implements vscode.Disposable {
       plain(task.hook.current_step?.step_name ?? vscode.l10n.t('set-up')),
       plain(recovery.reason, 300),
     );
-    this.tell('notifications.crash', `crash:${refKey(task.ref)}:${recovery.detected_at}`, task, message, [
+    this.tell('notifications.crash', `crash:${refKey(task.ref)}:${recovery.detected_at}`, task.ref, message, [
       [vscode.l10n.t('Resume'), 'atlas.resume'],
       [vscode.l10n.t('Open HOOK.md'), 'atlas.openHookMd'],
       [vscode.l10n.t('Recover…'), 'atlas.recover'],
@@ -54,7 +54,7 @@ export class Notifications implements vscode.Disposable {
     this.tell(
       failed ? 'notifications.validationFailed' : 'notifications.humanNeeded',
       `wait:${refKey(task.ref)}:${wait.since}`,
-      task,
+      task.ref,
       message,
       [
         [vscode.l10n.t('Open HOOK.md'), 'atlas.openHookMd'],
@@ -70,7 +70,8 @@ export class Notifications implements vscode.Disposable {
   private tell(
     name: SettingName,
     key: string,
-    task: StoredTask,
+    // Not the task: a message that nobody answers would keep all of its history in memory.
+    ref: TaskRef,
     message: string,
     actions: readonly (readonly [string, string])[],
   ): void {
@@ -79,7 +80,7 @@ export class Notifications implements vscode.Disposable {
     void this.memory.update(SHOWN_KEY, [...shown, key].slice(-MAX_SHOWN));
     void vscode.window.showWarningMessage(message, ...actions.map(([label]) => label)).then((chosen) => {
       const action = actions.find(([label]) => label === chosen);
-      if (action !== undefined) void vscode.commands.executeCommand(action[1], { kind: 'task', ref: task.ref });
+      if (action !== undefined) void vscode.commands.executeCommand(action[1], { kind: 'task', ref });
     });
   }
 
