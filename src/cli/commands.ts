@@ -128,6 +128,12 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./doctor')).doctor,
   },
   {
+    name: 'mcp',
+    does: 'Serves tools and HOOK.md to an agent, by the Model Context Protocol on standard input and output.',
+    example: 'claude mcp add atlas -- atlas mcp',
+    load: async () => (await import('./mcp/server')).serveMcp,
+  },
+  {
     name: 'completion',
     does: 'Prints a script that completes atlas in a shell.',
     operands: [{ usage: '<shell>', does: 'the shell', choices: ['bash', 'zsh', 'fish'] }],

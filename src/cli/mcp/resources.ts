@@ -1,0 +1,88 @@
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { AtlasError, fail, ok, type Result, unwrap } from '../../core/errors';
+import { oneLine } from '../../core/text';
+import { checkTaskId, checkWorkspaceName } from '../../core/ids';
+import { ensureFolder } from '../../storage/atomicFile';
+import { MarkdownWatcher } from '../../storage/markdownWatcher';
+import { type TaskRef, refKey } from '../../storage/paths';
+import { Call } from '../commandLine';
+import type { CliContext } from '../context';
+import { readHook } from './readHook';
+import { ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk';
+
+const TEMPLATE = 'atlas://hook/{workspace}/{task}';
+const MIME_TYPE = 'text/markdown';
+
+function uriOf({ workspace, id }: TaskRef): string {
+  return `atlas://hook/${encodeURIComponent(workspace)}/${encodeURIComponent(id)}`;
+}
+
+/** The task that a resource's address names. Fails with `usage`. */
+function refOf(uri: string): Result<TaskRef> {
+  const [, workspace = '', id = ''] = /^atlas:\/\/hook\/([^/]+)\/([^/]+)$/u.exec(uri)?.map(decoded) ?? [];
+  const named = checkWorkspaceName(workspace).ok && checkTaskId(id).ok;
+  return named
+    ? ok({ workspace, id })
+    : fail('usage', `${oneLine(uri, 200)} is no resource of Atlas.`, { mend: `They are named ${TEMPLATE}.` });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Offers HOOK.md of each open task as a resource, and tells its subscribers when it was written.
+ * @returns ends the watching
+ */
+export async function offerHooks(server: McpServer, context: CliContext): Promise<() => void> {
+  const atlas = await context.atlas();
+  const { paths, files, log } = atlas.ports;
+  server.registerResource(
+    'HOOK.md',
+    new ResourceTemplate(TEMPLATE, {
+      list: () => ({
+        resources: atlas.catalog.openTasks().map(({ ref, task }) => ({
+          uri: uriOf(ref),
+          name: `HOOK.md of ${refKey(ref)}`,
+          title: oneLine(task.description, 200),
+          description: 'Where the task stands, and what to do now.',
+          mimeType: MIME_TYPE,
+        })),
+      }),
+    }),
+    { title: 'HOOK.md', description: 'Where a task stands, and what to do now.', mimeType: MIME_TYPE },
+    async ({ href }) => {
+      const { workspace, id } = unwrap(refOf(href));
+      const answer = unwrap(await readHook(context, new Call([], [], { task: `${workspace}/${id}` })));
+      return { contents: [{ uri: href, mimeType: MIME_TYPE, text: answer.text }] };
+    },
+  );
+  const watcher = new MarkdownWatcher(paths, log);
+  const tell = (sending: Promise<void>): void => {
+    sending.catch(() => undefined); // the client is gone
+  };
+  server.server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
+    const ref = unwrap(refOf(uri));
+    if (files.stat(paths.task(ref))?.kind !== 'folder')
+      throw new AtlasError('not_found', `There is no task ${refKey(ref)}.`);
+    watcher.add(ref, () => {
+      tell(server.server.sendResourceUpdated({ uri }));
+    });
+    return {};
+  });
+  server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
+    watcher.remove(unwrap(refOf(uri)));
+    return {};
+  });
+  ensureFolder(files, paths.open);
+  watcher.watchList(() => {
+    tell(server.server.sendResourceListChanged());
+  });
+  return () => {
+    watcher.close();
+  };
+}

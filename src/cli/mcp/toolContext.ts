@@ -1,0 +1,45 @@
+import { type Result, fail, ok } from '../../core/errors';
+import type { Atlas } from '../../service/atlas';
+import type { LazyAtlas } from '../../service/lazyAtlas';
+import { CliContext } from '../context';
+
+/** What a command is run with that an agent calls as a tool: it is an agent's, nobody can be asked, nothing is printed. */
+export class ToolContext extends CliContext {
+  constructor(
+    private readonly server: CliContext,
+    private readonly client: string,
+    /** What standard input would hold. */
+    private readonly input: string | undefined,
+  ) {
+    const streams = {
+      ...server.streams,
+      out: () => undefined,
+      columns: undefined,
+      errColumns: undefined,
+      colors: false,
+    };
+    super({ env: server.env, folder: server.folder, stdin: server.stdin, streams }, true, true);
+  }
+
+  override get agent(): string {
+    return this.client;
+  }
+
+  override get interactive(): boolean {
+    return false;
+  }
+
+  /** One store for all calls. */
+  override async atlas(): Promise<LazyAtlas> {
+    return this.server.atlas();
+  }
+
+  override async drive(): Promise<Atlas> {
+    return this.server.drive();
+  }
+
+  override async readText(file: string): Promise<Result<string>> {
+    if (file === '-' && this.input !== undefined) return Promise.resolve(ok(this.input));
+    return Promise.resolve(fail('usage', 'A tool reads no files.'));
+  }
+}
