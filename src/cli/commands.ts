@@ -130,7 +130,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'mcp',
     does: 'Serves tools and HOOK.md to an agent, by the Model Context Protocol on standard input and output.',
-    example: 'claude mcp add atlas -- atlas mcp',
+    example: 'atlas mcp',
     load: async () => (await import('./mcp/server')).serveMcp,
   },
   {

@@ -216,6 +216,7 @@ export const ANSWERS = {
   'workspace destroy': z.strictObject({ workspace_id: text, tasks: integer }),
   doctor: z.strictObject({ root: text, problems: integer, mended: integer, findings: z.array(finding) }),
   completion: z.strictObject({ shell: text, script: text }),
+  mcp: z.strictObject({}),
 } as const;
 
 /** What JSON says of a task. */

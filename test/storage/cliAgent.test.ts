@@ -37,7 +37,9 @@ afterAll(() => {
 async function shell(desk: Desk, line: string): Promise<{ code: number; out: string; err: string }> {
   const env = { ...cli.environment(desk.how().env), PATH: `${bin}:${process.env['PATH'] ?? ''}` };
   try {
-    const { stdout, stderr } = await runFile('bash', ['-c', line], { cwd: desk.folder, env });
+    const running = runFile('bash', ['-c', line], { cwd: desk.folder, env });
+    running.child.stdin?.end();
+    const { stdout, stderr } = await running;
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };

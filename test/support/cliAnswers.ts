@@ -220,5 +220,6 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
     ],
   },
   doctor: { before: running, lines: [line(0, 'doctor'), line(0, 'doctor --fix'), line(2, 'doctor x')] },
+  mcp: { lines: [line(0, 'mcp', undefined, { input: '' }), line(2, 'mcp x')] },
   completion: { lines: [line(0, 'completion bash'), line(2, 'completion tcsh')] },
 };
