@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
@@ -133,6 +135,23 @@ describe('the tools', { timeout: 60_000 }, () => {
       expect(await state(), name).toBe('awaiting_human');
     }
     expect(await refused('atlas_approve')).toContain('atlas_approve');
+  });
+
+  it('run a command of the repository only once a human has, and say so', async () => {
+    const ran = path.join(folder, 'ran');
+    const steps = [{ name: 'check', type: 'validation', validation: [`touch ${JSON.stringify(ran)}`] }];
+    mkdirSync(path.join(folder, '.atlas', 'templates'), { recursive: true });
+    writeFileSync(path.join(folder, '.atlas', 'templates', 'checked.yaml'), JSON.stringify({ id: 'checked', steps }));
+    const agent = { folder, env: { CLAUDECODE: '1' } };
+    expect((await cli.runIn(agent, 'start', 'One', '--template', 'checked')).code).toBe(0);
+    await done('atlas_start_step');
+    expect(await refused('atlas_validate', { attempt: 1 })).toContain('human_only');
+    expect(existsSync(ran)).toBe(false);
+    expect((await cli.runIn({ folder }, 'validate')).code).toBe(0);
+    const { task } = await cli.json(agent, 'start', 'Another', '--template', 'checked');
+    await done('atlas_start_step');
+    expect(await done('atlas_validate')).toContain('PASSED');
+    expect(await done('atlas_verify_receipts', { task: (task as { task_id: string }).task_id })).toContain('valid');
   });
 
   it('say what is wrong where there is no task', async () => {
