@@ -127,7 +127,8 @@ export function alignTask(task: Task, hook: Hook): Task {
   return taskSchema.parse(aligned(task, hook));
 }
 
-function aligned(task: Task, hook: Hook): Task {
+/** The same for showing it, unchecked and in no certain order of its fields. */
+export function aligned(task: Task, hook: Hook): Task {
   const current = currentIndex(task, hook);
   const facts = foldHistory(task, hook);
   const status = taskStatusOf(hook);

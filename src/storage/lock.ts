@@ -19,6 +19,8 @@ const KEEP_GENERATIONS = 24;
 const REMOVE_EVERY = 24;
 const MAX_LOCK_BYTES = 64 * 1024;
 const RELEASED = 'released\n';
+/** So many changes one process makes in a row while others wait. */
+const IN_ROW = 4;
 
 const holderSchema = z.looseObject({ process: processIdentitySchema, taken_at: z.string() });
 
@@ -51,6 +53,9 @@ export interface LockPorts {
 export class GenerationLock {
   /** The generation that this process is done with, but could not say so in its file (a full disk). */
   private unreleased = 0;
+  /** The newest generation that was this process's, and how many it had without another's in between. */
+  private last = 0;
+  private inRow = 0;
 
   constructor(
     private readonly folder: string,
@@ -59,12 +64,12 @@ export class GenerationLock {
 
   /**
    * Takes the lock, waiting in turn with others. Throws `lock_timeout` when it isn't had in time. Who has to wait says so
-   * by a file, and who comes later, or again, lets those go first; but nothing depends on a waiter: one that was killed
+   * by a file, and who comes later, or a fifth time in a row, lets those go first; but nothing depends on a waiter: one that was killed
    * only makes the others look a little less often.
    */
   async acquire(timeoutMs: number = LOCK_TIMEOUT_MS): Promise<HeldLock> {
     ensureFolder(this.ports.files, this.folder);
-    const isFree = this.waiters().length === 0;
+    const isFree = this.mayGoOn() || this.waiters().length === 0;
     const held = isFree ? this.tryAcquire() : undefined;
     if (held !== undefined) return held;
     const deadline = performance.now() + timeoutMs;
@@ -86,6 +91,14 @@ export class GenerationLock {
     }
   }
 
+  /**
+   * Whether this process goes first once more. What it left of a task it needs not read again, so that four changes in a
+   * row cost half of what they would in turns; and those who wait do so little longer.
+   */
+  private mayGoOn(): boolean {
+    return this.last > 0 && this.inRow < IN_ROW && this.generations().at(-1) === this.last;
+  }
+
   /** Takes the lock if it is free now. */
   tryAcquire(): HeldLock | undefined {
     ensureFolder(this.ports.files, this.folder);
@@ -98,6 +111,8 @@ export class GenerationLock {
     try {
       // The list that the number came from may have been old; whoever has a higher one holds the lock.
       if (held.isNewest()) {
+        this.inRow = state.generation === this.last ? this.inRow + 1 : 1;
+        this.last = generation;
         this.removeOld(generation);
         return held;
       }

@@ -193,6 +193,45 @@ describe('a lock', () => {
   });
 });
 
+describe('a lock that others wait for', () => {
+  const tickets = (): number => names().filter((name) => name.startsWith('wait.')).length;
+
+  it('goes to the same process four times in a row, and then to those who wait', async () => {
+    const [own, other] = [lock(), lock()];
+    let held = await own.acquire();
+    const theirs = other.acquire();
+    for (const generation of [2, 3, 4]) {
+      held.release();
+      held = await own.acquire();
+      expect(held.generation).toBe(generation);
+      expect(tickets()).toBe(1);
+    }
+    held.release();
+    const again = own.acquire();
+    expect(tickets()).toBe(2);
+    const order: number[] = [];
+    const take = async (waiting: Promise<HeldLock>): Promise<void> => {
+      const turn = await waiting;
+      order.push(turn.generation);
+      turn.release();
+    };
+    await Promise.all([take(theirs), take(again)]);
+    expect(order).toEqual([5, 6]);
+    expect(tickets()).toBe(0);
+  });
+
+  it('goes to those who wait first where it was theirs in between', async () => {
+    const [own, other] = [lock(), lock()];
+    (await own.acquire()).release();
+    const held = await other.acquire();
+    const mine = own.acquire();
+    expect(tickets()).toBe(1);
+    held.release();
+    (await mine).release();
+    expect(tickets()).toBe(0);
+  });
+});
+
 describe('the lock of a task', () => {
   let store: TestStore;
   beforeEach(() => {

@@ -2,7 +2,7 @@ import { lastCheckpointOf } from '../checkpoint';
 import type { Hook, HookEvent, StepCheckpoint, StepContext } from '../hook';
 import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task';
 import type { Verdict } from '../receipt';
-import { alignTask } from '../taskAlignment';
+import { aligned } from '../taskAlignment';
 import type { StepType } from '../template';
 
 /** What verification says of a receipt; a receipt without one was not checked. */
@@ -49,7 +49,7 @@ export interface HookView extends HookMarkdownInput {
 /** Looks up what the sections need; the task is brought in line with its hook first, so that they can't disagree. */
 export function viewOf(input: HookMarkdownInput): HookView {
   const { hook } = input;
-  const task = alignTask(input.task, hook);
+  const task = aligned(input.task, hook);
   const step = hook.current_step;
   const planned = step === undefined ? undefined : task.steps[step.step_index];
   const checkpoint =
