@@ -1,4 +1,4 @@
-import type * as vscode from 'vscode';
+import * as vscode from 'vscode';
 
 /** A message that was shown: its text, and what a dialog says below it. */
 export interface Shown {
@@ -19,9 +19,8 @@ export async function answering(
   answer: (shown: Shown) => string | undefined,
   use: () => PromiseLike<unknown>,
 ): Promise<Shown[]> {
-  // The extension is an ES module, and such get an API object of their own: this import gives that one.
-  const { window: api } = await import('vscode');
-  const window = api as unknown as Record<(typeof KINDS)[number], Show>;
+  // What lies in the extension's folder, as these tests do, is given the same API object as the extension.
+  const window = vscode.window as unknown as Record<(typeof KINDS)[number], Show>;
   const before = KINDS.map((kind) => window[kind]);
   const seen: Shown[] = [];
   for (const kind of KINDS) {
