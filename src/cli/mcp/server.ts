@@ -29,12 +29,12 @@ export async function serveMcp(context: CliContext, _call: Call): Promise<Result
     { instructions: INSTRUCTIONS, capabilities: { resources: { subscribe: true, listChanged: true } } },
   );
   for (const each of TOOLS) {
-    const { name, title, description, input, readOnly, idempotent } = each;
+    const { name, title, description, input, readOnly } = each;
     const annotations = {
       title,
       readOnlyHint: readOnly === true,
       destructiveHint: false,
-      idempotentHint: readOnly === true || idempotent === true,
+      idempotentHint: readOnly === true,
       openWorldHint: false,
     };
     server.registerTool(name, { title, description, inputSchema: input, annotations }, async (args) =>
@@ -85,7 +85,7 @@ function failed({ code, message, mend }: AtlasError): ToolAnswer {
 
 function cut(text: string): string {
   if (text.length <= MAX_ANSWER) return text;
-  const rest = '\n\n[The rest is left out here; it stands in the file that HOOK.md names.]\n';
+  const rest = '\n\n[The rest is left out here. HOOK.md itself, and atlas in a shell, have all of it.]\n';
   const head = text.slice(0, MAX_ANSWER - rest.length);
   return `${head.slice(0, Math.max(head.lastIndexOf('\n'), 1))}${rest}`;
 }

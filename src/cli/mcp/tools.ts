@@ -39,8 +39,6 @@ export interface Tool {
   readonly input: z.ZodMiniObject;
   /** Changes nothing. */
   readonly readOnly?: true;
-  /** Doing it again changes nothing more. */
-  readonly idempotent?: true;
   load(): Promise<Handler>;
   /** The command's arguments, of arguments that fit the schema. */
   given(args: Readonly<Record<string, unknown>>): Given;
