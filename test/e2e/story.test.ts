@@ -123,9 +123,7 @@ describe('a task from its start to its end', () => {
     await hostile.waitFor();
     expect(await hostile.locator('.label-name').textContent()).toBe(SHOWN);
     expect(await hostile.locator('img, .codicon-trash, [href]').count()).toBe(0);
-    await hostile.hover();
-    const hover = workbench.page.locator('.workbench-hover .hover-contents');
-    await hover.waitFor();
+    const hover = await workbench.hoverOf(hostile);
     expect((await hover.textContent())?.replaceAll('\u00a0', ' ')).toContain(SHOWN);
     expect(await hover.locator('img, a, .codicon, h1').count()).toBe(0);
 

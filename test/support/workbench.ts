@@ -246,6 +246,21 @@ export class Workbench {
     await row.locator(`.actions a.action-label[aria-label^="${label}"]`).click();
   }
 
+  /** What the editor tells of a row while the pointer rests on it. A row that is drawn again forgets the pointer, which then comes anew. */
+  async hoverOf(row: Locator): Promise<Locator> {
+    const hover = this.page.locator('.workbench-hover .hover-contents');
+    for (let tries = 1; ; tries += 1) {
+      await row.hover();
+      try {
+        await hover.waitFor(QUICK);
+        return hover;
+      } catch (error) {
+        if (!(error instanceof errors.TimeoutError) || tries === MAX_TRIES) throw error;
+        await this.page.locator('.editor-instance').first().hover();
+      }
+    }
+  }
+
   /** The modal dialog that is open. */
   get dialog(): Locator {
     return this.page.locator('.monaco-dialog-box');
