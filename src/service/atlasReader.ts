@@ -13,6 +13,7 @@ import { Catalog } from './catalog';
 import { ConfigSource } from './configSource';
 import { GitCheckpoints } from './gitCheckpoints';
 import type { GitHooks } from './gitHooks';
+import type { Inbox } from './inbox';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receiptService';
 import type { SpoolService } from './spoolService';
@@ -37,6 +38,7 @@ export class AtlasReader {
   readonly git: GitCheckpoints;
   private readonly lateReceipts: () => Promise<ReceiptService>;
   private readonly lateSpool: () => Promise<SpoolService>;
+  private readonly lateInbox: () => Promise<Inbox>;
 
   /**
    * @param store where commits and pushes become checkpoints, once there are any
@@ -67,6 +69,9 @@ export class AtlasReader {
         (spool ??= import('./spoolService').then(
           ({ SpoolService }) => new SpoolService(ports, this.git, this.workspaces),
         )));
+    let inbox: Promise<Inbox> | undefined;
+    this.lateInbox =
+      shared?.lateInbox ?? (async () => (inbox ??= import('./inbox').then(({ Inbox }) => new Inbox(ports))));
   }
 
   /** What verifies receipts; loaded when the first one is looked at. */
@@ -77,6 +82,11 @@ export class AtlasReader {
   /** What turns the events of git hooks into checkpoints. */
   async spool(): Promise<SpoolService> {
     return this.lateSpool();
+  }
+
+  /** What sessions are asked to do. */
+  async inbox(): Promise<Inbox> {
+    return this.lateInbox();
   }
 
   /** What installs git hooks. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type * as z from 'zod/mini';
 import { AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
 import { type Hook, SCHEMA_VERSION, hookSchema } from '../core/hook';
 import { markdownSeq } from '../core/markdownSeq';
@@ -16,7 +17,7 @@ export function sha256(data: string | Uint8Array): string {
 }
 
 /** Bytes of a state file. The four kinds of "not there" are errors of different codes; none of them is "empty". */
-export function readStateFile(files: FileSystem, path: string): Result<Uint8Array> {
+export function readStateFile(files: FileSystem, path: string, maxBytes = MAX_STATE_BYTES): Result<Uint8Array> {
   try {
     const stat = files.stat(path);
     if (stat === undefined) return fail('not_found', `${path} is not there.`);
@@ -32,7 +33,7 @@ export function readStateFile(files: FileSystem, path: string): Result<Uint8Arra
     if (stat.kind !== 'file') {
       return fail('unreadable', `${path} is not a file.`, { mend: `Move the ${stat.kind} away.` });
     }
-    return ok(files.read(path, MAX_STATE_BYTES));
+    return ok(files.read(path, maxBytes));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} is not there.`);
     const code = codeOf(error) === 'EFBIG' ? 'damaged' : 'unreadable';
@@ -94,6 +95,16 @@ function checkVersion(path: string, data: unknown): AtlasError | undefined {
 function describeIssue(path: string, issue: { path: PropertyKey[]; message: string } | undefined): string {
   const where = issue === undefined || issue.path.length === 0 ? '' : `: field "${issue.path.map(String).join('.')}"`;
   return `${path} is not what Atlas writes${where}: ${issue?.message ?? 'unknown shape'}`;
+}
+
+/** What a state file says, by its schema; `damaged` or `too_new` when it can't be had. */
+export function parseState<T>(path: string, bytes: Uint8Array, schema: z.ZodMiniType<T>): Result<T> {
+  const json = parseJson(path, bytes);
+  if (!json.ok) return json;
+  const tooNew = checkVersion(path, json.value);
+  if (tooNew !== undefined) return { ok: false, error: tooNew };
+  const parsed = schema.safeParse(json.value);
+  return parsed.success ? ok(parsed.data) : fail('damaged', describeIssue(path, parsed.error.issues[0]));
 }
 
 /** A hook from the bytes of hook.json; `damaged` or `too_new` when it can't be had. */

@@ -60,6 +60,8 @@ export class GenerationLock {
   constructor(
     private readonly folder: string,
     protected readonly ports: LockPorts,
+    /** For messages. */
+    private readonly what = "the task's lock",
   ) {}
 
   /**
@@ -248,7 +250,7 @@ export class GenerationLock {
     const holder = state.kind === 'held' ? state.holder : undefined;
     const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
     const elsewhere = holder !== undefined && this.ports.processes.vitality(holder) === 'unknown';
-    return new AtlasError('lock_timeout', `${who} holds the task's lock (${this.folder}).`, {
+    return new AtlasError('lock_timeout', `${who} holds ${this.what} (${this.folder}).`, {
       mend: elsewhere
         ? 'It runs on another machine or in another container, so it can\'t be seen from here whether it lives. Run "Atlas: Run Doctor" to settle that.'
         : 'Try again in a moment; if it stays so, end that process.',

@@ -128,6 +128,11 @@ export class StorePaths {
     return `${this.task(ref)}${sep}receipts`;
   }
 
+  /** What a workspace's sessions are asked to do, one file an item. */
+  inbox(workspace: string): string {
+    return join(this.workspace(workspace), 'inbox');
+  }
+
   /** Git trees (no files' contents) of the states that receipts of a workspace cover. */
   trees(workspace: string): string {
     return join(this.workspace(workspace), 'trees');
