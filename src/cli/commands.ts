@@ -1,4 +1,5 @@
 import type { CommandSpec, OptionSpec } from './commandLine';
+import { INBOX_COMMANDS } from './inboxCommands';
 import { TASK } from './options';
 import { TASK_COMMANDS } from './taskCommands';
 
@@ -95,6 +96,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'atlas receipts verify receipts.json --keys receipts.pub.json',
     load: async () => (await import('./receipts')).verify,
   },
+  ...INBOX_COMMANDS,
   {
     name: 'cleanup',
     does: 'Removes the hook files of finished tasks whose retention is over.',

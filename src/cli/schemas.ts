@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/hook';
+import { INBOX_STATUSES } from '../core/inbox';
 import { VERDICTS } from '../core/receipt';
 
 /*
@@ -143,6 +144,28 @@ const finding = z.strictObject({
   mend: maybe(text),
 });
 
+const inboxItem = z.strictObject({
+  id: integer,
+  channel: text,
+  sender: text,
+  content: text,
+  /** One whose claim is lost is pending. */
+  status: z.enum(INBOX_STATUSES),
+  response_summary: maybe(text),
+  created_at: time,
+  processed_at: maybe(time),
+  /** Of the session that is woken with the answer. */
+  trigger_name: maybe(text),
+  session_key: maybe(text),
+  session_id: maybe(text),
+  /** The session that works on it, or did last. */
+  claimed_by: maybe(text),
+  claimed_until: maybe(time),
+  claims: integer,
+});
+
+const ended = { workspace_id: text, item: inboxItem, changed: z.boolean() };
+
 /** What each command's answer holds beside `success`, `command` and `notes`. */
 export const ANSWERS = {
   start: z.strictObject({ ...changed, git_hooks: z.enum(['installed', 'present', 'absent', 'not_possible']) }),
@@ -197,6 +220,20 @@ export const ANSWERS = {
     summary: verdictCounts,
     receipts: z.array(bundledReceipt),
   }),
+  'inbox add': z.strictObject({ workspace_id: text, item: inboxItem }),
+  /** `workspace_id` is null where the folder has none yet. */
+  'inbox list': z.strictObject({
+    workspace_id: maybe(text),
+    pending: integer,
+    processing: integer,
+    finished: integer,
+    items: z.array(inboxItem),
+    problems: z.array(z.strictObject({ path: text, code: text, message: text })),
+  }),
+  /** `item` is null where nothing is pending; `own`: it was the caller's already, and is not finished. */
+  'inbox next': z.strictObject({ workspace_id: maybe(text), item: maybe(inboxItem), own: z.boolean() }),
+  'inbox complete': z.strictObject(ended),
+  'inbox cancel': z.strictObject(ended),
   cleanup: z.strictObject({
     dry_run: z.boolean(),
     cleaned: z.array(z.strictObject({ workspace_id: text, task_id: text, state: text, updated_at: time })),
@@ -227,6 +264,8 @@ export type CheckpointData = z.infer<typeof checkpoint>;
 export type ReceiptData = z.infer<typeof receipt>;
 /** What JSON says of a receipt in a bundle. */
 export type BundledReceiptData = z.infer<typeof bundledReceipt>;
+/** What JSON says of an item of an inbox. */
+export type InboxItemData = z.infer<typeof inboxItem>;
 /** How many receipts have which verdict. */
 export type VerdictCounts = z.infer<typeof verdictCounts>;
 /** A command's answer. */
@@ -241,6 +280,7 @@ export const SHARED = {
   'receipt data': receipt,
   'bundled receipt data': bundledReceipt,
   'verdict counts': verdictCounts,
+  'inbox item data': inboxItem,
   'plan data': plan,
 };
 

@@ -23,6 +23,16 @@ export function oneLine(text: string, max = 200): string {
   return short.length < flat.length ? `${cut(flat, max - 1)}…` : flat;
 }
 
+/** A text whose lines stay lines, without the control and direction-changing characters that {@link oneLine} removes; tabs stay. */
+export function plainLines(text: string): string {
+  return (
+    text
+      .replace(/\r\n?|[\u2028\u2029]/gu, '\n')
+      // eslint-disable-next-line no-control-regex -- control characters are what is removed here
+      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu, '')
+  );
+}
+
 /** Items joined as in a sentence: `a, b and c`. */
 export function sentenceList(items: readonly string[], word = 'and'): string {
   if (items.length < 2) return items[0] ?? '';

@@ -62,6 +62,17 @@ async function bundled(desk: Desk): Promise<void> {
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('git --version', 'git --forged'));
 }
 
+/** An inbox with two items. */
+async function asked(desk: Desk): Promise<void> {
+  for (const content of ['first', 'second']) await desk.ok('inbox', 'add', content, '--trigger', 'email');
+}
+
+/** The first of two items is claimed by session a. */
+async function claimed(desk: Desk): Promise<void> {
+  await asked(desk);
+  await desk.ok('inbox', 'next', '--session', 'a');
+}
+
 /** A line of words; the last argument may hold spaces. */
 function line(exit: number, words: string, last?: string, more: Omit<Line, 'args' | 'exit'> = {}): Line {
   return { args: [...words.split(' '), ...(last === undefined ? [] : [last])], exit, ...more };
@@ -199,6 +210,57 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
       line(5, 'receipts verify forged.json'),
       line(3, 'receipts verify nowhere.json'),
       line(2, 'receipts verify'),
+    ],
+  },
+  'inbox add': {
+    lines: [
+      line(0, 'inbox add', 'look into it'),
+      line(0, 'inbox add - --trigger email', undefined, { input: 'from elsewhere\n' }),
+      line(2, 'inbox add', ' '),
+      line(2, 'inbox add'),
+      line(2, 'inbox add x --session --workspace'),
+      line(3, 'inbox add x --workspace nonsense'),
+    ],
+  },
+  'inbox list': {
+    before: asked,
+    lines: [
+      line(0, 'inbox list'),
+      line(0, 'inbox list --status all'),
+      line(2, 'inbox list --status lost'),
+      line(3, 'inbox list --workspace nonsense'),
+    ],
+  },
+  'inbox next': {
+    before: asked,
+    lines: [
+      line(0, 'inbox next --session a'),
+      line(0, 'inbox next --session a'),
+      line(0, 'inbox next --session b --lease 2h'),
+      line(2, 'inbox next --lease soon'),
+      line(2, 'inbox next --session', 'a b'),
+      line(3, 'inbox next --workspace nonsense'),
+    ],
+  },
+  'inbox complete': {
+    before: claimed,
+    lines: [
+      line(4, 'inbox complete 2', 'too early'),
+      line(4, 'inbox complete 1 x --session b'),
+      line(0, 'inbox complete 1 - --session a', undefined, { input: 'done' }),
+      line(0, 'inbox complete 1 x --session a'),
+      line(3, 'inbox complete 9 x'),
+      line(2, 'inbox complete one x'),
+    ],
+  },
+  'inbox cancel': {
+    before: asked,
+    lines: [
+      line(0, 'inbox cancel 1', 'asked twice'),
+      line(0, 'inbox cancel 1'),
+      line(3, 'inbox cancel 9'),
+      line(2, 'inbox cancel 0'),
+      line(2, 'inbox cancel'),
     ],
   },
   cleanup: {

@@ -17,6 +17,7 @@ export const DOCTOR_AREAS = [
   'git_hooks',
   'agent_hooks',
   'spool',
+  'inbox',
 ] as const;
 
 /** One of them. */

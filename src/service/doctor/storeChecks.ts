@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors';
 import { TrustFile } from '../../storage/trustFile';
+import { checkInbox } from './inboxChecks';
 import { checkLock } from './lockChecks';
 import type { Examination } from './report';
 import { checkTemporaries } from './temporaries';
@@ -127,6 +128,7 @@ async function checkWorkspace(exam: Examination, name: string): Promise<void> {
   }
   for (const each of [folder, join(folder, 'locks')]) await checkTemporaries(exam, each);
   await checkLock(exam, name, join(folder, 'locks'));
+  await exam.check('inbox', paths.inbox(name), () => checkInbox(exam, name));
   const read = exam.atlas.workspaces.read(name);
   if (read.ok || (read.error.code === 'not_found' && exam.atlas.workspaces.taskIds(name).length === 0)) return;
   exam.failed(

@@ -1,0 +1,238 @@
+import { type Result, fail, ok } from '../core/errors';
+import type { InboxItem, InboxOwner } from '../core/inbox';
+import { oneLine, plainLines } from '../core/text';
+import { parseDuration } from '../core/time';
+import type { Inbox } from '../service/inbox';
+import { knownWorkspace } from '../service/taskChoice';
+import type { InboxFinding } from '../storage/inboxFiles';
+import type { EndedItem } from '../storage/inboxStore';
+import type { Call } from './commandLine';
+import type { CliContext } from './context';
+import { type Answer, EXIT } from './output';
+import type { AnswerData, InboxItemData } from './schemas';
+import { table } from './table';
+
+/** The most of a text from standard input that is read, in bytes; what is kept is less. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+
+/**
+ * What hosts set to name the session whose commands they run.
+ * CLAUDE_CODE_SESSION_ID: https://code.claude.com/docs/en/env-vars; CODEX_THREAD_ID: https://github.com/openai/codex/pull/10096.
+ */
+const SESSION_VARIABLES = ['ATLAS_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_SESSION_ID', 'CODEX_THREAD_ID'];
+
+interface Opened {
+  readonly inbox: Inbox;
+  readonly workspace: string;
+}
+
+/** The inbox that a command line means: that of `--workspace`, else of this folder; `undefined` where the folder has no workspace. */
+async function openInbox(context: CliContext, call: Call): Promise<Result<Opened | undefined>> {
+  const atlas = await context.atlas();
+  const named = call.text('workspace');
+  const known = named === undefined ? ok((await atlas.locate(context.folder)).workspace) : knownWorkspace(atlas, named);
+  if (!known.ok || known.value === undefined) return known.ok ? ok(undefined) : known;
+  return ok({ inbox: await atlas.inbox(), workspace: known.value });
+}
+
+/** As {@link openInbox}, for what has to be there. Fails with `not_found`. */
+async function existingInbox(context: CliContext, call: Call): Promise<Result<Opened>> {
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  if (opened.value !== undefined) return ok(opened.value);
+  return fail('not_found', `Folder ${context.folder} has no inbox yet.`, {
+    mend: 'Name its workspace with --workspace.',
+  });
+}
+
+/** A folder that has no workspace yet gets one. */
+async function madeInbox(context: CliContext, call: Call): Promise<Result<Opened>> {
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  if (opened.value !== undefined) return ok(opened.value);
+  const atlas = await context.atlas();
+  const { repository, worktree } = await atlas.locate(context.folder);
+  const branch = repository === undefined ? undefined : atlas.ports.git.head(repository).branch;
+  const workspace = atlas.workspaces.ensure(repository?.main ?? worktree, branch);
+  return workspace.ok ? ok({ inbox: await atlas.inbox(), workspace: workspace.value }) : workspace;
+}
+
+/** The session that calls, by `--session` or what its host set. */
+function sessionOf({ env }: CliContext, call: Call): string | undefined {
+  const given = call.text('session');
+  if (given !== undefined) return given;
+  return SESSION_VARIABLES.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+}
+
+/** A text of the command line; `-` is standard input. */
+async function textOf(context: CliContext, text: string): Promise<Result<string>> {
+  return text === '-' ? context.readText('-', MAX_TEXT_BYTES) : ok(text);
+}
+
+/** `inbox add`: asks for something. */
+export async function add(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const content = await textOf(context, call.operands[0] ?? '');
+  if (!content.ok) return content;
+  const opened = await madeInbox(context, call);
+  if (!opened.ok) return opened;
+  const { inbox, workspace } = opened.value;
+  const trigger = call.text('trigger') ?? context.env['ATLAS_TRIGGER'];
+  const triggerName = trigger === '' ? undefined : trigger;
+  const added = await inbox.add(workspace, {
+    content: content.value,
+    channel: call.text('channel'),
+    sender: call.text('sender'),
+    triggerName,
+    sessionKey: call.text('sessionKey'),
+    // Only a session that waits for the answer is woken with it.
+    sessionId: triggerName === undefined ? call.text('session') : sessionOf(context, call),
+  });
+  if (!added.ok) return added;
+  const data: AnswerData<'inbox add'> = { workspace_id: workspace, item: itemData(added.value) };
+  return ok({ exit: EXIT.done, text: `Added as item ${added.value.id} to the inbox of ${workspace}.\n`, data });
+}
+
+/** `inbox list`: what is asked for, and what came of it. */
+export async function list(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  const status = call.text('status');
+  const withFinished = status !== undefined && status !== 'pending' && status !== 'processing';
+  const { inbox, workspace } = opened.value ?? {};
+  const listed =
+    inbox === undefined || workspace === undefined
+      ? undefined
+      : inbox.list(workspace, withFinished ? {} : { finished: 0 });
+  if (listed?.ok === false) return listed;
+  const { open = [], finished = [], finishedTotal = 0, findings = [] } = listed?.value ?? {};
+  const all = [...open, ...finished];
+  const shown = status === undefined || status === 'all' ? all : all.filter((item) => item.status === status);
+  const data: AnswerData<'inbox list'> = {
+    workspace_id: workspace ?? null,
+    pending: open.filter((item) => item.status === 'pending').length,
+    processing: open.filter((item) => item.status === 'processing').length,
+    finished: finishedTotal,
+    items: shown.map(itemData),
+    problems: findings.map(({ path, error }) => ({ path, code: error.code, message: error.message })),
+  };
+  const older = withFinished && finishedTotal > finished.length;
+  const notes = [
+    ...findings.map(noteOf),
+    ...(older ? [`Of ${finishedTotal} finished items the newest ${finished.length} were looked at.`] : []),
+  ];
+  return ok({ exit: EXIT.done, text: listText(context, shown), wanted: true, data, notes });
+}
+
+function listText({ streams }: CliContext, items: readonly InboxItem[]): string {
+  if (items.length === 0) return 'Nothing is there.\n';
+  const head = [{ title: 'ID' }, { title: 'STATUS' }, { title: 'SENDER', flexible: true as const }];
+  return table(
+    [...head, { title: 'ADDED' }, { title: 'CONTENT', flexible: true }],
+    items.map(({ id, status, sender, created_at: added, content }) => [
+      String(id),
+      status,
+      sender,
+      added.slice(0, 16).replace('T', ' '),
+      oneLine(content, 200),
+    ]),
+    streams.columns,
+  );
+}
+
+function noteOf({ path, error }: InboxFinding): string {
+  return `${path} can't be used: ${error.message} ${error.mend ?? ''}`.trimEnd();
+}
+
+/** `inbox next`: claims the next item for a session. */
+export async function next(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const given = call.text('lease');
+  const lease = given === undefined ? ok(undefined) : parseDuration(given);
+  if (!lease.ok) return lease;
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  if (opened.value === undefined) return ok(nothing(null, []));
+  const { inbox, workspace } = opened.value;
+  const owner: InboxOwner = { sessionId: sessionOf(context, call) };
+  const claimed = await inbox.next(workspace, owner, lease.value);
+  if (!claimed.ok) return claimed;
+  const { item, own, findings } = claimed.value;
+  const notes = findings.map(noteOf);
+  if (item === undefined) return ok(nothing(workspace, notes));
+  if (own)
+    notes.unshift(`You have not finished item ${item.id} yet: here it is again. Complete it before you take another.`);
+  if (owner.sessionId === undefined)
+    notes.push('No session was named, so this item is not found as yours again: name one with --session.');
+  const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: itemData(item), own };
+  const who = `from ${oneLine(item.sender)} on ${oneLine(item.channel)}, added ${item.created_at}`;
+  // Indented, so that no content looks like what we say.
+  const content = plainLines(item.content).replaceAll(/^/gmu, '  ');
+  const ending = `Complete it with: atlas inbox complete ${item.id} "<what came of it>"`;
+  return ok({
+    exit: EXIT.done,
+    text: `Item ${item.id} ${who}:\n\n${content}\n\n${ending}\n`,
+    wanted: true,
+    data,
+    notes,
+  });
+}
+
+function nothing(workspace: string | null, notes: readonly string[]): Answer {
+  const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: null, own: false };
+  return { exit: EXIT.done, text: 'Nothing is pending.\n', wanted: true, data, notes };
+}
+
+/** `inbox complete`: says what came of an item. */
+export async function complete(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const id = numberOf(call.operands[0]);
+  if (!id.ok) return id;
+  const summary = await textOf(context, call.operands[1] ?? '');
+  if (!summary.ok) return summary;
+  const opened = await existingInbox(context, call);
+  if (!opened.ok) return opened;
+  const { inbox, workspace } = opened.value;
+  const ended = await inbox.complete(workspace, id.value, summary.value, { sessionId: sessionOf(context, call) });
+  return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
+}
+
+/** `inbox cancel`: ends an item that isn't wanted any more. */
+export async function cancel(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const id = numberOf(call.operands[0]);
+  if (!id.ok) return id;
+  const opened = await existingInbox(context, call);
+  if (!opened.ok) return opened;
+  const { inbox, workspace } = opened.value;
+  const ended = await inbox.cancel(workspace, id.value, call.operands[1] ?? '');
+  return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
+}
+
+function endedAnswer(workspace: string, { item, changed }: EndedItem): Answer {
+  const data: AnswerData<'inbox complete'> = { workspace_id: workspace, item: itemData(item), changed };
+  const text = changed ? `Item ${item.id} is ${item.status}.\n` : `Item ${item.id} was ${item.status} already.\n`;
+  return { exit: EXIT.done, text, data };
+}
+
+function numberOf(text: string | undefined): Result<number> {
+  if (text !== undefined && /^[1-9]\d{0,8}$/u.test(text)) return ok(Number(text));
+  return fail('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not the number of an item.`, {
+    mend: 'See the numbers: atlas inbox list',
+  });
+}
+
+function itemData(item: InboxItem): InboxItemData {
+  return {
+    id: item.id,
+    channel: item.channel,
+    sender: item.sender,
+    content: item.content,
+    status: item.status,
+    response_summary: item.response_summary ?? null,
+    created_at: item.created_at,
+    processed_at: item.processed_at ?? null,
+    trigger_name: item.trigger_name ?? null,
+    session_key: item.session_key ?? null,
+    session_id: item.session_id ?? null,
+    claimed_by: item.claim?.session_id ?? null,
+    claimed_until: item.claim?.until ?? null,
+    claims: item.claims,
+  };
+}

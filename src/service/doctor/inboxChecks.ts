@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { count } from '../../core/text';
+import { InboxFiles } from '../../storage/inboxFiles';
+import { WakeFiles } from '../../storage/wakeFiles';
+import { checkLock } from './lockChecks';
+import type { Examination } from './report';
+import { checkTemporaries } from './temporaries';
+
+/** Looks at the inbox of a workspace: its folders and lock, files that can't be used, and sessions that were not woken. */
+export async function checkInbox(exam: Examination, workspace: string): Promise<void> {
+  const { ports } = exam.atlas;
+  const folder = ports.paths.inbox(workspace);
+  if (ports.files.stat(folder) === undefined) return;
+  const files = new InboxFiles(ports);
+  const safe = files.check(workspace);
+  if (!safe.ok) {
+    exam.failed('inbox', folder, safe.error, 'Put the folder itself in its place.');
+    return;
+  }
+  for (const each of files.folders(workspace)) await checkTemporaries(exam, each);
+  await checkLock(exam, `${workspace}/inbox`, files.locks(workspace));
+  const numbers = files.numbers(workspace);
+  const open = files.readAll(numbers.open, (id) => files.openPath(workspace, id));
+  const finished = files.readAll(numbers.finished, (id) => files.finishedPath(workspace, id));
+  const wrong = [...numbers.findings, ...open.findings, ...finished.findings];
+  for (const { path, error } of wrong) exam.failed('inbox', path, error, 'Move it away; no other item needs it.');
+  const done = new Set(finished.items.flatMap(({ id, status }) => (status === 'done' ? [id] : [])));
+  await checkWakes(exam, workspace, (id) => done.has(id));
+  if (wrong.length > 0) return;
+  const total = `${count(open.items.length, 'item')}, and ${finished.items.length} that are finished.`;
+  exam.ok('inbox', folder, `Looked at ${total}`);
+}
+
+async function checkWakes(exam: Examination, workspace: string, isDone: (id: number) => boolean): Promise<void> {
+  const { ports } = exam.atlas;
+  const wakes = new WakeFiles(ports);
+  const due = wakes.due(workspace).filter(isDone);
+  for (const id of due) {
+    const subject = join(ports.paths.inbox(workspace), 'finished', `${id}.json`);
+    await exam.mend(
+      'inbox',
+      subject,
+      {
+        wrong: 'Its item is done, but the session that waits for it was not woken.',
+        done: 'The session that waits for its item will be woken.',
+        byHand: `Run: atlas inbox complete ${id} "" --workspace ${workspace}`,
+      },
+      () => {
+        wakes.publish(workspace, id);
+      },
+    );
+  }
+}
