@@ -4,6 +4,7 @@ import type { TaskRef } from '../../src/storage/paths';
 import { ED25519, checkReceipts, config, keyOf, must, tried } from './caseHelpers';
 import type { CrashWorld } from './crashWorld';
 import { eventCases, taskIn } from './eventCases';
+import { INBOX_CASES } from './inboxCases';
 import { PretendedRuns } from './signedStore';
 import { STORE_CASES } from './storeCases';
 import type { UseCase } from './useCase';
@@ -232,5 +233,6 @@ export function useCases(): UseCase[] {
     ...[...starting, ...driving, ...eventCases()],
     ...[...mending, mendingFinished, ...removing, receipts],
     ...STORE_CASES,
+    ...INBOX_CASES,
   ];
 }
