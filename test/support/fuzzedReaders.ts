@@ -22,6 +22,7 @@ import { ConfigFiles } from '../../src/storage/configFile';
 import { parseHook, parseTask } from '../../src/storage/hookFile';
 import { Journal, parseJournalLine } from '../../src/storage/journal';
 import { checkChain } from '../../src/storage/journalChain';
+import { parseItem, serializeItem } from '../../src/storage/inboxFiles';
 import { GenerationLock } from '../../src/storage/lock';
 import type { TaskRef } from '../../src/storage/paths';
 import { rebuildHook } from '../../src/storage/rebuild';
@@ -300,6 +301,10 @@ export function storeReaders({ atlas, ref, worktree }: FuzzWorld): FuzzedReader[
       },
     },
     {
+      ...{ name: 'item of an inbox', weight: 4, json: true, seeds: json(ITEM, { ...ITEM, claim: undefined }) },
+      read: (input) => roundTrip(input, (data) => parseItem('42.json', data), serializeItem),
+    },
+    {
       ...{
         name: 'trust.json',
         weight: 2,
@@ -344,6 +349,16 @@ function soundYaml(input: Uint8Array): { data: unknown } | undefined {
     return undefined;
   }
 }
+
+const ITEM = {
+  ...{ id: 42, channel: 'email', sender: 'trigger:email', content: 'Was it paid?', status: 'processing' },
+  ...{ created_at: '2026-11-22T00:00:00Z', trigger_name: 'email', session_key: 'a@b', session_id: 's-1' },
+  ...{ processed_at: null, claims: 2, schema_version: '1.0', response_summary: '' },
+  claim: {
+    ...{ session_id: 'w', claimed_at: '2026-11-22T00:00:00Z', until: '2026-11-22T01:00:00Z' },
+    process: { machine_id: 'm', boot_id: 'b', pid_namespace: '', pid: 1, start_time: '1', incarnation: 'i' },
+  },
+};
 
 const MESSAGES = [
   ...[
