@@ -1,5 +1,6 @@
 import type { CommandSpec, OptionSpec } from './commandLine';
 import { INBOX_COMMANDS } from './inboxCommands';
+import { LIFECYCLE_COMMANDS } from './lifecycleCommands';
 import { TASK } from './options';
 import { TASK_COMMANDS } from './taskCommands';
 
@@ -129,6 +130,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'atlas doctor --fix',
     load: async () => (await import('./doctor')).doctor,
   },
+  ...LIFECYCLE_COMMANDS,
   {
     name: 'mcp',
     does: 'Serves tools and HOOK.md to an agent, by the Model Context Protocol on standard input and output.',

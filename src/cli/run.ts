@@ -1,4 +1,4 @@
-import { type AtlasError, type Result, messageOf, ok } from '../core/errors';
+import { type AtlasError, type AtlasErrorCode, type Result, messageOf, ok } from '../core/errors';
 import { oneLine } from '../core/text';
 import { type Parsed, commandNamed, parseCommandLine, wantsJson, wantsQuiet } from './commandLine';
 import { COMMANDS } from './commands';
@@ -22,6 +22,9 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     if (context.json) streams.out(errorJson(name, error));
     else streams.err(fitted(errorText(error), streams.errColumns));
   };
+  // A host takes 2 for an order to go on, which only an intended block is.
+  const exit = (code: AtlasErrorCode): number =>
+    args[0] === 'lifecycle' && exitOf(code) === EXIT.usage ? EXIT.failed : exitOf(code);
   try {
     const answer = await answerOf(parsed, context);
     if (answer.ok) {
@@ -29,12 +32,12 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
       return answer.value.exit;
     }
     failed(answer.error);
-    return exitOf(answer.error.code);
+    return exit(answer.error.code);
   } catch (error) {
     const known = error as Partial<AtlasError>;
     if (error instanceof Error && known.name === 'AtlasError' && known.code !== undefined) {
       failed({ code: known.code, message: error.message, mend: known.mend });
-      return exitOf(known.code);
+      return exit(known.code);
     }
     failed({ code: 'unexpected', message: `Unexpected: ${messageOf(error)}` });
     return EXIT.failed;

@@ -166,6 +166,15 @@ const inboxItem = z.strictObject({
 
 const ended = { workspace_id: text, item: inboxItem, changed: z.boolean() };
 
+/** Of `lifecycle <event>`: what the agent is told, and whether it has to go on. */
+const reaction = z.strictObject({
+  event: text,
+  host: maybe(text),
+  blocks: z.boolean(),
+  text,
+  exit_code: integer,
+});
+
 /** What each command's answer holds beside `success`, `command` and `notes`. */
 export const ANSWERS = {
   start: z.strictObject({ ...changed, git_hooks: z.enum(['installed', 'present', 'absent', 'not_possible']) }),
@@ -252,6 +261,12 @@ export const ANSWERS = {
   }),
   'workspace destroy': z.strictObject({ workspace_id: text, tasks: integer }),
   doctor: z.strictObject({ root: text, problems: integer, mended: integer, findings: z.array(finding) }),
+  'lifecycle session-start': reaction,
+  'lifecycle stop': reaction,
+  'lifecycle pre-compact': reaction,
+  'lifecycle subagent-stop': reaction,
+  'lifecycle session-end': reaction,
+  'lifecycle stop-failure': reaction,
   completion: z.strictObject({ shell: text, script: text }),
   mcp: z.strictObject({}),
 } as const;

@@ -25,6 +25,8 @@ export interface HookConfig {
   readonly keyDerivation: { readonly purpose: number; readonly coinType: number; readonly account: number };
   readonly validation: { readonly commands: readonly string[]; readonly timeoutMs: number };
   readonly retentionMs: Readonly<Record<TerminalState, number>>;
+  /** Where agents keep their memory: in the repository unless it is an absolute path. */
+  readonly memoryFolder: string;
 }
 
 /** What holds where no setting says otherwise. */
@@ -38,6 +40,7 @@ export const DEFAULT_CONFIG: HookConfig = {
   keyDerivation: { purpose: 44, coinType: 236, account: 0 },
   validation: { commands: [], timeoutMs: 10 * MINUTE },
   retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
+  memoryFolder: '.atlas/memory',
 };
 
 const durationText = z.union([
@@ -83,6 +86,7 @@ export const hookSettingsSchema = z.looseObject({
       abandoned: z.optional(durationText),
     }),
   ),
+  memory_folder: z.optional(z.string().check(z.minLength(1, 'a folder must be named'), z.maxLength(1000, 'too long'))),
 });
 
 /** A setting that could not be used: where it stands in the file and why. */
@@ -169,6 +173,7 @@ export function readConfig(
         failed: durationOr(s.retention?.failed, d.retentionMs.failed),
         abandoned: durationOr(s.retention?.abandoned, d.retentionMs.abandoned),
       },
+      memoryFolder: s.memory_folder ?? d.memoryFolder,
     },
   };
 }

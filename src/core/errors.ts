@@ -19,6 +19,7 @@ export type AtlasErrorCode =
   | 'invalid_config'
   | 'no_repository'
   | 'git_failed'
+  | 'stop_blocked'
   | 'cancelled';
 
 /** Why a signing key can't be used. */

@@ -1,6 +1,7 @@
 import { type Hook, isTerminal } from './hook';
-import { type Advice, renderAdvice } from './markdown/advice';
-import { flat, pathText } from './markdown/escape';
+import { type Advice, endingOf, renderAdvice } from './markdown/advice';
+import { validateCommand } from './markdown/commands';
+import { code, flat, pathText } from './markdown/escape';
 import { overAdvice } from './markdown/over';
 import { checkpointsTimeline, completedSteps, validationReceipts } from './markdown/past';
 import { RULE, currentState, ifSomethingIsWrong, whatYouWereDoing } from './markdown/present';
@@ -68,6 +69,17 @@ export function renderHookMarkdown(input: HookMarkdownInput): string {
 /** The "What To Do Now" section alone, for what is told to an agent before its first word. */
 export function renderWhatToDoNow(input: HookMarkdownInput): string {
   return `${whatToDoNow(viewOf(input))}\n`;
+}
+
+/** How the step that runs is ended, and with which command; empty where none runs. */
+export function renderEnding(input: HookMarkdownInput): string {
+  const view = viewOf(input);
+  const { hook, step } = view;
+  if (step === undefined || (hook.state !== 'step_running' && hook.state !== 'step_validating')) return '';
+  const name = code(step.step_name, 64);
+  const how =
+    hook.state === 'step_validating' ? `It waits for its checks: run ${validateCommand(view)}` : endingOf(view)[0];
+  return `Step ${name} (attempt ${step.attempt}) of task ${code(hook.task_id, 255)} is still running. ${how ?? ''}.`;
 }
 
 /** One line that points an agent to HOOK.md; empty for a task that is over. */

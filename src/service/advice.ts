@@ -1,4 +1,5 @@
-import { renderWhatToDoNow, synopsis } from '../core/hookMarkdown';
+import { renderEnding, renderWhatToDoNow, synopsis } from '../core/hookMarkdown';
+import type { HookMarkdownInput } from '../core/markdown/view';
 import type { StoredTask } from '../storage/stored';
 import type { ServicePorts } from './ports';
 
@@ -10,16 +11,21 @@ export interface Advice {
   readonly markdown: string;
 }
 
+type AdvicePorts = Pick<ServicePorts, 'paths' | 'version'>;
+
+function inputOf(ports: AdvicePorts, { ref, hook, task, seq }: StoredTask): HookMarkdownInput {
+  const location = { root: ports.paths.root, hookPath: ports.paths.markdown(ref) };
+  return { hook, task, seq, location, verdicts: new Map(), version: ports.version };
+}
+
+/** How the step that runs is ended, in a sentence of Markdown; empty where none runs. */
+export function endingAdvice(ports: AdvicePorts, stored: StoredTask): string {
+  return renderEnding(inputOf(ports, stored));
+}
+
 /** What HOOK.md says is to be done now. */
-export function adviceOf(ports: Pick<ServicePorts, 'paths' | 'version'>, { ref, hook, task, seq }: StoredTask): Advice {
-  const markdown = renderWhatToDoNow({
-    hook,
-    task,
-    seq,
-    location: { root: ports.paths.root, hookPath: ports.paths.markdown(ref) },
-    verdicts: new Map(),
-    version: ports.version,
-  });
+export function adviceOf(ports: AdvicePorts, stored: StoredTask): Advice {
+  const markdown = renderWhatToDoNow(inputOf(ports, stored));
   const heading = /^### (.+)$/mu.exec(markdown)?.[1] ?? '';
   return { heading: heading.replace(/^\P{L}+/u, '').replaceAll('`', ''), markdown };
 }

@@ -283,5 +283,21 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   },
   doctor: { before: running, lines: [line(0, 'doctor'), line(0, 'doctor --fix'), line(2, 'doctor x')] },
   mcp: { lines: [line(0, 'mcp', undefined, { input: '' }), line(2, 'mcp x')] },
+  'lifecycle session-start': {
+    before: running,
+    lines: [
+      line(0, 'lifecycle session-start'),
+      line(0, 'lifecycle session-start --host gemini', undefined, { input: '{"source":"startup"}' }),
+      line(1, 'lifecycle session-start --host emacs'),
+    ],
+  },
+  'lifecycle stop': { before: running, lines: [line(0, 'lifecycle stop'), line(1, 'lifecycle stop x')] },
+  'lifecycle pre-compact': {
+    before: running,
+    lines: [line(0, 'lifecycle pre-compact'), line(1, 'lifecycle pre-compact x')],
+  },
+  'lifecycle subagent-stop': { lines: [line(0, 'lifecycle subagent-stop'), line(1, 'lifecycle subagent-stop x')] },
+  'lifecycle session-end': { lines: [line(0, 'lifecycle session-end'), line(1, 'lifecycle session-end x')] },
+  'lifecycle stop-failure': { lines: [line(0, 'lifecycle stop-failure'), line(1, 'lifecycle stop-failure x')] },
   completion: { lines: [line(0, 'completion bash'), line(2, 'completion tcsh')] },
 };

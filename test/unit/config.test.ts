@@ -16,6 +16,7 @@ describe('settings', () => {
       keyDerivation: { purpose: 44, coinType: 236, account: 0 },
       validation: { commands: [], timeoutMs: 600_000 },
       retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
+      memoryFolder: '.atlas/memory',
     });
   });
 
@@ -36,6 +37,7 @@ describe('settings', () => {
       key_derivation: { purpose: 1, coin_type: 2, account: 3 },
       validation: { commands: ['make test'], timeout: '90s' },
       retention: { completed: '1d', failed: '2d', abandoned: '0' },
+      memory_folder: 'notes',
       something_newer: true,
     });
     expect(problems).toEqual([]);
@@ -49,6 +51,7 @@ describe('settings', () => {
       keyDerivation: { purpose: 1, coinType: 2, account: 3 },
       validation: { commands: ['make test'], timeoutMs: 90_000 },
       retentionMs: { completed: 24 * HOUR, failed: 48 * HOUR, abandoned: 0 },
+      memoryFolder: 'notes',
     });
   });
 

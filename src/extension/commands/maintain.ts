@@ -96,6 +96,7 @@ hooks:
   #   completed: 30d
   #   failed: 14d
   #   abandoned: 7d
+  # memory_folder: .atlas/memory # of agents: in the repository, or an absolute path
 `;
 
 /** Atlas: Open Configuration. */

@@ -1,0 +1,87 @@
+import * as z from 'zod/mini';
+import type { HostName } from './hosts';
+
+/** More than any host's input should have, in bytes: an agent's last message is part of it. */
+export const MAX_INPUT_BYTES = 4 * 1024 * 1024;
+
+const MAX_TEXT = 4096;
+// A field that isn't what it should be is none; the others still count.
+const text = z.catch(z.optional(z.string().check(z.maxLength(MAX_TEXT))), undefined);
+const flag = z.catch(z.optional(z.boolean()), undefined);
+
+const inputSchema = z.looseObject({
+  session_id: text,
+  sessionId: text,
+  conversation_id: text,
+  transcript_path: text,
+  cwd: text,
+  workspace_roots: z.catch(z.optional(z.array(z.string().check(z.maxLength(MAX_TEXT)))), undefined),
+  hook_event_name: text,
+  hookEventName: text,
+  source: text,
+  trigger: text,
+  stop_hook_active: flag,
+  loop_count: z.catch(z.optional(z.number()), undefined),
+  reason: text,
+  status: text,
+  error: text,
+  error_message: text,
+});
+
+const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,199}$/u;
+
+/** What a host said of an event. Every text is another's. */
+export interface HostInput {
+  readonly sessionId?: string;
+  readonly transcriptPath?: string;
+  /** Where the agent works. */
+  readonly folder?: string;
+  /** How a session began. */
+  readonly source?: string;
+  /** What caused a compaction. */
+  readonly trigger?: string;
+  /** Whether a stop hook keeps the agent going already; absent where the host doesn't say. */
+  readonly stopHookActive?: boolean;
+  /** How the session or the turn ended. */
+  readonly ending?: string;
+  /** The host that writes like this, where that can be told. */
+  readonly writtenBy?: HostName;
+}
+
+/** A text that can name a session; it becomes part of files. */
+export function sessionIdOf(text: string | undefined): string | undefined {
+  return text !== undefined && SESSION_ID.test(text) ? text : undefined;
+}
+
+/** Reads what a host wrote on standard input: a problem for people where it is no JSON object, and what could be read. */
+export function parseHostInput(written: string): { readonly input: HostInput; readonly problem?: string } {
+  if (written.trim() === '') return { input: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(written.replace(/^\uFEFF/u, ''));
+  } catch {
+    return { input: {}, problem: "The host's input is no JSON." };
+  }
+  const parsed = inputSchema.safeParse(value);
+  return parsed.success
+    ? { input: inputOf(parsed.data) }
+    : { input: {}, problem: "The host's input is no JSON object." };
+}
+
+function inputOf(data: z.infer<typeof inputSchema>): HostInput {
+  const sessionId = sessionIdOf(data.session_id) ?? sessionIdOf(data.sessionId) ?? sessionIdOf(data.conversation_id);
+  const folder = data.cwd ?? data.workspace_roots?.[0];
+  const active = data.stop_hook_active ?? (data.loop_count === undefined ? undefined : data.loop_count > 0);
+  const ending = data.error ?? data.reason ?? data.status;
+  return {
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(data.transcript_path === undefined ? {} : { transcriptPath: data.transcript_path }),
+    ...(folder === undefined ? {} : { folder }),
+    ...(data.source === undefined ? {} : { source: data.source }),
+    ...(data.trigger === undefined ? {} : { trigger: data.trigger }),
+    ...(active === undefined ? {} : { stopHookActive: active }),
+    ...(ending === undefined ? {} : { ending }),
+    // It runs Claude Code's hooks too, and writes in its own way.
+    ...(data.hookEventName !== undefined && data.hook_event_name === undefined ? { writtenBy: 'vscode' as const } : {}),
+  };
+}

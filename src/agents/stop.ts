@@ -1,0 +1,194 @@
+import { basename, join } from 'node:path';
+import { homedir } from 'node:os';
+import { MAX_AGENT_TEXT, embedded, section } from '../core/agentText';
+import { flat, pathText } from '../core/markdown/escape';
+import { type GateState, type Left, MAX_BLOCKS, decideStop } from '../core/stopGate';
+import { cut } from '../core/text';
+import { endingAdvice } from '../service/advice';
+import { ensureFolder, replaceFile } from '../storage/atomicFile';
+import { GateFile } from './gateFile';
+import { sessionIdOf } from './hostInput';
+import type { Reaction } from './hostReply';
+import type { ActiveItem } from './inboxLook';
+import type { Occasion } from './occasion';
+
+const NOTHING: Reaction = { text: '', blocks: false };
+
+/** `stop`: what is left to do, before the agent sleeps. */
+export async function stop(occasion: Occasion): Promise<Reaction> {
+  const { env } = occasion.called;
+  if (env['ATLAS_CLEANUP'] === '1') {
+    await touchDone(occasion);
+    return NOTHING;
+  }
+  if (occasion.kind.trigger) return NOTHING;
+  await saveSession(occasion);
+  const kept = await atInbox(occasion, env['ATLAS_STOP_GATE'] === '0');
+  if (typeof kept === 'object') return kept;
+  const nothing = kept === 'unknown' ? '' : 'No pending tasks. ';
+  return { text: `${nothing}${await reminder(occasion)}`, blocks: false };
+}
+
+async function touchDone(occasion: Occasion): Promise<void> {
+  try {
+    const folder = await occasion.workspaceFolder(true);
+    if (folder === undefined) return;
+    const { files } = occasion.atlas.ports;
+    const path = join(folder, '.cleanup-done');
+    if (files.stat(path) === undefined) files.write(path, '');
+    files.touch(path, occasion.now);
+  } catch (error) {
+    occasion.problem(".cleanup-done can't be touched", error);
+  }
+}
+
+async function saveSession(occasion: Occasion): Promise<void> {
+  try {
+    const id = await sessionOf(occasion);
+    const { repository } = await occasion.where();
+    const folder = id === undefined ? undefined : await occasion.workspaceFolder(repository !== undefined);
+    if (id === undefined || folder === undefined) return;
+    const { files, ids } = occasion.atlas.ports;
+    ensureFolder(files, folder);
+    replaceFile(files, ids, join(folder, '.last-session-id'), `${id}\n`, { durable: false });
+  } catch (error) {
+    occasion.problem(".last-session-id can't be written", error);
+  }
+}
+
+/** The session: as the environment names it, as the host does, or that of the newest session file. */
+async function sessionOf(occasion: Occasion): Promise<string | undefined> {
+  const { env, input } = occasion.called;
+  const said = sessionIdOf(env['CLAUDE_SESSION_ID']) ?? input.sessionId;
+  const named = input.transcriptPath?.replaceAll('\\', '/');
+  return said ?? sessionIdOf(sessionInName(basename(named ?? ''))) ?? newestSession(occasion);
+}
+
+function sessionInName(file: string): string | undefined {
+  return /^(.+)\.jsonl$/u.exec(file)?.[1];
+}
+
+/** As Claude Code keeps them: a folder per project, named after its path, a file per session. */
+async function newestSession(occasion: Occasion): Promise<string | undefined> {
+  const { env } = occasion.called;
+  const { files } = occasion.atlas.ports;
+  const { worktree } = await occasion.where();
+  const own = env['CLAUDE_CONFIG_DIR'] ?? '';
+  const folder = join(
+    own === '' ? join(homedir(), '.claude') : own,
+    'projects',
+    worktree.replace(/[^A-Za-z0-9]/gu, '-'),
+  );
+  if (files.stat(folder)?.kind !== 'folder') return undefined;
+  return files
+    .list(folder)
+    .flatMap((name) => {
+      const id = sessionIdOf(sessionInName(name));
+      const stat = id === undefined ? undefined : files.stat(join(folder, name));
+      return id === undefined || stat?.kind !== 'file' ? [] : [{ id, time: stat.mtimeMs }];
+    })
+    .sort((a, b) => b.time - a.time)[0]?.id;
+}
+
+/** What the inbox has the agent do; nobody is kept where it is empty or can't be asked. */
+async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'empty' | 'unknown'> {
+  try {
+    const inbox = await occasion.inbox();
+    const items = inbox?.active() ?? [];
+    const left: Left = { active: items.map(({ id }) => String(id).slice(0, 200)), pending: inbox?.pendingCount() ?? 0 };
+    const folder = await occasion.workspaceFolder(false);
+    if (folder === undefined) return 'empty';
+    const gate = new GateFile(occasion.atlas.ports, folder, await sessionOf(occasion));
+    if (left.active.length === 0 && left.pending === 0) {
+      gate.clear();
+      return 'empty';
+    }
+    if (off) return { text: `${leftText(left)} They wait: ATLAS_STOP_GATE=0 keeps nobody here.`, blocks: false };
+    return throughGate(occasion, gate, left, items);
+  } catch (error) {
+    occasion.problem("The inbox can't be asked, so nothing keeps the agent", error);
+    return 'unknown';
+  }
+}
+
+/** Keeps the agent, unless it was told often enough. What it was told is written down first, else it isn't kept. */
+function throughGate(occasion: Occasion, gate: GateFile, left: Left, items: readonly ActiveItem[]): Reaction {
+  const before = gate.read();
+  if (before === 'damaged') {
+    gate.write(spent(left));
+    occasion.problem('What this session was told before is damaged, so it is not kept');
+    return letGo(left, 'it is not known how often you were told');
+  }
+  const { block, why, next } = decideStop(before, left, occasion.called.input.stopHookActive);
+  gate.write(next);
+  if (block) return { text: left.active.length > 0 ? warning(items) : instruction(left.pending), blocks: true };
+  return letGo(
+    left,
+    why === 'no_progress' ? `you were told ${next.blocks} times` : 'nothing changed since you were told',
+  );
+}
+
+function spent({ active, pending }: Left): GateState {
+  const total = active.length + pending;
+  return { blocks: MAX_BLOCKS, total, pending, active, seen: active, released: true };
+}
+
+function letGo(left: Left, why: string): Reaction {
+  return { text: `${leftText(left)} You may stop all the same: ${why}.`, blocks: false };
+}
+
+function leftText({ active, pending }: Left): string {
+  return `${active.length} active and ${pending} pending task(s) are left in the queue.`;
+}
+
+/** Of an item; every character of it can take six in JSON. */
+const MAX_CONTENT = 1000;
+const MAX_ITEMS = 7800;
+
+function warning(items: readonly ActiveItem[]): string {
+  const first = items[0]?.id;
+  const id = items.length === 1 && first !== undefined ? jsonText(first) : '<id>';
+  return [
+    section('active-task-warning', itemsJson(items)),
+    section(
+      'task-instruction',
+      `You have an active task still in 'processing' status.
+Complete it with task_complete(task_id=${id}, response_summary="<result>") before stopping.`,
+    ),
+  ].join('\n');
+}
+
+/** As JSON on one line; `<` is written so that no tag can begin in it, which JSON reads as the same. */
+function jsonText(value: unknown): string {
+  return JSON.stringify(value).replaceAll('<', String.raw`\u003c`);
+}
+
+function itemsJson(items: readonly ActiveItem[]): string {
+  const shown: string[] = [];
+  let size = 2;
+  for (const { id, sender, content } of items) {
+    const text = embedded(content);
+    const short = cut(text, MAX_CONTENT);
+    const item = jsonText({ id, sender: flat(sender, 200), content: short.length < text.length ? `${short}…` : short });
+    size += item.length + 2;
+    if (size > MAX_ITEMS) break;
+    shown.push(item);
+  }
+  return `[${shown.join(', ')}]`;
+}
+
+function instruction(pending: number): string {
+  return [
+    section('pending-tasks', `You have ${pending} pending task(s) in the queue.`),
+    section('task-instruction', 'Use get_next_task() to pick up and process the next task.'),
+  ].join('\n');
+}
+
+/** What is said when the agent sleeps; a step that runs is named with the command that ends it. */
+async function reminder(occasion: Occasion): Promise<string> {
+  const { shown } = await occasion.memory();
+  const journal = `Write a short journal entry to ${pathText(shown)}/${occasion.today}.md if you accomplished something relevant today.`;
+  const { task } = await occasion.task();
+  const ending = task === undefined ? '' : endingAdvice(occasion.atlas.ports, task);
+  return cut(ending === '' ? journal : `${journal}\n${embedded(ending)}`, MAX_AGENT_TEXT - 100);
+}

@@ -1,0 +1,28 @@
+import type { HostName, LifecycleEvent } from '../agents/hosts';
+import type { CommandSpec, OptionSpec } from './commandLine';
+
+// Written out, since only types may come from where the work is done.
+const HOSTS = ['claude', 'vscode', 'codex', 'gemini', 'cursor'] as const satisfies readonly HostName[];
+
+/** The host whose file or form is meant. */
+const HOST: OptionSpec = { flags: '--host <host>', does: 'the program that runs the agent', choices: HOSTS };
+
+function eventCommand(event: LifecycleEvent, does: string): CommandSpec {
+  return {
+    name: `lifecycle ${event}`,
+    does: `${does} A host's hook calls it.`,
+    options: [HOST],
+    example: `atlas lifecycle ${event} --host claude`,
+    load: async () => (await import('./lifecycle')).lifecycleEvent(event),
+  };
+}
+
+/** What agents' hosts call, and what wires them. */
+export const LIFECYCLE_COMMANDS: readonly CommandSpec[] = [
+  eventCommand('session-start', 'Tells an agent where the task stands, what is remembered and what waits.'),
+  eventCommand('stop', 'Tells an agent that wants to stop what is left; exits 2 where it has to go on.'),
+  eventCommand('pre-compact', 'Makes a checkpoint before context is compacted, and says what to write down.'),
+  eventCommand('subagent-stop', "Asks for a review of a subagent's result."),
+  eventCommand('session-end', 'Records how a session ended.'),
+  eventCommand('stop-failure', 'Records that a turn ended with an error of the service.'),
+];
