@@ -28,6 +28,7 @@ const BUNDLES = [
   { out: 'parts/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
   { out: 'parts/yaml', source: 'src/storage/yaml.ts', target: 'part' },
   { out: 'parts/mcpSdk', source: 'src/cli/mcp/sdk.ts', target: 'part' },
+  { out: 'parts/jsonc', source: 'src/agents/jsonc.ts', target: 'part' },
   { out: 'editor/markdown', source: 'src/extension/panels/markdown.ts', target: 'part' },
   { out: 'editor/chokidar', source: 'src/storage/chokidar.ts', target: 'part' },
   { out: 'webview/hook', source: 'webview/hook/main.ts', target: 'webview' },

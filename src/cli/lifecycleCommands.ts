@@ -7,6 +7,13 @@ const HOSTS = ['claude', 'vscode', 'codex', 'gemini', 'cursor'] as const satisfi
 /** The host whose file or form is meant. */
 const HOST: OptionSpec = { flags: '--host <host>', does: 'the program that runs the agent', choices: HOSTS };
 
+const SECTION: OptionSpec = {
+  flags: '--section',
+  does: "also adds a section to the agent's instructions (CLAUDE.md or AGENTS.md) that has it ask for its task",
+};
+const DRY_RUN: OptionSpec = { flags: '-n, --dry-run', does: 'shows the change, makes none' };
+const YES: OptionSpec = { flags: '-y, --yes', does: 'answers the question with yes' };
+
 function eventCommand(event: LifecycleEvent, does: string): CommandSpec {
   return {
     name: `lifecycle ${event}`,
@@ -25,4 +32,24 @@ export const LIFECYCLE_COMMANDS: readonly CommandSpec[] = [
   eventCommand('subagent-stop', "Asks for a review of a subagent's result."),
   eventCommand('session-end', 'Records how a session ended.'),
   eventCommand('stop-failure', 'Records that a turn ended with an error of the service.'),
+  {
+    name: 'lifecycle install',
+    does: "Wires the hooks into a host's settings file of this repository, beside what is there; shows the change first.",
+    options: [HOST, SECTION, DRY_RUN, YES],
+    example: 'atlas lifecycle install --host claude --section',
+    load: async () => (await import('./lifecycleInstall')).installLifecycle,
+  },
+  {
+    name: 'lifecycle uninstall',
+    does: 'Takes the hooks out; everything else in the file stays as it is.',
+    options: [HOST, DRY_RUN, YES],
+    example: 'atlas lifecycle uninstall --host claude',
+    load: async () => (await import('./lifecycleInstall')).uninstallLifecycle,
+  },
+  {
+    name: 'lifecycle status',
+    does: 'Says which hooks are installed, when each was called last, and what comes of its answer.',
+    example: 'atlas lifecycle status',
+    load: async () => (await import('./lifecycleInstall')).lifecycleStatus,
+  },
 ];

@@ -175,6 +175,15 @@ const reaction = z.strictObject({
   exit_code: integer,
 });
 
+/** Of `lifecycle install` and `uninstall`: which files change, and how. */
+const wiring = z.strictObject({
+  host: text,
+  dry_run: z.boolean(),
+  changed: z.boolean(),
+  files: z.array(z.strictObject({ path: text, change: z.enum(['made', 'changed', 'removed']) })),
+  diff: text,
+});
+
 /** What each command's answer holds beside `success`, `command` and `notes`. */
 export const ANSWERS = {
   start: z.strictObject({ ...changed, git_hooks: z.enum(['installed', 'present', 'absent', 'not_possible']) }),
@@ -267,6 +276,23 @@ export const ANSWERS = {
   'lifecycle subagent-stop': reaction,
   'lifecycle session-end': reaction,
   'lifecycle stop-failure': reaction,
+  'lifecycle install': wiring,
+  'lifecycle uninstall': wiring,
+  'lifecycle status': z.strictObject({
+    hooks: z.array(
+      z.strictObject({
+        host: text,
+        event: text,
+        /** The host's own name of it. */
+        key: text,
+        installed: z.boolean(),
+        /** In this folder; null where it never was. */
+        last_fired: maybe(time),
+        can_inject: z.boolean(),
+        can_block: z.boolean(),
+      }),
+    ),
+  }),
   completion: z.strictObject({ shell: text, script: text }),
   mcp: z.strictObject({}),
 } as const;

@@ -299,5 +299,17 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   'lifecycle subagent-stop': { lines: [line(0, 'lifecycle subagent-stop'), line(1, 'lifecycle subagent-stop x')] },
   'lifecycle session-end': { lines: [line(0, 'lifecycle session-end'), line(1, 'lifecycle session-end x')] },
   'lifecycle stop-failure': { lines: [line(0, 'lifecycle stop-failure'), line(1, 'lifecycle stop-failure x')] },
+  'lifecycle install': {
+    lines: [
+      line(0, 'lifecycle install --host claude --section --dry-run'),
+      line(0, 'lifecycle install --host claude --section --yes'),
+      line(1, 'lifecycle install --host claude --host codex'),
+      line(1, 'lifecycle install'),
+    ],
+  },
+  'lifecycle uninstall': {
+    lines: [line(0, 'lifecycle uninstall --host cursor --yes'), line(1, 'lifecycle uninstall --host x')],
+  },
+  'lifecycle status': { lines: [line(0, 'lifecycle status'), line(1, 'lifecycle status x')] },
   completion: { lines: [line(0, 'completion bash'), line(2, 'completion tcsh')] },
 };
