@@ -1,22 +1,17 @@
-import type { TaskRef } from '../storage/paths';
-
-/** An item of the inbox that is being worked on. */
-export interface ActiveItem {
-  readonly id: number | string;
-  readonly sender: string;
-  readonly content: string;
-}
+import { unwrap } from '../core/errors';
+import type { InboxItem } from '../core/inbox';
+import type { Inbox } from '../service/inbox';
 
 /** What a hook asks of an inbox. */
 export interface InboxLook {
   /** The items in `processing`. */
-  active(): readonly ActiveItem[];
-  pendingCount(): number;
+  readonly active: readonly InboxItem[];
+  readonly pending: number;
 }
 
-const NONE: InboxLook = { active: () => [], pendingCount: () => 0 };
-
-/** The inbox of a workspace. May throw where its files can't be read. */
-export function inboxOf(_root: string, _workspace: TaskRef['workspace']): InboxLook {
-  return NONE;
+/** What is left in the inbox of a workspace. Throws where it can't be read. */
+export function lookAt(inbox: Inbox, workspace: string): InboxLook {
+  const { open } = unwrap(inbox.list(workspace, { finished: 0 }));
+  const active = open.filter(({ status }) => status === 'processing');
+  return { active, pending: open.length - active.length };
 }

@@ -8,7 +8,7 @@ import { chooseTask } from '../service/taskChoice';
 import type { StoredTask } from '../storage/stored';
 import type { HostInput } from './hostInput';
 import { type LifecycleEvent } from './hosts';
-import { type InboxLook, inboxOf } from './inboxLook';
+import { type InboxLook, lookAt } from './inboxLook';
 import { type MemoryPlace, localDate, memoryPlace } from './memory';
 import { Prompts, type SessionKind, sessionKind } from './prompts';
 
@@ -90,7 +90,7 @@ export class Occasion {
   /** The inbox of the workspace; an empty one where there is no workspace yet. */
   async inbox(): Promise<InboxLook | undefined> {
     const { workspace } = await this.where();
-    return workspace === undefined ? undefined : inboxOf(this.atlas.ports.paths.root, workspace);
+    return workspace === undefined ? undefined : lookAt(await this.atlas.inbox(), workspace);
   }
 
   /** The open task that the agent works on: what `ATLAS_TASK` names, else that of its workspace. */

@@ -66,7 +66,7 @@ async function journals(occasion: Occasion): Promise<string> {
 
 async function waiting(occasion: Occasion): Promise<string> {
   try {
-    const pending = (await occasion.inbox())?.pendingCount() ?? 0;
+    const pending = (await occasion.inbox())?.pending ?? 0;
     if (pending === 0) return '';
     return section('inbox-status', `You have ${pending} pending task(s). Use get_next_task() to process them.`);
   } catch (error) {

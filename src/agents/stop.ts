@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import { homedir } from 'node:os';
 import { MAX_AGENT_TEXT, embedded, section } from '../core/agentText';
+import type { InboxItem } from '../core/inbox';
 import { flat, pathText } from '../core/markdown/escape';
 import { type GateState, type Left, MAX_BLOCKS, decideStop } from '../core/stopGate';
 import { cut } from '../core/text';
@@ -9,7 +10,6 @@ import { ensureFolder, replaceFile } from '../storage/atomicFile';
 import { GateFile } from './gateFile';
 import { sessionIdOf } from './hostInput';
 import type { Reaction } from './hostReply';
-import type { ActiveItem } from './inboxLook';
 import type { Occasion } from './occasion';
 
 const NOTHING: Reaction = { text: '', blocks: false };
@@ -94,8 +94,8 @@ async function newestSession(occasion: Occasion): Promise<string | undefined> {
 async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'empty' | 'unknown'> {
   try {
     const inbox = await occasion.inbox();
-    const items = inbox?.active() ?? [];
-    const left: Left = { active: items.map(({ id }) => String(id).slice(0, 200)), pending: inbox?.pendingCount() ?? 0 };
+    const items = inbox?.active ?? [];
+    const left: Left = { active: items.map(({ id }) => String(id)), pending: inbox?.pending ?? 0 };
     const folder = await occasion.workspaceFolder(false);
     if (folder === undefined) return 'empty';
     const gate = new GateFile(occasion.atlas.ports, folder, await sessionOf(occasion));
@@ -112,7 +112,7 @@ async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'em
 }
 
 /** Keeps the agent, unless it was told often enough. What it was told is written down first, else it isn't kept. */
-function throughGate(occasion: Occasion, gate: GateFile, left: Left, items: readonly ActiveItem[]): Reaction {
+function throughGate(occasion: Occasion, gate: GateFile, left: Left, items: readonly InboxItem[]): Reaction {
   const before = gate.read();
   if (before === 'damaged') {
     gate.write(spent(left));
@@ -145,9 +145,9 @@ function leftText({ active, pending }: Left): string {
 const MAX_CONTENT = 1000;
 const MAX_ITEMS = 7800;
 
-function warning(items: readonly ActiveItem[]): string {
+function warning(items: readonly InboxItem[]): string {
   const first = items[0]?.id;
-  const id = items.length === 1 && first !== undefined ? jsonText(first) : '<id>';
+  const id = items.length === 1 && first !== undefined ? String(first) : '<id>';
   return [
     section('active-task-warning', itemsJson(items)),
     section(
@@ -163,7 +163,7 @@ function jsonText(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', String.raw`\u003c`);
 }
 
-function itemsJson(items: readonly ActiveItem[]): string {
+function itemsJson(items: readonly InboxItem[]): string {
   const shown: string[] = [];
   let size = 2;
   for (const { id, sender, content } of items) {

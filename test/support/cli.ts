@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { build } from 'esbuild';
 import { PROJECT } from './project';
 
 /** How `atlas` ended, and what it said. */
@@ -47,33 +46,6 @@ export class BuiltCli {
     execFileSync(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     writeFileSync(path.join(base, 'package.json'), '{ "type": "module" }');
     return Promise.resolve(new BuiltCli(base));
-  }
-
-  /** Builds it with another file in the place of one of its own, both relative to the project. */
-  static async openWith(replaced: string, by: string): Promise<BuiltCli> {
-    const cli = await BuiltCli.open();
-    await build({
-      entryPoints: [path.join(PROJECT, 'src/cli/main.ts')],
-      outfile: cli.entry,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      supported: { 'dynamic-import': false },
-      logLevel: 'error',
-      plugins: [
-        {
-          name: 'replaced',
-          setup: (plugin) => {
-            plugin.onLoad({ filter: /[.]ts$/ }, ({ path: file }) =>
-              path.relative(PROJECT, file).replaceAll(path.sep, '/') === replaced
-                ? { contents: `export * from ${JSON.stringify(path.join(PROJECT, by))};`, resolveDir: PROJECT }
-                : undefined,
-            );
-          },
-        },
-      ],
-    });
-    return cli;
   }
 
   /** The environment of its runs: nothing of this machine's but the PATH. */
