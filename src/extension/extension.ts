@@ -10,7 +10,6 @@ import { ConfigProblems } from './configProblems';
 import { FileActivity } from './fileActivity';
 import { GitBridge } from './git/gitBridge';
 import { Notifications } from './notifications';
-import { CommandPanelActions, SessionPanelSource } from './panelPorts';
 import { LatePanels } from './panels/latePanels';
 import { setting } from './platform/config';
 import { setContext } from './platform/contextKeys';
@@ -18,7 +17,6 @@ import { ChannelLogger } from './platform/log';
 import { showFailure } from './platform/messages';
 import { TextDocuments } from './platform/textDocuments';
 import { watchPullRequests } from './pullRequests';
-import { receiptsPanelParts } from './receiptsPorts';
 import { Verdicts } from './receipts/verdicts';
 import { Session } from './session';
 import { StatusBar } from './statusBar';
@@ -35,15 +33,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const tree = new TasksTree(session, verdicts);
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
-  const panels = new LatePanels(
-    {
-      extensionUri: extension.extensionUri,
-      source: new SessionPanelSource(session),
-      commands: new CommandPanelActions(session),
-      log,
-    },
-    receiptsPanelParts(session, verdicts),
-  );
+  const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
   const context = { session, tree, log, git, verdicts, panels, launcherFolder, terminals: new Map() };
   extension.environmentVariableCollection.replace('ATLAS_HOME', root);

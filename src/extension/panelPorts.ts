@@ -7,8 +7,13 @@ import type { Session } from './session';
 
 const MAX_MARKDOWN_BYTES = 4 * 1024 * 1024;
 
+/** What the HOOK.md panels are made of in a window. */
+export function hookPanelParts(session: Session): { source: HookPanelSource; commands: HookPanelCommands } {
+  return { source: new SessionPanelSource(session), commands: new CommandPanelActions(session) };
+}
+
 /** Where the HOOK.md panels have their data from: the session's view of a task and the file itself. */
-export class SessionPanelSource implements HookPanelSource {
+class SessionPanelSource implements HookPanelSource {
   constructor(private readonly session: Session) {}
 
   readonly onDidChange: HookPanelSource['onDidChange'] = (listener) => this.session.onDidChange(listener);
@@ -44,7 +49,7 @@ export class SessionPanelSource implements HookPanelSource {
 }
 
 /** What the panels' buttons do: the same commands as everywhere. */
-export class CommandPanelActions implements HookPanelCommands {
+class CommandPanelActions implements HookPanelCommands {
   constructor(private readonly session: Session) {}
 
   async run(...[ref, action, recovery]: Parameters<HookPanelCommands['run']>): Promise<Result<void>> {

@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../../core/errors';
-import type { HookPanelPorts, HookPanels } from './hookPanel';
+import type { Verdicts } from '../receipts/verdicts';
+import type { Session } from '../session';
+import type { HookPanels } from './hookPanel';
 import type { PanelTaskRef } from './hookPanelSource';
-import type { ReceiptsPanelParts, ReceiptsPanels } from './receiptsPanel';
+import type { ReceiptsPanels } from './receiptsPanel';
 import type { PanelHost } from './taskPanel';
 
 /** The panels' view types; public, the editor keeps them over reloads. */
@@ -55,12 +57,18 @@ export class LatePanels implements vscode.Disposable {
   private readonly hook: LateKind<HookPanels>;
   private readonly receipts: LateKind<ReceiptsPanels>;
 
-  constructor(ports: HookPanelPorts, receipts: ReceiptsPanelParts) {
-    this.hook = new LateKind(HOOK_VIEW, ports, async () => (await import('./hookPanel')).hookPanels(HOOK_VIEW, ports));
-    const { extensionUri, log } = ports;
-    this.receipts = new LateKind(RECEIPTS_VIEW, ports, async () =>
-      (await import('./receiptsPanel')).receiptsPanels(RECEIPTS_VIEW, { extensionUri, log, ...receipts }),
-    );
+  constructor(host: PanelHost, session: Session, verdicts: Verdicts) {
+    this.hook = new LateKind(HOOK_VIEW, host, async () => {
+      const [{ hookPanels }, { hookPanelParts }] = await Promise.all([import('./hookPanel'), import('../panelPorts')]);
+      return hookPanels(HOOK_VIEW, { ...host, ...hookPanelParts(session) });
+    });
+    this.receipts = new LateKind(RECEIPTS_VIEW, host, async () => {
+      const [{ receiptsPanels }, { receiptsPanelParts }] = await Promise.all([
+        import('./receiptsPanel'),
+        import('../receiptsPorts'),
+      ]);
+      return receiptsPanels(RECEIPTS_VIEW, { ...host, ...receiptsPanelParts(session, verdicts) });
+    });
   }
 
   /** Shows a task's HOOK.md, the open panel if there is one. */
