@@ -21,6 +21,8 @@ const entrySchema = z.looseObject({
   cause: z.optional(z.string()),
   exit: z.number(),
   problems: z.optional(z.array(z.string())),
+  /** Set where no host called, but `lifecycle doctor`, under this name. */
+  check: z.optional(z.string()),
 });
 
 /** A line of the log: one call of `atlas lifecycle <event>`. */

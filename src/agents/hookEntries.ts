@@ -18,13 +18,13 @@ export interface Wired {
 }
 
 /** The command that a host's hook runs: `atlas` as the caller has it, and what it is called with. */
-function commandOf(atlas: string, host: Host, { event }: HostEvent): string {
+export function commandOf(atlas: string, host: Host, event: LifecycleEvent): string {
   return `${atlas} lifecycle ${event} --host ${host.name}`;
 }
 
 function hooksOf(atlas: string, host: Host, event: HostEvent): object[] {
   const timeout = host.timeoutUnit === 'ms' ? event.seconds * 1000 : event.seconds;
-  const command = { ...(host.type ? { type: 'command' } : {}), command: commandOf(atlas, host, event), timeout };
+  const command = { ...(host.type ? { type: 'command' } : {}), command: commandOf(atlas, host, event.event), timeout };
   // There the answer of a command reaches nobody, and a prompt is judged by a model.
   const judged = host.name === 'claude' && event.event === 'subagent-stop';
   const prompt = { type: 'prompt', prompt: `${SUBAGENT_REVIEW}\n\n$ARGUMENTS`, timeout };
@@ -54,16 +54,25 @@ function allHooks(settings: SettingsText): { readonly key: string; readonly hook
   });
 }
 
-/** The events of a host that are wired in its file; fails as {@link SettingsText.parse}. */
-export function wiredEvents(text: string, host: Host): Result<LifecycleEvent[]> {
+/** A hook of ours as it stands in a file. */
+export interface WiredHook {
+  readonly event: LifecycleEvent;
+  /** What the host runs; `undefined` where it asks a model instead. */
+  readonly command?: string;
+}
+
+/** Our hooks of a host that are wired in its file; fails as {@link SettingsText.parse}. */
+export function wiredHooks(text: string, host: Host): Result<WiredHook[]> {
   if (isBlank(text)) return ok([]);
   const settings = SettingsText.parse(text);
   if (!settings.ok) return settings;
-  const found = allHooks(settings.value).flatMap(({ key, hook }) => {
+  const found = allHooks(settings.value).flatMap(({ key, hook }): WiredHook[] => {
     const event = eventOf(settings.value, hook);
-    return host.events.some((each) => each.event === event && each.key === key) && event !== undefined ? [event] : [];
+    if (event === undefined || !host.events.some((each) => each.event === event && each.key === key)) return [];
+    const command: unknown = settings.value.member(hook, 'command')?.value;
+    return [{ event, ...(typeof command === 'string' ? { command } : {}) }];
   });
-  return ok([...new Set(found)]);
+  return ok(found);
 }
 
 function isBlank(text: string): boolean {
@@ -86,8 +95,8 @@ export function wire(text: string, host: Host, atlas: string): Result<Wired> {
     if (edits === undefined) return fail('damaged', 'Its "hooks" are not of the form that the host reads.');
     wired = insert(wired, edits);
   }
-  const after = wiredEvents(wired.text, host);
-  return after.ok && after.value.length === host.events.length
+  const after = wiredHooks(wired.text, host);
+  return after.ok && new Set(after.value.map(({ event }) => event)).size === host.events.length
     ? ok(wired)
     : fail('damaged', "It can't be changed safely.");
 }

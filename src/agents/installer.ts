@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
-import { type Result, fail, ok } from '../core/errors';
+import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
 import type { StorePaths } from '../storage/paths';
-import { type Wired, takeOut, unwire, wire, wiredEvents } from './hookEntries';
-import type { Host, LifecycleEvent } from './hosts';
+import { type Wired, type WiredHook, takeOut, unwire, wire, wiredHooks } from './hookEntries';
+import type { Host } from './hosts';
 import { withSection, withoutSection } from './recoverySection';
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
@@ -17,7 +17,8 @@ const recordSchema = z.looseObject({
   /** Whether the file was there before. */
   existed: z.boolean(),
   after_sha256: z.string(),
-  ranges: z.array(z.tuple([z.int().check(z.gte(0)), z.int().check(z.gte(0))])),
+  /** What was put in, in UTF-16 units. */
+  ranges: z.array(z.object({ offset: z.int().check(z.gte(0)), length: z.int().check(z.gte(0)) })),
 });
 
 type InstallRecord = z.infer<typeof recordSchema>;
@@ -78,10 +79,13 @@ export class Installer {
     return ok(changes);
   }
 
-  /** The events that are wired. */
-  installed(host: Host): Result<LifecycleEvent[]> {
-    const read = this.read(join(this.worktree, host.file));
-    return read.ok ? wiredEvents(read.value ?? '', host) : read;
+  /** Our hooks that are wired. */
+  installed(host: Host): Result<WiredHook[]> {
+    const path = join(this.worktree, host.file);
+    const read = this.read(path);
+    if (!read.ok) return read;
+    const hooks = wiredHooks(read.value ?? '', host);
+    return hooks.ok ? hooks : leftAsItIs(path, hooks.error);
   }
 
   /** Makes a change, unless somebody else changed the file since it was planned. */
@@ -99,7 +103,12 @@ export class Installer {
       if (after === undefined) unlinkWithRetry(files, files.realPath(path));
       else {
         if (installs)
-          this.note({ path, existed, after_sha256: sha256(after), ranges: ranges.map(([at, length]) => [at, length]) });
+          this.note({
+            path,
+            existed,
+            after_sha256: sha256(after),
+            ranges: ranges.map(([offset, length]) => ({ offset, length })),
+          });
         ensureFolder(files, dirname(path));
         // A link stays one.
         const real = before === undefined ? path : files.realPath(path);
@@ -117,17 +126,16 @@ export class Installer {
     const before = this.read(path);
     if (!before.ok) return before;
     const made = make(before.value);
-    if (!made.ok)
-      return fail(made.error.code, `${path} is left as it is. ${made.error.message}`, {
-        mend: made.error.mend ?? 'Put it right, and try again.',
-      });
+    if (!made.ok) return leftAsItIs(path, made.error);
     return ok({ path, before: before.value, after: made.value.text, ranges: made.value.ranges });
   }
 
   /** The text without anything of ours: exactly as it was before, where nothing changed since. */
   private cleaned(path: string, text: string): Result<string> {
     const record = this.record(path);
-    return record?.after_sha256 === sha256(text) ? ok(takeOut({ text, ranges: record.ranges })) : unwire(text);
+    return record?.after_sha256 === sha256(text)
+      ? ok(takeOut({ text, ranges: record.ranges.map(({ offset, length }) => [offset, length] as const) }))
+      : unwire(text);
   }
 
   private read(path: string): Result<string | undefined> {
@@ -173,6 +181,10 @@ export class Installer {
 /** Whether nothing is left that somebody could have meant: no text, no key but the form's version. */
 function holdsNothing(text: string): boolean {
   return /^\s*(?:\{\s*(?:"version"\s*:\s*\d+\s*,?\s*)?\}\s*)?$/u.test(text);
+}
+
+function leftAsItIs(path: string, { code, message, mend }: AtlasError): Result<never> {
+  return fail(code, `${path} is left as it is. ${message}`, { mend: mend ?? 'Put it right, and try again.' });
 }
 
 function sha256(text: string): string {

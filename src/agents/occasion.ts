@@ -21,6 +21,9 @@ export interface Called {
   readonly folder: string;
 }
 
+/** Names the trial of a hook in its environment: it is answered as ever, and changes nothing but the log. */
+export const CHECK_VARIABLE = 'ATLAS_HOOK_CHECK';
+
 /** The task that an agent works on, as far as can be told. */
 export interface FoundTask {
   readonly task: StoredTask | undefined;
@@ -32,6 +35,8 @@ export interface FoundTask {
 export class Occasion {
   readonly problems: string[] = [];
   readonly kind: SessionKind;
+  /** The name of the trial that this is. */
+  readonly check: string | undefined;
   private place: Promise<Place> | undefined;
   private found: Promise<FoundTask> | undefined;
 
@@ -40,6 +45,8 @@ export class Occasion {
     readonly called: Called,
   ) {
     this.kind = sessionKind(called.env);
+    const check = called.env[CHECK_VARIABLE] ?? '';
+    this.check = /^[\w-]{1,64}$/u.test(check) ? check : undefined;
   }
 
   get now(): number {

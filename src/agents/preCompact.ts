@@ -6,7 +6,7 @@ import type { Occasion } from './occasion';
 
 /** `pre-compact`: saves where the task stands, then says what the agent has to write down. */
 export async function preCompact(occasion: Occasion): Promise<Reaction> {
-  await checkpoint(occasion);
+  if (occasion.check === undefined) await checkpoint(occasion);
   const prompts = await occasion.prompts();
   const notice = section('system-notice', prompts.preCompact());
   const reminder = occasion.kind.trigger ? [section('system-reminder', prompts.compact())] : [];

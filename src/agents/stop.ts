@@ -22,10 +22,10 @@ export async function stop(occasion: Occasion): Promise<Reaction> {
     return NOTHING;
   }
   if (occasion.kind.trigger) return NOTHING;
-  await saveSession(occasion);
-  const kept = await atInbox(occasion, env['ATLAS_STOP_GATE'] === '0');
-  if (typeof kept === 'object') return kept;
-  const nothing = kept === 'unknown' ? '' : 'No pending tasks. ';
+  if (occasion.check === undefined) await saveSession(occasion);
+  const answer = await atInbox(occasion, env['ATLAS_STOP_GATE'] === '0');
+  if (typeof answer === 'object') return answer;
+  const nothing = answer === 'unknown' ? '' : 'No pending tasks. ';
   return { text: `${nothing}${await reminder(occasion)}`, blocks: false };
 }
 
@@ -100,9 +100,10 @@ async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'em
     if (folder === undefined) return 'empty';
     const gate = new GateFile(occasion.atlas.ports, folder, await sessionOf(occasion));
     if (left.active.length === 0 && left.pending === 0) {
-      gate.clear();
+      if (occasion.check === undefined) gate.clear();
       return 'empty';
     }
+    if (occasion.check !== undefined) return kept(left, items);
     if (off) return { text: `${leftText(left)} They wait: ATLAS_STOP_GATE=0 keeps nobody here.`, blocks: false };
     return throughGate(occasion, gate, left, items);
   } catch (error) {
@@ -121,11 +122,15 @@ function throughGate(occasion: Occasion, gate: GateFile, left: Left, items: read
   }
   const { block, why, next } = decideStop(before, left, occasion.called.input.stopHookActive);
   gate.write(next);
-  if (block) return { text: left.active.length > 0 ? warning(items) : instruction(left.pending), blocks: true };
+  if (block) return kept(left, items);
   return letGo(
     left,
     why === 'no_progress' ? `you were told ${next.blocks} times` : 'nothing changed since you were told',
   );
+}
+
+function kept({ active, pending }: Left, items: readonly InboxItem[]): Reaction {
+  return { text: active.length > 0 ? warning(items) : instruction(pending), blocks: true };
 }
 
 function spent({ active, pending }: Left): GateState {

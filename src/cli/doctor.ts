@@ -1,8 +1,10 @@
+import { agentHookChecks } from '../agents/agentHookChecks';
 import { AtlasError, type Result, ok } from '../core/errors';
 import { count, oneLine } from '../core/text';
 import { type DoctorFinding, examine } from '../service/doctor';
 import type { Call } from './commandLine';
 import type { CliContext } from './context';
+import { atlasCommand } from './gitHooks';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
 import { fitted } from './table';
@@ -15,6 +17,7 @@ export async function doctor(context: CliContext, call: Call): Promise<Result<An
   const findings = await examine(atlas, {
     fix: call.flag('fix'),
     folders: [context.folder],
+    also: [agentHookChecks(atlasCommand(context.env), context.env)],
     confirm: async (question) => {
       const answer = await context.confirm(question, call.flag('yes'));
       return answer.ok && answer.value;

@@ -117,6 +117,7 @@ async function log(occasion: Occasion, host: HostName | undefined, exit: number)
       ...(step === undefined ? {} : { step: step.step_name, attempt: step.attempt }),
       ...(cause === undefined ? {} : { cause: oneLine(cause, 200) }),
       exit,
+      ...(occasion.check === undefined ? {} : { check: occasion.check }),
       ...(problems.length === 0 ? {} : { problems: [...problems].slice(0, 5) }),
     };
     new EventLog(atlas.ports.files, atlas.ports.paths).append(entry);

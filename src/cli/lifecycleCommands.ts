@@ -50,6 +50,12 @@ export const LIFECYCLE_COMMANDS: readonly CommandSpec[] = [
     name: 'lifecycle status',
     does: 'Says which hooks are installed, when each was called last, and what comes of its answer.',
     example: 'atlas lifecycle status',
-    load: async () => (await import('./lifecycleInstall')).lifecycleStatus,
+    load: async () => (await import('./lifecycleReport')).lifecycleStatus,
+  },
+  {
+    name: 'lifecycle doctor',
+    does: 'Fires each installed hook as its host would, and says whether it works.',
+    example: 'atlas lifecycle doctor',
+    load: async () => (await import('./lifecycleReport')).lifecycleDoctor,
   },
 ];

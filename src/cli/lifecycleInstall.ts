@@ -1,18 +1,14 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
-import { EventLog } from '../agents/eventLog';
+import { relative } from 'node:path';
+import { hookStart } from '../agents/hookStart';
 import { HOSTS, HOST_NAMES, type Host } from '../agents/hosts';
 import { type FileChange, Installer } from '../agents/installer';
 import { textDiff } from '../agents/textDiff';
 import { type Result, fail, ok } from '../core/errors';
-import { toMs } from '../core/time';
 import type { Call } from './commandLine';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
-import { agoOf } from './status';
-import { table } from './table';
 
 interface Desk {
   readonly installer: Installer;
@@ -32,7 +28,11 @@ async function deskOf(context: CliContext, call: Call): Promise<Result<Desk>> {
 export async function installLifecycle(context: CliContext, call: Call): Promise<Result<Answer>> {
   const desk = await deskOf(context, call);
   if (!desk.ok) return desk;
-  const changes = desk.value.installer.planInstall(desk.value.host, startOf(context), call.flag('section'));
+  const changes = desk.value.installer.planInstall(
+    desk.value.host,
+    hookStart(context.env, atlasCommand(context.env)),
+    call.flag('section'),
+  );
   return changes.ok ? carryOut(context, call, desk.value, changes.value, 'installed') : changes;
 }
 
@@ -42,30 +42,6 @@ export async function uninstallLifecycle(context: CliContext, call: Call): Promi
   if (!desk.ok) return desk;
   const changes = desk.value.installer.planUninstall(desk.value.host);
   return changes.ok ? carryOut(context, call, desk.value, changes.value, 'removed') : changes;
-}
-
-/** How a hook starts `atlas`: by its name where a shell finds it, since the file may be shared, else as it was started now. */
-function startOf({ env }: CliContext): string {
-  if (isOnPath(env)) return 'atlas';
-  const words = atlasCommand(env).map((word) => (process.platform === 'win32' ? word.replaceAll('\\', '/') : word));
-  return words
-    .map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `"${word.replace(/(["\\$`])/gu, '\\$1')}"`))
-    .join(' ');
-}
-
-function isOnPath(env: NodeJS.ProcessEnv): boolean {
-  const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE;.CMD;.BAT').split(';') : [''];
-  const folders = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.some((folder) => endings.some((ending) => isProgram(join(folder, `atlas${ending}`))));
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 async function carryOut(
@@ -110,40 +86,4 @@ function diffOf(worktree: string, { path, before, after }: FileChange): string {
 /** What would move the cursor or hide something on a terminal is left out. */
 function plain(text: string): string {
   return text.replace(/(?![\n\t])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '');
-}
-
-/** `lifecycle status`: which hooks are wired where, when each was called last, and what comes of it. */
-export async function lifecycleStatus(context: CliContext): Promise<Result<Answer>> {
-  const atlas = await context.atlas();
-  const { worktree } = await atlas.locate(context.folder);
-  const installer = new Installer(atlas.ports, worktree);
-  const notes: string[] = [];
-  const entries = new EventLog(atlas.ports.files, atlas.ports.paths)
-    .entries()
-    .filter(({ folder }) => folder === worktree);
-  const hooks: AnswerData<'lifecycle status'>['hooks'] = Object.values(HOSTS).flatMap((host) => {
-    const installed = installer.installed(host);
-    if (!installed.ok) notes.push(`${host.title}: ${installed.error.message}`);
-    return host.events.map(({ event, key, inject, block }) => ({
-      host: host.name,
-      event,
-      key,
-      installed: installed.ok && installed.value.includes(event),
-      last_fired: entries.findLast((entry) => entry.host === host.name && entry.event === event)?.at ?? null,
-      can_inject: inject,
-      can_block: block,
-    }));
-  });
-  const now = atlas.ports.clock.now();
-  const rows = hooks.map((hook) => [
-    hook.host,
-    hook.key,
-    hook.installed ? 'yes' : 'no',
-    hook.last_fired === null ? (hook.installed ? 'never' : '') : agoOf(toMs(hook.last_fired), now),
-    hook.can_inject ? 'yes' : 'no',
-    hook.can_block ? 'yes' : 'no',
-  ]);
-  const head = ['HOST', 'EVENT', 'INSTALLED', 'LAST FIRED', 'CAN INJECT', 'CAN BLOCK'].map((title) => ({ title }));
-  const data: AnswerData<'lifecycle status'> = { hooks };
-  return ok({ exit: EXIT.done, text: table(head, rows, context.streams.columns), wanted: true, data, notes });
 }

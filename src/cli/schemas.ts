@@ -184,6 +184,19 @@ const wiring = z.strictObject({
   diff: text,
 });
 
+/** Of `lifecycle status` and `doctor`: a hook of a host. */
+const wiredHook = {
+  host: text,
+  event: text,
+  /** The host's own name of it. */
+  key: text,
+  installed: z.boolean(),
+  /** In this folder; null where it never was. */
+  last_fired: maybe(time),
+  can_inject: z.boolean(),
+  can_block: z.boolean(),
+};
+
 /** What each command's answer holds beside `success`, `command` and `notes`. */
 export const ANSWERS = {
   start: z.strictObject({ ...changed, git_hooks: z.enum(['installed', 'present', 'absent', 'not_possible']) }),
@@ -278,20 +291,19 @@ export const ANSWERS = {
   'lifecycle stop-failure': reaction,
   'lifecycle install': wiring,
   'lifecycle uninstall': wiring,
-  'lifecycle status': z.strictObject({
+  'lifecycle status': z.strictObject({ hooks: z.array(z.strictObject(wiredHook)) }),
+  'lifecycle doctor': z.strictObject({
     hooks: z.array(
       z.strictObject({
-        host: text,
-        event: text,
-        /** The host's own name of it. */
-        key: text,
-        installed: z.boolean(),
-        /** In this folder; null where it never was. */
-        last_fired: maybe(time),
-        can_inject: z.boolean(),
-        can_block: z.boolean(),
+        ...wiredHook,
+        /** Whether it works; null where nothing was fired. */
+        works: maybe(z.boolean()),
+        /** How long it took, in ms. */
+        took_ms: maybe(integer),
+        problem: maybe(text),
       }),
     ),
+    problems: integer,
   }),
   completion: z.strictObject({ shell: text, script: text }),
   mcp: z.strictObject({}),

@@ -25,5 +25,6 @@ export async function examine(atlas: Atlas, options: DoctorOptions): Promise<rea
     await exam.check('spool', paths.spool, () => checkSpool(exam));
   }
   await exam.check('git_hooks', paths.root, () => checkGitHooks(exam));
+  for (const look of options.also ?? []) await exam.check('store', paths.root, () => look(exam));
   return exam.findings;
 }

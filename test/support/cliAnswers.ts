@@ -310,6 +310,7 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   'lifecycle uninstall': {
     lines: [line(0, 'lifecycle uninstall --host cursor --yes'), line(1, 'lifecycle uninstall --host x')],
   },
+  'lifecycle doctor': { lines: [line(0, 'lifecycle doctor'), line(1, 'lifecycle doctor x')] },
   'lifecycle status': { lines: [line(0, 'lifecycle status'), line(1, 'lifecycle status x')] },
   completion: { lines: [line(0, 'completion bash'), line(2, 'completion tcsh')] },
 };

@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
+import { agentHookChecks } from '../../agents/agentHookChecks';
 import { oneLine } from '../../core/text';
 import { type DoctorFinding, examine } from '../../service/doctor';
+import { launcherPath } from '../../storage/launcher';
 import { plain } from '../platform/messages';
 import type { TextDocuments } from '../platform/textDocuments';
 import { openFolders } from '../windowEvents';
@@ -52,7 +54,8 @@ async function look(context: CommandContext, fix: boolean): Promise<readonly Doc
     async (_progress, token) => {
       const ending = new AbortController();
       token.onCancellationRequested(() => ending.abort());
-      return examine(atlas, { fix, folders: openFolders(), confirm: ask, signal: ending.signal });
+      const also = [agentHookChecks([launcherPath(context.launcherFolder)], process.env)];
+      return examine(atlas, { fix, folders: openFolders(), also, confirm: ask, signal: ending.signal });
     },
   );
 }

@@ -45,6 +45,8 @@ export interface DoctorOptions {
   readonly folders: readonly string[];
   /** Asks a person; only called with `fix`. */
   confirm(question: string): Promise<boolean>;
+  /** What rooms above this one look at. */
+  readonly also?: readonly ((exam: Examination) => Promise<void>)[];
   /** Ends the run early; what was found until then is returned. */
   readonly signal?: AbortSignal;
 }
