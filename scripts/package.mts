@@ -7,7 +7,7 @@ import { PROJECT } from '../test/support/project.ts';
 import { run } from '../test/support/run.ts';
 
 const VSIX = path.join(PROJECT, 'atlas-hooks.vsix');
-const BUDGET_BYTES = 1_000_000;
+const BUDGET_BYTES = 1_100_000;
 /** What runs when a window begins; the rest of its file is only looked over. */
 const BEGIN_BUDGET_BYTES = 160_000;
 /** Packages that lie beside the window's file. */

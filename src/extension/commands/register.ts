@@ -61,6 +61,7 @@ function commandTable(documents: TextDocuments): Readonly<Record<string, () => P
     installGitHooks: async () => (await gitHooks()).installGitHooks(documents),
     removeGitHooks: async () => (await gitHooks()).removeGitHooks,
     installAtlasCommand: async () => (await import('./atlasCommand')).installAtlasCommand(documents),
+    setUpAgent: async () => (await import('./setUpAgent')).setUpAgent(documents),
     showLog: async () => (await maintain()).showLog,
     sortTasks: async () => (await maintain()).sortTasks,
     showMoreTasks: async () => (await maintain()).showMoreTasks,

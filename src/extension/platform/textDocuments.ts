@@ -20,10 +20,16 @@ export class TextDocuments implements vscode.TextDocumentContentProvider, vscode
 
   /** Opens a text under a name; the same name shows in the same editor. */
   async show(name: string, text: string): Promise<void> {
+    const uri = this.hold(name, text);
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+  }
+
+  /** Keeps a text under a name until its editor is closed, and gives what opens it. */
+  hold(name: string, text: string): vscode.Uri {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
     this.texts.set(uri.path, text);
     this.changes.fire(uri);
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+    return uri;
   }
 
   dispose(): void {
