@@ -1,3 +1,4 @@
+import { callingSession } from '../agents/agentSessions';
 import { type Result, fail, ok } from '../core/errors';
 import type { InboxItem, InboxOwner } from '../core/inbox';
 import { oneLine, plainLines } from '../core/text';
@@ -14,12 +15,6 @@ import { table } from './table';
 
 /** The most of a text from standard input that is read, in bytes; what is kept is less. */
 const MAX_TEXT_BYTES = 1024 * 1024;
-
-/**
- * What hosts set to name the session whose commands they run.
- * CLAUDE_CODE_SESSION_ID: https://code.claude.com/docs/en/env-vars; CODEX_THREAD_ID: https://github.com/openai/codex/pull/10096.
- */
-const SESSION_VARIABLES = ['ATLAS_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_SESSION_ID', 'CODEX_THREAD_ID'];
 
 interface Opened {
   readonly inbox: Inbox;
@@ -61,7 +56,7 @@ async function madeInbox(context: CliContext, call: Call): Promise<Result<Opened
 function sessionOf({ env }: CliContext, call: Call): string | undefined {
   const given = call.text('session');
   if (given !== undefined) return given;
-  return SESSION_VARIABLES.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+  return callingSession(env);
 }
 
 /** A text of the command line; `-` is standard input. */

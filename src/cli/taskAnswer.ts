@@ -1,3 +1,4 @@
+import { AgentSessions } from '../agents/agentSessions';
 import { AtlasError, type Result, ok } from '../core/errors';
 import type { Expected } from '../core/events';
 import { isTerminal } from '../core/hook';
@@ -159,6 +160,7 @@ export function changed(
   what: string,
   more: object = {},
 ): Answer {
+  new AgentSessions(atlas.ports).drives(context.env, atlas, updated);
   const next = nextOf(atlas, updated);
   const text = `${what}\n${fields(
     [

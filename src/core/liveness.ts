@@ -27,6 +27,12 @@ export const ownerFileSchema = z.looseObject({
   signed_off_at: z.optional(z.string()),
   exit_code: z.optional(z.int()),
   exit_signal: z.optional(z.string()),
+  /** The agent's session, where the process is the agent's own and not one that watches it. */
+  session_id: z.optional(z.string()),
+  /** What the agent said of its failure, in its host's words. */
+  failure: z.optional(z.string()),
+  /** When this machine last stood still while the process lived: it slept, or its clock was moved. */
+  slept: z.optional(z.object({ from: z.string(), until: z.string() })),
 });
 
 /** Who a process is. */
@@ -47,7 +53,20 @@ export interface Owner {
 
 /** The finer cause of a crash. */
 export type CrashCause =
-  'agent_killed' | 'agent_failed' | 'validation_died' | 'window_died' | 'machine_rebooted' | 'silence' | 'requested';
+  /** The agent's process ended. */
+  | 'agent_killed'
+  /** It ended with an error, or reported one. */
+  | 'agent_failed'
+  | 'validation_died'
+  /** The window's extension host ended without signing off. */
+  | 'window_died'
+  /** The window was closed in order, and nobody went on. */
+  | 'window_closed'
+  /** The agent failed right after the machine had slept. */
+  | 'machine_slept'
+  | 'machine_rebooted'
+  | 'silence'
+  | 'requested';
 
 /** `signal`: a death was seen. `timeout`: silence. `unknown`: no or contradictory signs. */
 export type CrashType = 'signal' | 'timeout' | 'unknown';
@@ -72,6 +91,8 @@ export interface CrashFinding {
   readonly type: CrashType;
   readonly cause: CrashCause;
   readonly lastSign: number;
+  /** What the agent's host said of its failure; a text from outside. */
+  readonly failure?: string;
 }
 
 /** Exit codes after which an agent's user wanted it to end: success, SIGINT, SIGTERM. */
@@ -138,7 +159,7 @@ export function diagnose(hook: Hook, signs: Signs): Diagnosis {
   if (hook.state === 'awaiting_human') return { kind: 'waiting', for: 'human' };
   if (!isInFlight(hook.state)) return { kind: 'waiting', for: 'start' };
   const relevant = signs.owners.filter((owner) => isBoundHere(owner, hook));
-  const dead = diagnoseWorkers(hook, relevant, signs.now);
+  const dead = diagnoseWorkers(hook, relevant, signs);
   if (dead !== undefined) return dead;
   return diagnoseOwners(hook, relevant, signs);
 }
@@ -160,35 +181,46 @@ function lastSignOf(hook: Hook, owners: readonly Owner[], now: number): number |
 }
 
 /** A bound agent or the running validation that died or failed. */
-function diagnoseWorkers(hook: Hook, owners: readonly Owner[], now: number): Diagnosis | undefined {
-  const lastSign = lastSignOf(hook, owners, now) ?? toMs(hook.updated_at);
+function diagnoseWorkers(hook: Hook, owners: readonly Owner[], signs: Signs): Diagnosis | undefined {
+  const lastSign = lastSignOf(hook, owners, signs.now) ?? toMs(hook.updated_at);
   for (const owner of owners) {
-    const { kind, exit_code: code, exit_signal: signal, signed_off_at: signedOff } = owner.file;
+    const { kind, exit_code: code, exit_signal: signal, signed_off_at: signedOff, failure } = owner.file;
     if (kind === 'window') continue;
-    const asked = signal === undefined ? undefined : USER_SIGNALS[signal];
-    if (asked !== undefined) return { kind: 'agent_left', exitCode: asked };
-    if (signal !== undefined) return { kind: 'crashed', type: 'signal', cause: 'agent_killed', lastSign };
-    if (code !== undefined && !USER_ENDED.has(code)) {
-      return { kind: 'crashed', type: 'signal', cause: 'agent_failed', lastSign };
-    }
-    if (code !== undefined) return { kind: 'agent_left', exitCode: code };
-    if (signedOff !== undefined || !isDead(owner)) continue;
-    const cause = kind === 'validation' ? 'validation_died' : 'agent_killed';
-    return {
+    const crash = (cause: CrashCause): CrashFinding => ({
       kind: 'crashed',
       type: 'signal',
-      cause: owner.vitality === 'rebooted' ? 'machine_rebooted' : cause,
+      cause,
       lastSign,
-    };
+      ...(failure === undefined ? {} : { failure }),
+    });
+    const asked = signal === undefined ? undefined : USER_SIGNALS[signal];
+    if (asked !== undefined) return { kind: 'agent_left', exitCode: asked };
+    if (signal !== undefined) return crash('agent_killed');
+    if (code !== undefined && !USER_ENDED.has(code))
+      return crash(endedAfterSleep(owner, owners, signs) ? 'machine_slept' : 'agent_failed');
+    if (code !== undefined) return { kind: 'agent_left', exitCode: code };
+    if (signedOff !== undefined || !isDead(owner)) continue;
+    if (owner.vitality === 'rebooted') return crash('machine_rebooted');
+    return crash(kind === 'validation' ? 'validation_died' : 'agent_killed');
   }
   return undefined;
+}
+
+/** Whether an agent ended so soon after the machine woke that its sleep is why: what it waited for is gone then. */
+function endedAfterSleep(agent: Owner, owners: readonly Owner[], { staleThresholdMs }: Signs): boolean {
+  const ended = toMs(agent.file.signed_off_at ?? '');
+  return owners.some(({ file: { slept } }) => {
+    if (slept === undefined) return false;
+    const awake = ended - toMs(slept.until);
+    return ended >= toMs(slept.from) && awake <= staleThresholdMs;
+  });
 }
 
 function diagnoseOwners(hook: Hook, owners: readonly Owner[], signs: Signs): Diagnosis {
   const { now, staleThresholdMs } = signs;
   const present = owners.filter((owner) => owner.file.signed_off_at === undefined);
   const alive = present.filter((owner) => owner.vitality === 'alive' || isFreshElsewhere(owner, signs));
-  if (alive.length > 0) return diagnoseQuiet(hook, alive, signs);
+  if (alive.length > 0) return diagnoseQuiet(hook, alive, { ...signs, otherSigns: signsOf(owners, signs) });
   const dead = present.filter(isDead);
   const lastSign = lastSignOf(hook, owners, now);
   if (dead.length > 0) {
@@ -197,14 +229,29 @@ function diagnoseOwners(hook: Hook, owners: readonly Owner[], signs: Signs): Dia
     return { kind: 'crashed', type: 'signal', cause, lastSign: lastSign ?? toMs(hook.updated_at) };
   }
   if (lastSign === undefined) return { kind: 'recent', clockSuspect: true };
-  if (now - lastSign > staleThresholdMs) return { kind: 'crashed', type: 'timeout', cause: 'silence', lastSign };
+  if (now - lastSign > staleThresholdMs)
+    return { kind: 'crashed', type: 'timeout', cause: wasClosed(hook, owners) ? 'window_closed' : 'silence', lastSign };
   return present.length > 0 ? { kind: 'working' } : { kind: 'recent', clockSuspect: false };
+}
+
+/** Whether the last that is known of a task is that its window was closed. */
+function wasClosed(hook: Hook, owners: readonly Owner[]): boolean {
+  const changed = lastChange(hook);
+  if (owners.some(({ file }) => file.signed_off_at === undefined)) return false;
+  return owners.some(({ file }) => file.kind === 'window' && toMs(file.signed_off_at ?? '') >= changed);
 }
 
 /** An owner on another machine or in another container can't be seen, but what it touched lately lives. */
 function isFreshElsewhere(owner: Owner, { now, staleThresholdMs }: Signs): boolean {
   if (owner.vitality !== 'unknown' || newestKnown([owner.lastTouch], now) === undefined) return false;
   return now - owner.lastTouch <= staleThresholdMs;
+}
+
+/** What shows the agent at work beside the hook: events of its life, and that the machine slept until then. */
+function signsOf(owners: readonly Owner[], { otherSigns = [] }: Signs): number[] {
+  const sessions = owners.flatMap(({ file, lastTouch }) => (file.session_id === undefined ? [] : [lastTouch]));
+  const awake = owners.flatMap(({ file: { slept } }) => (slept === undefined ? [] : [toMs(slept.until)]));
+  return [...otherSigns, ...sessions, ...awake];
 }
 
 function diagnoseQuiet(hook: Hook, alive: readonly Owner[], signs: Signs): Diagnosis {

@@ -3,11 +3,14 @@ import type { Hook, RecoveryAction, RecoveryContext, StepCheckpoint } from './ho
 import type { CrashFinding } from './liveness';
 import { type Task, type TaskStep, commandsOf, isIdempotent, stepTypeOf } from './task';
 import { gitEffect, isAiLike } from './template';
-import { count, cut } from './text';
+import { count, cut, oneLine } from './text';
 import { formatDuration, toMs, toTimestamp } from './time';
 
 /** A checkpoint younger than this (ms) at the last sign of life is resumed from. */
 export const RECENT_CHECKPOINT_MS = 10 * 60_000;
+
+/** The most characters of what an agent's host said of its failure. */
+const MAX_FAILURE = 200;
 
 /** What git says about a `git` step; a field is absent when git couldn't say. */
 export interface GitEvidence {
@@ -265,6 +268,7 @@ export function recoveryContext(
     ...(plan.checkpoint === undefined ? {} : { last_checkpoint_id: plan.checkpoint.checkpoint_id }),
     details: {
       cause: finding.cause,
+      ...(finding.failure === undefined ? {} : { agent_failure: oneLine(finding.failure, MAX_FAILURE) }),
       last_sign_of_life: toTimestamp(finding.lastSign),
       rule: plan.rule,
       considered: plan.considered.map((outcome) => ({ ...outcome })),

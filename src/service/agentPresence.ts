@@ -23,6 +23,33 @@ export interface AgentExit {
 export type AgentEnd = 'nothing_open' | 'crashed' | 'human_asked';
 
 /**
+ * Asks a human about a step whose agent was ended by its user, or ended by itself while it ran: says what now. Returns
+ * the task after it; `undefined` where the step has gone on meanwhile.
+ */
+export async function askAfterAgent(
+  atlas: Pick<Atlas, 'send' | 'owners' | 'ports'>,
+  { ref, hook }: StoredTask,
+  exitCode: number,
+): Promise<StoredTask | undefined> {
+  const step = hook.current_step;
+  const message = `The agent ended (exit code ${exitCode}) while step "${step?.step_name ?? ''}" was under way.`;
+  const expect = step === undefined ? {} : { step: step.step_name, attempt: step.attempt };
+  const sent = await atlas.send(ref, { type: 'human_required', kind: 'interrupted', message, expect });
+  if (!sent.ok) return undefined;
+  forgetEnded(atlas, ref);
+  return sent.value;
+}
+
+/** What is recorded in the hook need not be found again in the owners' files. */
+function forgetEnded({ owners, ports }: Pick<Atlas, 'owners' | 'ports'>, ref: TaskRef): void {
+  try {
+    owners.removeDead(ref);
+  } catch (error) {
+    ports.log.warn("The agent's owner file can't be removed.", { error: messageOf(error) });
+  }
+}
+
+/**
  * A process that lives as long as its agent: it owns the step that is under way, whichever that is, and makes the
  * interval checkpoints where no window does.
  */
@@ -100,23 +127,13 @@ export class AgentPresence {
       return { meant: 'crashed', task: detected.ok ? detected.value.task : read.value };
     }
     if (diagnosis.kind === 'agent_left') return this.askHuman(read.value, diagnosis.exitCode);
-    this.forget();
+    forgetEnded(this.atlas, this.ref);
     return { meant: 'nothing_open', task: read.value };
   }
 
-  /** An agent that its user ended, or that ended by itself while its step runs: a human says what now. */
   private async askHuman(task: StoredTask, exitCode: number): Promise<{ meant: AgentEnd; task: StoredTask }> {
-    const step = task.hook.current_step;
-    const message = `The agent ended (exit code ${exitCode}) while step "${step?.step_name ?? ''}" was under way.`;
-    const expect = step === undefined ? {} : { step: step.step_name, attempt: step.attempt };
-    const sent = await this.atlas.send(this.ref, { type: 'human_required', kind: 'interrupted', message, expect });
-    if (sent.ok) this.forget();
-    return { meant: 'human_asked', task: sent.ok ? sent.value : task };
-  }
-
-  /** What is recorded in the hook need not be found again in the owners' files. */
-  private forget(): void {
-    this.safely(() => this.atlas.owners.removeDead(this.ref));
+    const asked = await askAfterAgent(this.atlas, task, exitCode);
+    return { meant: 'human_asked', task: asked ?? task };
   }
 
   /** A disk that is full must not end the agent. */

@@ -3,12 +3,17 @@ import { messageOf } from '../core/errors';
 import { type TaskRef, refKey } from '../storage/paths';
 import type { LazyAtlas } from './lazyAtlas';
 
+/** A window ticks every few seconds; after a pause this long (ms), its machine or its process stood still. */
+const ASLEEP_MS = 60_000;
+
 /**
  * A window's part in its tasks: it owns what runs while it is open, says every minute that it lives, and makes the
  * interval checkpoints. It signs off when it closes; if it can't, its silence tells.
  */
 export class WindowOwnership {
   private readonly owned = new Map<string, TaskRef>();
+  /** In ms. */
+  private lastTick: number | undefined;
 
   constructor(private readonly atlas: LazyAtlas) {}
 
@@ -49,8 +54,18 @@ export class WindowOwnership {
     }
   }
 
+  /** Notes that the machine slept, which shows by the time that passed since this was called before. */
+  private noticeSleep(): void {
+    const now = this.atlas.ports.clock.now();
+    const before = this.lastTick ?? now;
+    this.lastTick = now;
+    if (now - before < ASLEEP_MS) return;
+    for (const ref of this.owned.values()) this.safely(() => this.atlas.owners.slept(ref, before, now));
+  }
+
   /** Makes the interval checkpoints that are due. */
   async tick(): Promise<void> {
+    this.noticeSleep();
     for (const ref of [...this.owned.values()]) {
       const result = await (await this.atlas.drive()).intervalCheckpoint(ref);
       if (!result.ok) this.atlas.ports.log.warn('The interval checkpoint failed.', { error: result.error.message });

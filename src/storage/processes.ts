@@ -108,8 +108,8 @@ const QUIET: ExecFileSyncOptionsWithStringEncoding = {
   windowsHide: true,
 };
 
-/** What a system command prints. The module that starts it is loaded only where there is no /proc to read. */
-function runQuietly(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): string {
+/** What a system command prints; throws where it fails. The module that starts it is loaded only where there is no /proc to read. */
+export function runQuietly(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): string {
   const { execFileSync } = process.getBuiltinModule('node:child_process');
   return execFileSync(program, args, env === undefined ? QUIET : { ...QUIET, env });
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
 import type { ProcessIdentity, Vitality } from '../../src/core/liveness';
 import type { Clock, Processes } from '../../src/core/ports';
+import { toTimestamp } from '../../src/core/time';
 import { LazyAtlas } from '../../src/service/lazyAtlas';
 import { WindowOwnership } from '../../src/service/ownership';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -108,6 +109,20 @@ describe('windows as owners of a running step', () => {
     expect(fares(desk.open('second'))).toBe('quiet');
     desk.now -= 48 * 60 * MINUTE;
     expect(['working', 'quiet']).toContain(fares(first));
+  });
+
+  it('note that the machine slept, and count that time for no silence', async () => {
+    await first.ownership.tick();
+    desk.now += 10_000;
+    await first.ownership.tick();
+    desk.now += 8 * 60 * MINUTE;
+    expect(fares(first)).toBe('quiet');
+    await first.ownership.tick();
+    expect(fares(first)).toBe('working');
+    const slept = first.atlas.owners.list(ref).map(({ file }) => file.slept);
+    expect(slept).toEqual([{ from: toTimestamp(desk.now - 8 * 60 * MINUTE), until: toTimestamp(desk.now) }]);
+    desk.now += 5 * MINUTE + 1;
+    expect(fares(first)).toBe('quiet');
   });
 
   it('let go of a step that ended', async () => {

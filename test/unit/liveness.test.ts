@@ -48,7 +48,7 @@ describe('no false alarm', () => {
     expect(look([owner('dead', { ...SIGNED_OFF, touched: reload })], reload + 6 * MINUTE)).toMatchObject({
       kind: 'crashed',
       type: 'timeout',
-      cause: 'silence',
+      cause: 'window_closed',
       lastSign: reload,
     });
   });
@@ -163,6 +163,35 @@ describe('an agent', () => {
     }
   });
 
+  it('that failed says what its host said', () => {
+    const failed = agent('alive', { exit_code: 1, failure: 'rate_limit', session_id: 's', ...SIGNED_OFF });
+    expect(look([owner('alive'), failed], since + 1)).toMatchObject({ cause: 'agent_failed', failure: 'rate_limit' });
+  });
+
+  it('that failed right after the machine had slept: that is why', () => {
+    const woke = since + 60 * MINUTE;
+    const slept = { from: toTimestamp(since), until: toTimestamp(woke) };
+    const failedAt = (at: number): Owner => agent('alive', { exit_code: 1, signed_off_at: toTimestamp(at) });
+    const causeAt = (at: number) => look([owner('alive', { slept }), failedAt(at)], woke + DAY);
+    expect(causeAt(woke + STALE)).toMatchObject({ kind: 'crashed', cause: 'machine_slept' });
+    // Before the window itself noticed that it had slept.
+    expect(causeAt(woke - 1)).toMatchObject({ cause: 'machine_slept' });
+    expect(causeAt(woke + STALE + 1)).toMatchObject({ cause: 'agent_failed' });
+    expect(causeAt(since - 1)).toMatchObject({ cause: 'agent_failed' });
+  });
+
+  it('is not quiet after an event of its life, nor for the time in which the machine slept', () => {
+    const now = since + 60 * MINUTE;
+    expect(look([owner('alive'), agent('alive', { session_id: 's', touched: now - STALE })], now).kind).toBe('working');
+    expect(look([owner('alive'), agent('alive', { session_id: 's', touched: now - STALE - 1 })], now).kind).toBe(
+      'quiet',
+    );
+    expect(look([owner('alive'), agent('alive', { touched: now })], now).kind).toBe('quiet');
+    const slept = { from: toTimestamp(since), until: toTimestamp(now - STALE) };
+    expect(look([owner('alive', { slept })], now).kind).toBe('working');
+    expect(look([owner('alive', { slept })], now + 1)).toEqual({ kind: 'quiet', since: now - STALE });
+  });
+
   it('that signed off without an exit says nothing', () => {
     expect(look([owner('alive'), agent('dead', SIGNED_OFF)], since + 1).kind).toBe('working');
   });
@@ -182,6 +211,15 @@ describe('a crash', () => {
   it('is a reboot when every owner went with it', () => {
     expect(look([owner('rebooted')], since + 1)).toMatchObject({ cause: 'machine_rebooted', type: 'signal' });
     expect(look([owner('rebooted'), owner('dead')], since + 1)).toMatchObject({ cause: 'window_died' });
+  });
+
+  it('is a window that was closed in order, unless something changed after it or another says nothing', () => {
+    const closed = owner('dead', { ...SIGNED_OFF, touched: since });
+    expect(look([closed], since + STALE + 1)).toMatchObject({ type: 'timeout', cause: 'window_closed' });
+    const before = owner('dead', { signed_off_at: toTimestamp(since - 1), touched: since - 1 });
+    expect(look([before], since + STALE + 1)).toMatchObject({ type: 'timeout', cause: 'silence' });
+    expect(look([closed, owner('unknown')], since + STALE + 1)).toMatchObject({ cause: 'silence' });
+    expect(look([agent('dead', SIGNED_OFF)], since + STALE + 1)).toMatchObject({ cause: 'silence' });
   });
 
   it('is a running validation that died', () => {

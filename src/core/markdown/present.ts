@@ -86,9 +86,11 @@ function stepLines(view: HookView): string[] {
 
 const CAUSES: Readonly<Record<string, string>> = {
   agent_killed: 'the agent was killed',
-  agent_failed: 'the agent ended with an error',
+  agent_failed: 'the agent ended with an error, or reported one',
   validation_died: 'the running validation was killed',
   window_died: 'the editor window ended without signing off',
+  window_closed: 'the editor window was closed, and nobody went on',
+  machine_slept: 'the agent failed right after the machine had slept',
   machine_rebooted: 'the machine was restarted',
   silence: 'nobody gave a sign of life any more',
   requested: 'recovery was asked for',
@@ -99,11 +101,13 @@ function interruption({ hook }: HookView): string[] {
   const { recovery } = hook;
   if (recovery === undefined) return [];
   const cause = recovery.details?.['cause'];
+  const failure = recovery.details?.['agent_failure'];
   const sign = recovery.details?.['last_sign_of_life'];
   const signMs = typeof sign === 'string' ? toMs(sign) : Number.NaN;
   const quiet = toMs(recovery.detected_at) - signMs;
   const known = [
     `**What happened:** ${(typeof cause === 'string' ? CAUSES[cause] : undefined) ?? 'not known'} (\`${crashType(recovery.crash_type)}\`), while in \`${recovery.last_known_state}\``,
+    ...(typeof failure === 'string' ? [`**What the agent's host said:** ${code(failure)}`] : []),
     `**Detected:** ${utc(recovery.detected_at)}${Number.isNaN(quiet) ? '' : `, ${formatDuration(Math.max(0, quiet))} after the last sign of life`}`,
     ...(recovery.validation_cmd === undefined
       ? []
