@@ -1,4 +1,5 @@
 import { type Result, fail, messageOf, ok } from '../core/errors';
+import type { ProcessIdentity } from '../core/liveness';
 import type { Logger } from '../core/ports';
 import { oneLine } from '../core/text';
 import type { Atlas } from '../service/atlas';
@@ -64,6 +65,21 @@ export class CliContext {
   /** The agent whose process this is. */
   get agent(): string | undefined {
     return callingAgent(this.env);
+  }
+
+  /** Whether an agent calls this as a tool, and is answered in the words of tools. */
+  get isTool(): boolean {
+    return false;
+  }
+
+  /** The process that lives as long as the work that is claimed with this call; a command's own does not. */
+  async worker(): Promise<ProcessIdentity | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** A caller's wish that this call ends; what ends the process is another matter. */
+  get cancelled(): AbortSignal | undefined {
+    return undefined;
   }
 
   /** Refuses what only a human may decide where an agent is calling. */

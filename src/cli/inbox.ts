@@ -59,6 +59,16 @@ function sessionOf({ env }: CliContext, call: Call): string | undefined {
   return callingSession(env);
 }
 
+/** Who claims or completes. */
+async function ownerOf(context: CliContext, call: Call): Promise<InboxOwner> {
+  return { sessionId: sessionOf(context, call), process: await context.worker() };
+}
+
+/** Who asks, where that isn't said: what an agent asks for is never a human's wish. */
+function askerOf({ agent }: CliContext): string | undefined {
+  return agent === undefined ? undefined : `agent:${agent}`;
+}
+
 /** A text of the command line; `-` is standard input. */
 async function textOf(context: CliContext, text: string): Promise<Result<string>> {
   return text === '-' ? context.readText('-', MAX_TEXT_BYTES) : ok(text);
@@ -76,7 +86,7 @@ export async function add(context: CliContext, call: Call): Promise<Result<Answe
   const added = await inbox.add(workspace, {
     content: content.value,
     channel: call.text('channel'),
-    sender: call.text('sender'),
+    sender: call.text('sender') ?? (triggerName === undefined ? askerOf(context) : undefined),
     triggerName,
     sessionKey: call.text('sessionKey'),
     // Only a session that waits for the answer is woken with it.
@@ -147,7 +157,7 @@ export async function next(context: CliContext, call: Call): Promise<Result<Answ
   if (!opened.ok) return opened;
   if (opened.value === undefined) return ok(nothing(null, []));
   const { inbox, workspace } = opened.value;
-  const owner: InboxOwner = { sessionId: sessionOf(context, call) };
+  const owner = await ownerOf(context, call);
   const claimed = await inbox.next(workspace, owner, lease.value);
   if (!claimed.ok) return claimed;
   const { item, own, findings } = claimed.value;
@@ -155,20 +165,19 @@ export async function next(context: CliContext, call: Call): Promise<Result<Answ
   if (item === undefined) return ok(nothing(workspace, notes));
   if (own)
     notes.unshift(`You have not finished item ${item.id} yet: here it is again. Complete it before you take another.`);
-  if (owner.sessionId === undefined)
+  if (owner.sessionId === undefined && owner.process === undefined)
     notes.push('No session was named, so this item is not found as yours again: name one with --session.');
   const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: itemData(item), own };
-  const who = `from ${oneLine(item.sender)} on ${oneLine(item.channel)}, added ${item.created_at}`;
+  return ok({ exit: EXIT.done, text: itemText(item, context.isTool), wanted: true, data, notes });
+}
+
+function itemText({ id, sender, channel, created_at: added, content }: InboxItem, isTool: boolean): string {
+  const head = `Item ${id} from ${oneLine(sender)} on ${oneLine(channel)}, added ${added}`;
   // Indented, so that no content looks like what we say.
-  const content = plainLines(item.content).replaceAll(/^/gmu, '  ');
-  const ending = `Complete it with: atlas inbox complete ${item.id} "<what came of it>"`;
-  return ok({
-    exit: EXIT.done,
-    text: `Item ${item.id} ${who}:\n\n${content}\n\n${ending}\n`,
-    wanted: true,
-    data,
-    notes,
-  });
+  const asked = plainLines(content).replaceAll(/^/gmu, '  ');
+  // A tool's answer may be cut, so that what to do comes first.
+  if (isTool) return `${head}. Complete it with task_complete, task_id ${id}. It asks:\n\n${asked}\n`;
+  return `${head}:\n\n${asked}\n\nComplete it with: atlas inbox complete ${id} "<what came of it>"\n`;
 }
 
 function nothing(workspace: string | null, notes: readonly string[]): Answer {
@@ -185,7 +194,7 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
   const opened = await existingInbox(context, call);
   if (!opened.ok) return opened;
   const { inbox, workspace } = opened.value;
-  const ended = await inbox.complete(workspace, id.value, summary.value, { sessionId: sessionOf(context, call) });
+  const ended = await inbox.complete(workspace, id.value, summary.value, await ownerOf(context, call));
   return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
 }
 

@@ -78,7 +78,7 @@ interface Judged {
 
 async function judge(context: CliContext, stored: StoredTask, only?: string): Promise<Result<Judged[]>> {
   const service = await (await context.atlas()).receipts();
-  const reports = await service.reports(stored);
+  const reports = await service.reports(stored, context.cancelled === undefined ? {} : { signal: context.cancelled });
   if (!reports.ok) return reports;
   const wanted = [...reports.value.values()].filter(({ receiptId }) => only === undefined || receiptId === only);
   const currencies = await service.currencies(stored, wanted, () => only !== undefined);

@@ -3,6 +3,7 @@ import { commandsOf, worktreeOf } from '../core/task';
 import { count, oneLine } from '../core/text';
 import type { ValidationWatch } from '../service/validationService';
 import type { OutputStream } from '../storage/receiptFiles';
+import { Cancellation } from './cancellation';
 import type { Call } from './commandLine';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
@@ -19,7 +20,7 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
   const commands = call.list('command');
   const checks = await hasChecks(driven.value, commands);
   if (!checks.ok) return checks;
-  const cancel = new Cancellation();
+  const cancel = new Cancellation(context.cancelled);
   const validated = await atlas
     .validate(stored.ref, {
       expect: expect.value,
@@ -95,26 +96,3 @@ function watchOf({ json, quiet, streams }: CliContext): ValidationWatch {
     },
   };
 }
-
-/** Cancels when the user or the system ends this process: the command is ended, and its receipt says so. */
-class Cancellation {
-  private readonly controller = new AbortController();
-  private readonly abort = (): void => {
-    this.controller.abort();
-  };
-
-  constructor() {
-    for (const signal of ENDING) process.on(signal, this.abort);
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  dispose(): void {
-    for (const signal of ENDING) process.off(signal, this.abort);
-  }
-}
-
-/** Signals by which a process is asked to end. */
-const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,20 +1,18 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
-  CallToolResultSchema,
   ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TOOLS } from '../../src/cli/mcp/tools';
 import { BuiltCli } from '../support/cli';
+import { McpAgent, NEEDED } from '../support/mcpAgent';
 
 let cli: BuiltCli;
 let folder: string;
-let client: Client;
+let agent: McpAgent;
 let made = 0;
 
 beforeAll(async () => {
@@ -26,47 +24,11 @@ afterAll(() => {
 beforeEach(async () => {
   made += 1;
   folder = cli.repository(`repo${made}`);
-  client = await connect();
+  agent = await McpAgent.open(cli, { folder });
 });
 afterEach(async () => {
-  await client.close();
+  await agent.close();
 });
-
-/** An agent's host, as the protocol's own client. */
-async function connect(): Promise<Client> {
-  const env = Object.fromEntries(
-    Object.entries(cli.environment()).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [cli.entry, 'mcp'],
-    cwd: folder,
-    env,
-    stderr: 'pipe',
-  });
-  const connected = new Client({ name: 'test-agent', version: '1.0.0' });
-  await connected.connect(transport);
-  return connected;
-}
-
-/** Calls a tool; gives what it says, and whether that is an error. */
-async function use(name: string, args: Record<string, unknown> = {}): Promise<{ text: string; failed: boolean }> {
-  const { content, isError } = CallToolResultSchema.parse(await client.callTool({ name, arguments: args }));
-  const text = content.map((each) => (each.type === 'text' ? each.text : '')).join('');
-  return { text, failed: isError === true };
-}
-
-async function done(name: string, args?: Record<string, unknown>): Promise<string> {
-  const { text, failed } = await use(name, args);
-  expect(failed, text).toBe(false);
-  return text;
-}
-
-async function refused(name: string, args?: Record<string, unknown>): Promise<string> {
-  const { text, failed } = await use(name, args);
-  expect(failed, text).toBe(true);
-  return text;
-}
 
 async function startTask(template = 'task'): Promise<void> {
   const { code, err } = await cli.runIn({ folder }, 'start', 'Fix the parser', '--template', template);
@@ -80,7 +42,7 @@ async function state(): Promise<unknown> {
 
 describe('the tools', { timeout: 60_000 }, () => {
   it('are all listed, each with a schema that allows nothing else and none with a command to run', async () => {
-    const { tools } = await client.listTools();
+    const { tools } = await agent.client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => name));
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).toMatch(/\.$/u);
@@ -92,14 +54,16 @@ describe('the tools', { timeout: 60_000 }, () => {
 
   it('drive a step from its start to its end', async () => {
     await startTask();
-    expect(await done('atlas_status')).toContain('step_pending');
-    expect(await done('atlas_start_step', { working_on: 'the nil checks', prompt: 'Fix it.' })).toContain('is running');
-    expect(await done('atlas_note', { working_on: 'the last check', files: ['parser.ts'] })).toContain('Noted');
-    expect(await done('atlas_checkpoint', { description: 'half way' })).toMatch(/Checkpoint ckpt-/u);
-    const hook = await done('atlas_read_hook');
+    expect(await agent.done('atlas_status')).toContain('step_pending');
+    expect(await agent.done('atlas_start_step', { working_on: 'the nil checks', prompt: 'Fix it.' })).toContain(
+      'is running',
+    );
+    expect(await agent.done('atlas_note', { working_on: 'the last check', files: ['parser.ts'] })).toContain('Noted');
+    expect(await agent.done('atlas_checkpoint', { description: 'half way' })).toMatch(/Checkpoint ckpt-/u);
+    const hook = await agent.done('atlas_read_hook');
     expect(hook).toContain('## Current State: `step_running`');
     expect(hook).toContain('the last check');
-    expect(await done('atlas_complete_step', { step: 'implement', attempt: 1, output: 'It is done.' })).toContain(
+    expect(await agent.done('atlas_complete_step', { step: 'implement', attempt: 1, output: 'It is done.' })).toContain(
       'complete',
     );
     expect(await state()).toBe('step_pending');
@@ -107,34 +71,33 @@ describe('the tools', { timeout: 60_000 }, () => {
 
   it('refuse a caller that believes to be at another step or attempt', async () => {
     await startTask();
-    await done('atlas_start_step');
-    expect(await refused('atlas_complete_step', { step: 'review' })).toContain('stale_caller');
-    expect(await refused('atlas_complete_step', { step: 'implement', attempt: 7 })).toContain('stale_caller');
+    await agent.done('atlas_start_step');
+    expect(await agent.refused('atlas_complete_step', { step: 'review' })).toContain('stale_caller');
+    expect(await agent.refused('atlas_complete_step', { step: 'implement', attempt: 7 })).toContain('stale_caller');
     expect(await state()).toBe('step_running');
   });
 
   it('say which argument is wrong, and change nothing', async () => {
     await startTask();
     for (const args of [{ attempt: 'one' }, { attempt: 0 }, { nonsense: true }, { working_on: 7 }]) {
-      expect(await refused('atlas_start_step', args)).toMatch(/attempt|nonsense|working_on/u);
+      expect(await agent.refused('atlas_start_step', args)).toMatch(/attempt|nonsense|working_on/u);
     }
-    expect(await refused('atlas_checkpoint')).toContain('description');
-    expect(await refused('atlas_validate', { command: 'rm -rf /' })).toContain('command');
+    expect(await agent.refused('atlas_checkpoint')).toContain('description');
+    expect(await agent.refused('atlas_validate', { command: 'rm -rf /' })).toContain('command');
     expect(await state()).toBe('step_pending');
   });
 
   it('hand the step to the human, whose decision is no tool', async () => {
     await startTask();
-    await done('atlas_start_step');
-    expect(await done('atlas_ask_human', { question: 'Which database?' })).toContain('human');
+    await agent.done('atlas_start_step');
+    expect(await agent.done('atlas_ask_human', { question: 'Which database?' })).toContain('human');
     expect(await state()).toBe('awaiting_human');
     for (const { name } of TOOLS) {
       if (name === 'atlas_ask_human') continue;
-      const args = name === 'atlas_checkpoint' ? { description: 'again' } : {};
-      await use(name, args);
+      await agent.use(name, NEEDED[name]);
       expect(await state(), name).toBe('awaiting_human');
     }
-    expect(await refused('atlas_approve')).toContain('atlas_approve');
+    expect(await agent.refused('atlas_approve')).toContain('atlas_approve');
   });
 
   it('run a command of the repository only once a human has, and say so', async () => {
@@ -142,46 +105,48 @@ describe('the tools', { timeout: 60_000 }, () => {
     const steps = [{ name: 'check', type: 'validation', validation: [`touch ${JSON.stringify(ran)}`] }];
     mkdirSync(path.join(folder, '.atlas', 'templates'), { recursive: true });
     writeFileSync(path.join(folder, '.atlas', 'templates', 'checked.yaml'), JSON.stringify({ id: 'checked', steps }));
-    const agent = { folder, env: { CLAUDECODE: '1' } };
-    expect((await cli.runIn(agent, 'start', 'One', '--template', 'checked')).code).toBe(0);
-    await done('atlas_start_step');
-    expect(await refused('atlas_validate', { attempt: 1 })).toContain('human_only');
+    const claude = { folder, env: { CLAUDECODE: '1' } };
+    expect((await cli.runIn(claude, 'start', 'One', '--template', 'checked')).code).toBe(0);
+    await agent.done('atlas_start_step');
+    expect(await agent.refused('atlas_validate', { attempt: 1 })).toContain('human_only');
     expect(existsSync(ran)).toBe(false);
     expect((await cli.runIn({ folder }, 'validate')).code).toBe(0);
-    const { task } = await cli.json(agent, 'start', 'Another', '--template', 'checked');
-    await done('atlas_start_step');
-    expect(await done('atlas_validate')).toContain('PASSED');
-    expect(await done('atlas_verify_receipts', { task: (task as { task_id: string }).task_id })).toContain('valid');
+    const { task } = await cli.json(claude, 'start', 'Another', '--template', 'checked');
+    await agent.done('atlas_start_step');
+    expect(await agent.done('atlas_validate')).toContain('PASSED');
+    expect(await agent.done('atlas_verify_receipts', { task: (task as { task_id: string }).task_id })).toContain(
+      'valid',
+    );
   });
 
   it('say what is wrong where there is no task', async () => {
-    expect(await refused('atlas_status')).toContain('not_found');
-    expect(await refused('atlas_verify_receipts')).toContain('not_found');
+    expect(await agent.refused('atlas_status')).toContain('not_found');
+    expect(await agent.refused('atlas_verify_receipts')).toContain('not_found');
   });
 });
 
 describe('HOOK.md as a resource', { timeout: 60_000 }, () => {
   it('is listed, read, and told of when another process changes it', async () => {
     await startTask();
-    const { resources } = await client.listResources();
+    const { resources } = await agent.client.listResources();
     const [hook] = resources.filter(({ name }) => name.includes(`repo${made}/`));
     if (hook === undefined) throw new Error('HOOK.md is not listed');
     expect(hook.title).toBe('Fix the parser');
     const updated = new Promise<string>((resolve) => {
-      client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+      agent.client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
         resolve(params.uri);
       });
     });
-    await client.subscribeResource({ uri: hook.uri });
+    await agent.client.subscribeResource({ uri: hook.uri });
     await cli.runIn({ folder }, 'step', 'start');
     expect(await updated).toBe(hook.uri);
-    const { contents } = await client.readResource({ uri: hook.uri });
+    const { contents } = await agent.client.readResource({ uri: hook.uri });
     expect(JSON.stringify(contents)).toContain('Current State: `step_running`');
   });
 
   it('tells that a task began', async () => {
     const changed = new Promise<void>((resolve) => {
-      client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {
+      agent.client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {
         resolve();
       });
     });
@@ -195,8 +160,8 @@ describe('HOOK.md as a resource', { timeout: 60_000 }, () => {
       'file:///etc/passwd',
       'atlas://hook/w/task-20200101-000000',
     ]) {
-      await expect(client.readResource({ uri })).rejects.toThrow();
-      await expect(client.subscribeResource({ uri })).rejects.toThrow();
+      await expect(agent.client.readResource({ uri })).rejects.toThrow();
+      await expect(agent.client.subscribeResource({ uri })).rejects.toThrow();
     }
   });
 });

@@ -1,4 +1,5 @@
 import { type Result, fail, ok } from '../../core/errors';
+import type { ProcessIdentity } from '../../core/liveness';
 import type { Atlas } from '../../service/atlas';
 import type { LazyAtlas } from '../../service/lazyAtlas';
 import { CliContext } from '../context';
@@ -10,6 +11,7 @@ export class ToolContext extends CliContext {
     private readonly client: string,
     /** What standard input would hold. */
     private readonly input: string | undefined,
+    private readonly signal: AbortSignal,
   ) {
     const streams = {
       ...server.streams,
@@ -23,6 +25,19 @@ export class ToolContext extends CliContext {
 
   override get agent(): string {
     return this.client;
+  }
+
+  override get cancelled(): AbortSignal {
+    return this.signal;
+  }
+
+  override get isTool(): boolean {
+    return true;
+  }
+
+  /** The server lives as long as the session that it serves. */
+  override async worker(): Promise<ProcessIdentity> {
+    return (await this.server.atlas()).ports.processes.self();
   }
 
   override get interactive(): boolean {

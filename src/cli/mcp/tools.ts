@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { MAX_CONTENT, MAX_ITEM_ID, MAX_LABEL, MAX_SUMMARY } from '../../core/inbox';
 import type { Handler } from '../commandLine';
 import { Call } from '../commandLine';
 
@@ -7,12 +8,13 @@ const MAX_TEXT = 1_000_000;
 const MAX_LINE = 10_000;
 
 const line = (does: string) => z.string().check(z.maxLength(MAX_LINE), z.describe(does));
-const text = (does: string) => z.string().check(z.maxLength(MAX_TEXT), z.describe(does));
+const text = (does: string, max = MAX_TEXT) => z.string().check(z.maxLength(max), z.describe(does));
 
+const WORKSPACE = { workspace: z.optional(line("The workspace's name, where it isn't that of the folder.")) };
 /** By which a task is named; a folder's only open task needs no name. */
 const TASK = {
   task: z.optional(line('The task as <id> or <workspace>/<id>; without it, the open task of the folder.')),
-  workspace: z.optional(line("The workspace's name, where it isn't that of the folder.")),
+  ...WORKSPACE,
 };
 /** By which a caller says where it believes the task to be; a mismatch is refused. */
 const BOUND = {
@@ -39,6 +41,8 @@ export interface Tool {
   readonly input: z.ZodMiniObject;
   /** Changes nothing. */
   readonly readOnly?: true;
+  /** Where the rest is of an answer that had to be cut, if not in HOOK.md. */
+  readonly rest?: string;
   load(): Promise<Handler>;
   /** The command's arguments, of arguments that fit the schema. */
   given(args: Readonly<Record<string, unknown>>): Given;
@@ -187,6 +191,44 @@ export const TOOLS: readonly Tool[] = [
       "Verifies the task's receipts and says which are true, and which still hold for the files as they are.",
     shape: TASK,
     readOnly: true,
+    rest: '"atlas receipts list" in a shell gives all of it.',
     load: async () => (await import('../receipts')).list,
+  }),
+  tool({
+    name: 'get_next_task',
+    title: 'Get Next Task',
+    description:
+      'Takes the next item of the inbox, which nobody else gets then; your own unfinished one comes first. What it asks was written by others.',
+    shape: {
+      lease: z.optional(line('For how long nobody else gets it, such as 2h; an hour without it, a day at most.')),
+      ...WORKSPACE,
+    },
+    rest: '"atlas inbox list --status processing --json" in a shell gives all of it.',
+    load: async () => (await import('../inbox')).next,
+    given: ({ lease }) => ({ options: { lease } }),
+  }),
+  tool({
+    name: 'task_complete',
+    title: 'Complete Inbox Task',
+    description: 'Says what came of an item that you took from the inbox; the session that waits for it is woken.',
+    shape: {
+      task_id: z.int().check(z.gte(1), z.lte(MAX_ITEM_ID), z.describe("The item's number, as get_next_task said.")),
+      response_summary: text('What came of it, for whoever asked.', MAX_SUMMARY),
+      ...WORKSPACE,
+    },
+    load: async () => (await import('../inbox')).complete,
+    given: ({ task_id: id, response_summary: input }) => ({ operands: [id.toFixed(), '-'], input }),
+  }),
+  tool({
+    name: 'inbox_add',
+    title: 'Add to Inbox',
+    description: 'Asks the sessions of this workspace for something: one of them takes it with get_next_task.',
+    shape: {
+      content: text('What is to be done.', MAX_CONTENT),
+      channel: z.optional(text('Where it comes from, such as email.', MAX_LABEL)),
+      ...WORKSPACE,
+    },
+    load: async () => (await import('../inbox')).add,
+    given: ({ content: input, channel }) => ({ operands: ['-'], options: { channel }, input }),
   }),
 ];
