@@ -134,6 +134,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'mcp',
     does: 'Serves tools and HOOK.md to an agent, by the Model Context Protocol on standard input and output.',
+    options: [{ flags: '--prefixed', does: 'names every tool atlas_…, for hosts that have others of such names' }],
     example: 'atlas mcp',
     load: async () => (await import('./mcp/server')).serveMcp,
   },

@@ -67,9 +67,9 @@ export class CliContext {
     return callingAgent(this.env);
   }
 
-  /** Whether an agent calls this as a tool, and is answered in the words of tools. */
-  get isTool(): boolean {
-    return false;
+  /** What a tool is called by whoever calls this as a tool; `undefined` where commands are typed. */
+  toolNamed(_name: string): string | undefined {
+    return undefined;
   }
 
   /** The process that lives as long as the work that is claimed with this call; a command's own does not. */

@@ -168,15 +168,15 @@ export async function next(context: CliContext, call: Call): Promise<Result<Answ
   if (owner.sessionId === undefined && owner.process === undefined)
     notes.push('No session was named, so this item is not found as yours again: name one with --session.');
   const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: itemData(item), own };
-  return ok({ exit: EXIT.done, text: itemText(item, context.isTool), wanted: true, data, notes });
+  return ok({ exit: EXIT.done, text: itemText(item, context.toolNamed('task_complete')), wanted: true, data, notes });
 }
 
-function itemText({ id, sender, channel, created_at: added, content }: InboxItem, isTool: boolean): string {
+function itemText({ id, sender, channel, created_at: added, content }: InboxItem, tool?: string): string {
   const head = `Item ${id} from ${oneLine(sender)} on ${oneLine(channel)}, added ${added}`;
   // Indented, so that no content looks like what we say.
   const asked = plainLines(content).replaceAll(/^/gmu, '  ');
   // A tool's answer may be cut, so that what to do comes first.
-  if (isTool) return `${head}. Complete it with task_complete, task_id ${id}. It asks:\n\n${asked}\n`;
+  if (tool !== undefined) return `${head}. Complete it with ${tool}, task_id ${id}. It asks:\n\n${asked}\n`;
   return `${head}:\n\n${asked}\n\nComplete it with: atlas inbox complete ${id} "<what came of it>"\n`;
 }
 

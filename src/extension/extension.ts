@@ -36,8 +36,9 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
   const context = { session, tree, log, git, verdicts, panels, launcherFolder, terminals: new Map() };
-  extension.environmentVariableCollection.replace('ATLAS_HOME', root);
-  const launcher = import('./launcherSetup').then((setup) => setup.offerCommand(extension, launcherFolder, log));
+  const launcher = import('./launcherSetup').then((setup) => setup.offerCommand(extension, launcherFolder, root, log));
+  // An editor that starts us for a tool's sake expects it when we are started.
+  void import('./agentTools/offer').then((tools) => tools.offerAgentTools(extension, session, log));
   extension.subscriptions.push(
     session,
     log.channel,

@@ -5,8 +5,12 @@ import { writeLauncher } from '../storage/launcher';
 import { NodeFileSystem } from '../storage/nodeFileSystem';
 import { systemIds } from '../storage/systemPorts';
 
-/** Writes the launcher of this version and puts it on the PATH of the terminals; a failure only costs the command. */
-export function offerCommand(extension: vscode.ExtensionContext, folder: string, log: Logger): void {
+/**
+ * Tells the terminals the store, writes the launcher of this version and puts it on their PATH; a failure only costs the
+ * command.
+ */
+export function offerCommand(extension: vscode.ExtensionContext, folder: string, root: string, log: Logger): void {
+  extension.environmentVariableCollection.replace('ATLAS_HOME', root);
   const ports = { files: new NodeFileSystem(), ids: systemIds };
   const cli = join(extension.extensionPath, 'dist', 'cli.js');
   const written = writeLauncher(ports, { folder, cli, node: process.execPath });

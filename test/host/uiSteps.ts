@@ -27,6 +27,12 @@ export const uiSteps = {
   },
   /** The label of the status bar item that shows Git's branch. */
   branch: (page: Page) => page.locator('.statusbar-item[id^="status.scm"]', { hasText: /\S/ }).first().innerText(),
+  /** The rows of the open quick pick, once one of them holds a text. */
+  quickPickRows: async (page: Page, text: string): Promise<string[]> => {
+    const rows = page.locator('.quick-input-list .monaco-list-row');
+    await rows.filter({ hasText: text }).first().waitFor();
+    return rows.allInnerTexts();
+  },
   /** Clicks what the selector finds in the workbench. */
   click: (page: Page, selector: string) => page.locator(selector).first().click(),
   /** Takes a picture of the window; returns its path. */

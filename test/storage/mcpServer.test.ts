@@ -6,7 +6,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { TOOLS } from '../../src/cli/mcp/tools';
+import { TOOLS, prefixed } from '../../src/cli/mcp/tools';
 import { BuiltCli } from '../support/cli';
 import { McpAgent, NEEDED } from '../support/mcpAgent';
 
@@ -49,6 +49,20 @@ describe('the tools', { timeout: 60_000 }, () => {
       expect(inputSchema['additionalProperties'], name).toBe(false);
       expect(Object.keys(inputSchema.properties ?? {}), name).not.toContain('command');
       expect(annotations?.destructiveHint, name).toBe(false);
+    }
+  });
+
+  it('have names that no host uses itself, where that is asked for', async () => {
+    const other = await McpAgent.open(cli, { folder }, 'editor', '--prefixed');
+    try {
+      const { tools } = await other.client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => prefixed(name)));
+      for (const { name } of tools) expect(name).toMatch(/^atlas_[a-z]/u);
+      await other.done('atlas_inbox_add', { content: 'look' });
+      expect(await other.done('atlas_get_next_task')).toContain('with atlas_task_complete, task_id 1');
+      expect(await other.refused('task_complete', NEEDED['task_complete'])).toContain('task_complete');
+    } finally {
+      await other.close();
     }
   });
 

@@ -18,13 +18,18 @@ export class McpAgent {
   ) {}
 
   /** Starts a server in a folder, and signs in at it by a name. */
-  static async open(cli: BuiltCli, { folder = cli.folder, env }: CliRun, name = 'test-agent'): Promise<McpAgent> {
+  static async open(
+    cli: BuiltCli,
+    { folder = cli.folder, env }: CliRun,
+    name = 'test-agent',
+    ...options: readonly string[]
+  ): Promise<McpAgent> {
     const variables = Object.entries(cli.environment(env)).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [cli.entry, 'mcp'],
+      args: [cli.entry, 'mcp', ...options],
       cwd: folder,
       env: Object.fromEntries(variables),
       stderr: 'pipe',

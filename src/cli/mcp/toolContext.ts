@@ -4,14 +4,22 @@ import type { Atlas } from '../../service/atlas';
 import type { LazyAtlas } from '../../service/lazyAtlas';
 import { CliContext } from '../context';
 
+/** For whom a tool is called. */
+export interface ToolCaller {
+  readonly client: string;
+  /** The client's wish to end it. */
+  readonly signal: AbortSignal;
+  /** What a tool is called by the client. */
+  readonly nameOf: (name: string) => string;
+}
+
 /** What a command is run with that an agent calls as a tool: it is an agent's, nobody can be asked, nothing is printed. */
 export class ToolContext extends CliContext {
   constructor(
     private readonly server: CliContext,
-    private readonly client: string,
+    private readonly caller: ToolCaller,
     /** What standard input would hold. */
     private readonly input: string | undefined,
-    private readonly signal: AbortSignal,
   ) {
     const streams = {
       ...server.streams,
@@ -24,15 +32,15 @@ export class ToolContext extends CliContext {
   }
 
   override get agent(): string {
-    return this.client;
+    return this.caller.client;
   }
 
   override get cancelled(): AbortSignal {
-    return this.signal;
+    return this.caller.signal;
   }
 
-  override get isTool(): boolean {
-    return true;
+  override toolNamed(name: string): string {
+    return this.caller.nameOf(name);
   }
 
   /** The server lives as long as the session that it serves. */

@@ -67,6 +67,11 @@ function bound(args: Readonly<Record<string, unknown>>): Record<string, unknown>
   return Object.fromEntries([...named, ['attempt', attempt] as const].filter(([, value]) => value !== undefined));
 }
 
+/** A tool's name where others of that name are about: the newest VS Code has a `task_complete` of its own. */
+export function prefixed(name: string): string {
+  return name.startsWith('atlas_') ? name : `atlas_${name}`;
+}
+
 /** A tool's arguments as a command's, with what its standard input would hold. */
 export function callOf(
   wanted: Tool,
@@ -212,7 +217,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Complete Inbox Task',
     description: 'Says what came of an item that you took from the inbox; the session that waits for it is woken.',
     shape: {
-      task_id: z.int().check(z.gte(1), z.lte(MAX_ITEM_ID), z.describe("The item's number, as get_next_task said.")),
+      task_id: z.int().check(z.gte(1), z.lte(MAX_ITEM_ID), z.describe("The item's number.")),
       response_summary: text('What came of it, for whoever asked.', MAX_SUMMARY),
       ...WORKSPACE,
     },
@@ -222,7 +227,7 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'inbox_add',
     title: 'Add to Inbox',
-    description: 'Asks the sessions of this workspace for something: one of them takes it with get_next_task.',
+    description: 'Asks the sessions of this workspace for something: one of them takes it from the inbox.',
     shape: {
       content: text('What is to be done.', MAX_CONTENT),
       channel: z.optional(text('Where it comes from, such as email.', MAX_LABEL)),
