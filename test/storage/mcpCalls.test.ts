@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -275,21 +276,36 @@ describe.concurrent('a validation that runs', { timeout: 60_000 }, () => {
     });
   });
 
-  it('is ended too when the client is gone', async () => {
+  it('is ended too when the client is gone, which is only to be heard by the end of what it says', async () => {
     const desk = new Desk(cli, 'left');
-    const agent = await McpAgent.open(cli, desk.how());
     const marker = await allowed(desk);
-    await agent.done('atlas_start_step');
-    const server = agent.pid;
-    const call = agent.client.callTool({ name: 'atlas_validate', arguments: {} });
-    const ended = expect(call).rejects.toThrow();
+    await desk.ok('step', 'start');
+    const server = cli.start(['mcp'], desk.how());
+    const say = (message: object): void =>
+      void server.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const clientInfo = { name: 'test', version: '1' };
+    say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+    say({ method: 'notifications/initialized' });
+    say({ id: 2, method: 'tools/call', params: { name: 'atlas_validate', arguments: {} } });
     const pid = Number(await written(marker));
-    await agent.close();
-    await ended;
-    expect(isRunning(server)).toBe(false);
+    server.stdin?.end();
+    expect(await once(server, 'exit')).toEqual([0, null]);
     expect(isRunning(pid)).toBe(false);
     expect(JSON.stringify(await desk.json('hook', 'export'))).toMatch(/was cancelled after/u);
     expect(await desk.state()).toBe('awaiting_human');
+  });
+
+  it('is ended too when the server is told to end', async () => {
+    await withAgent('told', async (agent, desk) => {
+      const marker = await allowed(desk);
+      await agent.done('atlas_start_step');
+      const ended = expect(agent.client.callTool({ name: 'atlas_validate', arguments: {} })).rejects.toThrow(/closed/u);
+      const pid = Number(await written(marker));
+      process.kill(agent.pid, 'SIGTERM');
+      await ended;
+      expect(isRunning(pid)).toBe(false);
+      expect(JSON.stringify(await desk.json('hook', 'export'))).toMatch(/was cancelled after/u);
+    });
   });
 });
 
