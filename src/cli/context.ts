@@ -82,12 +82,15 @@ export class CliContext {
     return undefined;
   }
 
-  /** Refuses what only a human may decide where an agent is calling. */
-  humanOnly(what: string): Result<void> {
+  /**
+   * Refuses what only a human may decide where an agent is calling.
+   * @param instead what an agent can do without one
+   */
+  humanOnly(what: string, instead = ''): Result<void> {
     const { agent } = this;
     if (agent === undefined) return ok(undefined);
     return fail('human_only', `Only a human may ${what}, and this was called by ${agent}.`, {
-      mend: 'Ask the human to do it: in the editor, or in a terminal of their own.',
+      mend: `Ask the human to do it: in the editor, or in a terminal of their own.${instead === '' ? '' : ` ${instead}`}`,
     });
   }
 

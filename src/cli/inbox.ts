@@ -198,10 +198,13 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
   return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
 }
 
-/** `inbox cancel`: ends an item that isn't wanted any more. */
+/** `inbox cancel`: ends an item that isn't wanted any more. An agent that did would get by what keeps it at work. */
 export async function cancel(context: CliContext, call: Call): Promise<Result<Answer>> {
   const id = numberOf(call.operands[0]);
   if (!id.ok) return id;
+  const why = `Or say what keeps you from it: atlas inbox complete ${id.value} "<why it is not done>"`;
+  const allowed = context.humanOnly('cancel an item of the inbox', why);
+  if (!allowed.ok) return allowed;
   const opened = await existingInbox(context, call);
   if (!opened.ok) return opened;
   const { inbox, workspace } = opened.value;

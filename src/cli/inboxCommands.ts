@@ -58,7 +58,7 @@ export const INBOX_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'inbox cancel',
-    does: "Ends an item that isn't wanted any more.",
+    does: "Ends an item that isn't wanted any more, which a human decides.",
     operands: [ID, { usage: '[why]', does: 'why' }],
     options: [WORKSPACE],
     example: 'atlas inbox cancel 42 "asked twice"',

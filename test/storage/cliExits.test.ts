@@ -60,6 +60,7 @@ const HUMAN_ONLY = [
   ['abandon'],
   ['recover', '--action', 'skip_step'],
   ['workspace', 'destroy', 'agents'],
+  ['inbox', 'cancel', '1'],
 ] as const;
 
 /** What hosts of agents set, as src/cli/agentCaller.ts says it: read from there, so that a new one is tested too. */

@@ -85,4 +85,15 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     expect(readFileSync(path.join(folder, '1.json'), 'utf8')).toBe('no JSON');
     expect(readdirSync(folder).sort()).toEqual(['1.json', '2.json', 'locks']);
   });
+
+  it('lets a human cancel, and tells an agent what it can do instead', async () => {
+    const desk = new Desk(cli, 'cancel');
+    await desk.ok('inbox', 'add', 'Not wanted any more');
+    const refused = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'inbox', 'cancel', '1', 'so that I may stop');
+    expect(refused).toMatchObject({ code: 4, out: '' });
+    expect(refused.err).toContain('Only a human may cancel an item of the inbox, and this was called by Claude Code.');
+    expect(refused.err).toContain('atlas inbox complete 1 "<why it is not done>"');
+    expect(await desk.ok('inbox', 'list')).toMatch(/^1 +pending/mu);
+    expect(await desk.ok('inbox', 'cancel', '1', 'asked twice')).toBe('Item 1 is cancelled.\n');
+  });
 });
