@@ -3,6 +3,7 @@ import { type Result, fail, ok } from '../core/errors';
 import type { InboxItem, InboxOwner } from '../core/inbox';
 import { oneLine, plainLines } from '../core/text';
 import { parseDuration } from '../core/time';
+import { ensureWorkspace } from '../service/ensureWorkspace';
 import type { Inbox } from '../service/inbox';
 import { knownWorkspace } from '../service/taskChoice';
 import type { InboxFinding } from '../storage/inboxFiles';
@@ -46,9 +47,7 @@ async function madeInbox(context: CliContext, call: Call): Promise<Result<Opened
   if (!opened.ok) return opened;
   if (opened.value !== undefined) return ok(opened.value);
   const atlas = await context.atlas();
-  const { repository, worktree } = await atlas.locate(context.folder);
-  const branch = repository === undefined ? undefined : atlas.ports.git.head(repository).branch;
-  const workspace = atlas.workspaces.ensure(repository?.main ?? worktree, branch);
+  const workspace = await ensureWorkspace(atlas, context.folder);
   return workspace.ok ? ok({ inbox: await atlas.inbox(), workspace: workspace.value }) : workspace;
 }
 

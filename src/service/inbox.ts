@@ -9,7 +9,7 @@ import {
   checkSummary,
 } from '../core/inbox';
 import type { InboxFinding } from '../storage/inboxFiles';
-import { type EndedItem, InboxStore, type NextItem } from '../storage/inboxStore';
+import { type EndedItem, type FinishedItems, InboxStore, type NextItem } from '../storage/inboxStore';
 import type { ServicePorts } from './ports';
 
 /** As many finished items as a list holds unless more are asked for. */
@@ -64,6 +64,21 @@ export class Inbox {
       finishedTotal: finished.value.total,
       findings: [...open.value.findings, ...finished.value.findings],
     });
+  }
+
+  /** The newest finished items, at most so many; none of those that are open is read. */
+  finished(workspace: string, limit: number): Result<FinishedItems> {
+    return this.store.finished(workspace, limit);
+  }
+
+  /** One item, finished or not. Fails with `not_found` or `damaged`. */
+  item(workspace: string, id: number): Result<InboxItem> {
+    return this.store.item(workspace, id);
+  }
+
+  /** Claims the item that a person chose. Fails with `illegal_transition` or `stale_caller` where it isn't free. */
+  async claim(workspace: string, id: number, owner: InboxOwner, leaseMs?: number): Promise<Result<InboxItem>> {
+    return this.store.claim(workspace, id, owner, leaseMs);
   }
 
   /** Claims the next item for its caller; see {@link InboxStore.next}. `leaseMs`: for how long, an hour without it. */

@@ -93,14 +93,23 @@ export class InboxStore {
 
   private readOpen(workspace: string, numbers: InboxNumbers): ReadItems {
     const { items, findings } = this.inbox.readAll(numbers.open, (id) => this.inbox.openPath(workspace, id));
-    const now = this.ports.clock.now();
-    const live = items.map((item) =>
-      expire(
-        item,
-        isLost(item, now, (each) => this.ports.processes.vitality(each)),
-      ),
+    return { items: items.map((item) => this.live(item)), findings: [...numbers.findings, ...findings] };
+  }
+
+  /** An item as it is now: pending again where its claim is lost. */
+  private live(item: InboxItem): InboxItem {
+    const { clock, processes } = this.ports;
+    return expire(
+      item,
+      isLost(item, clock.now(), (each) => processes.vitality(each)),
     );
-    return { items: live, findings: [...numbers.findings, ...findings] };
+  }
+
+  /** One item, finished or not. Needs no lock. */
+  item(workspace: string, id: number): Result<InboxItem> {
+    const found = this.looking(workspace, () => this.find(workspace, id, this.inbox.numbers(workspace)));
+    if (!found.ok) return found;
+    return found.value.ok ? ok(this.live(found.value.value)) : found.value;
   }
 
   /** Adds an item; the draft was checked. */
@@ -129,6 +138,19 @@ export class InboxStore {
       guard(lock);
       this.inbox.replace(workspace, claimed.value);
       return ok({ item: claimed.value, own: chosen.status === 'processing', findings });
+    });
+  }
+
+  /** Gives a caller the item that it names, unless another has it; its own claim is renewed. */
+  async claim(workspace: string, id: number, owner: InboxOwner, leaseMs?: number): Promise<Result<InboxItem>> {
+    return this.changing(workspace, (lock, numbers) => {
+      const found = this.find(workspace, id, numbers);
+      if (!found.ok) return found;
+      const claimed = claim(this.live(found.value), { owner, now: this.ports.clock.now(), leaseMs });
+      if (!claimed.ok) return claimed;
+      guard(lock);
+      this.inbox.replace(workspace, claimed.value);
+      return claimed;
     });
   }
 

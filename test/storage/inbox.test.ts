@@ -167,6 +167,28 @@ describe('a claim', { timeout: 60_000 }, () => {
     expect(unwrap(await inbox.next(WS, { sessionId: 'b' })).item?.id).toBe(2);
   });
 
+  it('of an item by its number is had by one, and renewed by that one', async () => {
+    await add(3);
+    let now = Date.now();
+    const clocked = await store.other({ clock: { now: () => now } }).inbox();
+    const [mine, yours] = [{ sessionId: 'mine' }, { sessionId: 'yours' }];
+    const claimed = unwrap(await clocked.claim(WS, 2, mine));
+    expect(claimed).toMatchObject({ id: 2, status: 'processing', claims: 1, claim: { session_id: 'mine' } });
+    expect(await clocked.claim(WS, 2, yours)).toMatchObject({ ok: false, error: { code: 'stale_caller' } });
+    now += HOUR / 2;
+    const renewed = unwrap(await clocked.claim(WS, 2, mine));
+    expect(renewed).toMatchObject({ claims: 1, claim: { claimed_at: claimed.claim?.claimed_at } });
+    expect(renewed.claim?.until).not.toBe(claimed.claim?.until);
+    now += HOUR + 1;
+    expect(unwrap(clocked.item(WS, 2)).status, 'the claim has run out').toBe('pending');
+    expect(unwrap(await clocked.claim(WS, 2, yours))).toMatchObject({ claims: 2, claim: { session_id: 'yours' } });
+    unwrap(await clocked.complete(WS, 2, 'done', yours));
+    expect(await clocked.claim(WS, 2, mine)).toMatchObject({ ok: false, error: { code: 'illegal_transition' } });
+    expect(await clocked.claim(WS, 9, mine)).toMatchObject({ ok: false, error: { code: 'not_found' } });
+    expect(unwrap(clocked.item(WS, 2))).toMatchObject({ status: 'done', response_summary: 'done' });
+    expect(unwrap(clocked.finished(WS, 1))).toMatchObject({ total: 1, items: [{ id: 2 }] });
+  });
+
   it("by nobody in particular is nobody's own", async () => {
     await add(2);
     expect(unwrap(await inbox.next(WS, {}))).toMatchObject({ own: false, item: { id: 1 } });
