@@ -9,6 +9,7 @@ import { registerCommands } from './commands/register';
 import { ConfigProblems } from './configProblems';
 import { FileActivity } from './fileActivity';
 import { GitBridge } from './git/gitBridge';
+import type { InboxWindow } from './inbox/inboxWindow';
 import { Notifications } from './notifications';
 import { LatePanels } from './panels/latePanels';
 import { setting } from './platform/config';
@@ -34,8 +35,11 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
   const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
+  let opened: Promise<InboxWindow> | undefined;
+  const inbox = async (): Promise<InboxWindow> =>
+    (opened ??= import('./inbox/inboxWindow').then(({ openInbox }) => openInbox(session, extension)));
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
-  const context = { session, tree, log, git, verdicts, panels, launcherFolder, terminals: new Map() };
+  const context = { session, tree, log, git, verdicts, panels, inbox, launcherFolder, terminals: new Map() };
   const launcher = import('./launcherSetup').then((setup) => setup.offerCommand(extension, launcherFolder, root, log));
   // An editor that starts us for a tool's sake expects it when we are started.
   void import('./agentTools/offer').then((tools) => tools.offerAgentTools(extension, session, log));
@@ -61,6 +65,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const ready = session
     .start(openFolders())
     .then(() => git.start())
+    .then(inbox)
     .then(() => launcher)
     .catch((error: unknown) => {
       setContext('atlas.storeDamaged', true);

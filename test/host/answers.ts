@@ -7,7 +7,8 @@ export interface Shown {
   readonly buttons: readonly string[];
 }
 
-type Show = (message: string, ...rest: (string | vscode.MessageOptions | undefined)[]) => Promise<string | undefined>;
+type Button = string | vscode.MessageItem;
+type Show = (message: string, ...rest: (Button | vscode.MessageOptions | undefined)[]) => Promise<Button | undefined>;
 
 const KINDS = ['showInformationMessage', 'showWarningMessage', 'showErrorMessage'] as const;
 
@@ -25,10 +26,13 @@ export async function answering(
   const seen: Shown[] = [];
   for (const kind of KINDS) {
     window[kind] = async (message, ...rest) => {
-      const options = rest.find((each) => typeof each === 'object');
-      const shown = { message, detail: options?.detail, buttons: rest.filter((each) => typeof each === 'string') };
+      const options = rest.find((each) => typeof each === 'object' && !('title' in each)) as
+        vscode.MessageOptions | undefined;
+      const buttons = rest.filter((each) => typeof each === 'string' || (typeof each === 'object' && 'title' in each));
+      const shown = { message, detail: options?.detail, buttons: buttons.map(titleOf) };
       seen.push(shown);
-      return Promise.resolve(answer(shown));
+      const pressed = answer(shown);
+      return Promise.resolve(buttons.find((button) => titleOf(button) === pressed));
     };
   }
   try {
@@ -40,4 +44,8 @@ export async function answering(
     }
   }
   return seen;
+}
+
+function titleOf(button: Button): string {
+  return typeof button === 'string' ? button : button.title;
 }

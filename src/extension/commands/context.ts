@@ -1,6 +1,7 @@
 import type { Result } from '../../core/errors';
 import type { Updated } from '../../storage/stored';
 import type { GitBridge } from '../git/gitBridge';
+import type { InboxWindow } from '../inbox/inboxWindow';
 import type { LatePanels } from '../panels/latePanels';
 import type { ChannelLogger } from '../platform/log';
 import type { Verdicts } from '../receipts/verdicts';
@@ -15,6 +16,8 @@ export interface CommandContext {
   readonly git: GitBridge;
   readonly panels: LatePanels;
   readonly verdicts: Verdicts;
+  /** The inbox, loaded with the window's view of it. */
+  readonly inbox: () => Promise<InboxWindow>;
   /** Where the launcher of the `atlas` command lies. */
   readonly launcherFolder: string;
   /** The terminals of validations that ended, by task: the next one takes its place. */

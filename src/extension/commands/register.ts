@@ -19,6 +19,8 @@ const READING = new Set([
   'showAllWorkspaces',
   'showThisWindowsTasks',
   'showTaskActions',
+  'showInboxItem',
+  'showMoreInboxItems',
 ]);
 
 /** What the commands do, by the module that has them: loaded when one of them is first called. */
@@ -27,6 +29,17 @@ const files = async () => import('./files');
 const maintain = async () => import('./maintain');
 const gitHooks = async () => import('./gitHooks');
 const receipts = async () => import('./receipts');
+
+/** Those of the inbox, whose module has them by the same names. */
+const INBOX = [
+  'addInboxItem',
+  'claimInboxItem',
+  'completeInboxItem',
+  'cancelInboxItem',
+  'showInboxItem',
+  'showMoreInboxItems',
+  'resumeSession',
+] as const;
 
 /** Every command by its name; its id is `atlas.<name>`. */
 function commandTable(documents: TextDocuments): Readonly<Record<string, () => Promise<CommandHandler>>> {
@@ -68,6 +81,9 @@ function commandTable(documents: TextDocuments): Readonly<Record<string, () => P
     showAllWorkspaces: async () => (await maintain()).showAllWorkspaces,
     showThisWindowsTasks: async () => (await maintain()).showThisWindowsTasks,
     showTaskActions: async () => (await import('./taskActions')).showTaskActions,
+    ...Object.fromEntries(
+      INBOX.map((name) => [name, async () => (await import('./inbox')).inboxCommands(documents)[name]]),
+    ),
   };
 }
 

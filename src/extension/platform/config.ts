@@ -4,9 +4,11 @@ import * as vscode from 'vscode';
 export const SETTINGS = {
   home: '',
   'agent.command': '',
+  resumeCommand: '',
   'notifications.crash': true,
   'notifications.humanNeeded': true,
   'notifications.validationFailed': true,
+  'notifications.inboxAnswered': true,
   'statusBar.enabled': true,
   'codeLens.enabled': true,
 } as const;

@@ -8,6 +8,10 @@ export interface ContextKeys {
   readonly 'atlas.hasOpenTask': boolean;
   /** Whether the store has any task, finished ones included. */
   readonly 'atlas.hasTask': boolean;
+  /** Whether an inbox of this window's workspaces was ever used. */
+  readonly 'atlas.hasInbox': boolean;
+  /** Whether one of them has an item that is neither done nor cancelled. */
+  readonly 'atlas.hasOpenInboxItem': boolean;
   /** Whether the store's root can't be used. */
   readonly 'atlas.storeDamaged': boolean;
   /** Whether the tree shows all workspaces instead of this window's. */

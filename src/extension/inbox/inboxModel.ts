@@ -1,0 +1,106 @@
+import * as vscode from 'vscode';
+import { messageOf, type Result } from '../../core/errors';
+import type { InboxItem } from '../../core/inbox';
+import type { Inbox, InboxList } from '../../service/inbox';
+import type { FinishedItems } from '../../storage/inboxStore';
+import { InboxWatcher } from '../../storage/inboxWatcher';
+import { setContext } from '../platform/contextKeys';
+import type { Session } from '../session';
+import { Pace } from '../views/pace';
+
+/** What the inboxes of a window are looked at with. */
+export type InboxSession = Pick<
+  Session,
+  'atlas' | 'ownPlaces' | 'ownWorkspaces' | 'onDidChange' | 'onDidChangePlaces' | 'locatePlaces'
+>;
+
+/** The inboxes of a window's workspaces as they were last looked at; looks again when anybody changes them. */
+export class InboxModel implements vscode.Disposable {
+  private readonly changes = new vscode.EventEmitter<void>();
+  private readonly lists = new Map<string, Result<InboxList>>();
+  private readonly ended = new Map<string, Result<FinishedItems>>();
+  private readonly watcher: InboxWatcher;
+  private readonly pace = new Pace(() => {
+    this.look();
+  });
+  private readonly subscriptions: vscode.Disposable[];
+  /** Tells that they were looked at again. */
+  readonly onDidLook = this.changes.event;
+
+  constructor(
+    readonly session: InboxSession,
+    readonly inbox: Inbox,
+  ) {
+    const soon = (): void => {
+      this.pace.soon();
+    };
+    this.watcher = new InboxWatcher(session.atlas.ports, {
+      onInbox: soon,
+      onWorkspaces: () => {
+        session.locatePlaces().catch((error: unknown) => {
+          session.atlas.ports.log.warn('The workspaces could not be looked at.', { error: messageOf(error) });
+        });
+      },
+    });
+    this.subscriptions = [
+      session.onDidChangePlaces(soon),
+      // Without a task's name it comes with the minutes that pass and with the focus: claims end with time, too.
+      session.onDidChange((ref) => {
+        if (ref === undefined) soon();
+      }),
+    ];
+  }
+
+  /** Looks now. */
+  look(): void {
+    const { session } = this;
+    const workspaces = session.ownWorkspaces();
+    // Watched first, so that nothing is missed that comes while it is read.
+    this.watcher.follow(
+      workspaces,
+      session.ownPlaces.some(({ workspace }) => workspace === undefined),
+    );
+    this.lists.clear();
+    this.ended.clear();
+    for (const workspace of workspaces) this.lists.set(workspace, this.inbox.list(workspace, { finished: 0 }));
+    setContext('atlas.hasInbox', this.workspaces().length > 0);
+    setContext('atlas.hasOpenInboxItem', this.open().length > 0);
+    this.changes.fire();
+  }
+
+  /** The window's workspaces whose inbox was used, or can't be read. */
+  workspaces(): string[] {
+    return [...this.lists].flatMap(([workspace, list]) => {
+      if (!list.ok) return list.error.code === 'not_found' ? [] : [workspace];
+      const { open, finishedTotal, findings } = list.value;
+      return open.length + finishedTotal + findings.length > 0 ? [workspace] : [];
+    });
+  }
+
+  /** An inbox as it was last looked at, its finished items only counted. */
+  list(workspace: string): Result<InboxList> | undefined {
+    return this.lists.get(workspace);
+  }
+
+  /** The newest finished items, read when they are first asked for. */
+  finished(workspace: string, limit: number): Result<FinishedItems> {
+    const key = `${workspace}:${limit}`;
+    const known = this.ended.get(key) ?? this.inbox.finished(workspace, limit);
+    this.ended.set(key, known);
+    return known;
+  }
+
+  /** The open items of all these inboxes. */
+  open(): { readonly workspace: string; readonly item: InboxItem }[] {
+    return [...this.lists].flatMap(([workspace, list]) =>
+      list.ok ? list.value.open.map((item) => ({ workspace, item })) : [],
+    );
+  }
+
+  dispose(): void {
+    this.pace.dispose();
+    this.watcher.close();
+    for (const subscription of this.subscriptions) subscription.dispose();
+    this.changes.dispose();
+  }
+}

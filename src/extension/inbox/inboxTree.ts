@@ -1,0 +1,155 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { AtlasError } from '../../core/errors';
+import type { InboxItem } from '../../core/inbox';
+import type { InboxModel } from './inboxModel';
+import { type InboxNode, damagedRow, groupRow, itemRow, itemTooltip, nodeId } from './inboxRows';
+
+/** How many items of a kind are shown at once. */
+const PAGE = 50;
+
+/** The Inbox view: workspace → what is in progress, what is pending, what can't be read, and what is finished, folded. */
+export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Disposable {
+  private readonly changes = new vscode.EventEmitter<void>();
+  /** Each row is the same object every time. */
+  private nodes = new Map<string, InboxNode>();
+  private readonly shown = new Map<string, number>();
+  private readonly subscription: vscode.Disposable;
+  readonly onDidChangeTreeData = this.changes.event;
+
+  constructor(private readonly model: InboxModel) {
+    this.subscription = model.onDidLook(() => {
+      this.changes.fire();
+    });
+  }
+
+  /** Shows one page more of a workspace's open or finished items. */
+  showMore(workspace: string, of: 'open' | 'finished'): void {
+    this.shown.set(`${of}:${workspace}`, this.pageOf(workspace, of) + PAGE);
+    this.changes.fire();
+  }
+
+  private pageOf(workspace: string, of: 'open' | 'finished'): number {
+    return this.shown.get(`${of}:${workspace}`) ?? PAGE;
+  }
+
+  getChildren(node?: InboxNode): InboxNode[] {
+    const fresh = node === undefined ? this.roots() : this.childrenOf(node);
+    return fresh.map((each) => {
+      const id = nodeId(each);
+      const known = this.nodes.get(id) ?? each;
+      this.nodes.set(id, known);
+      return known;
+    });
+  }
+
+  private roots(): InboxNode[] {
+    // Rows of items that are long gone would pile up.
+    this.nodes = new Map();
+    return this.model.workspaces().map((workspace) => ({ kind: 'workspace', workspace }));
+  }
+
+  private childrenOf(node: InboxNode): InboxNode[] {
+    if (node.kind === 'workspace') return this.openOf(node.workspace);
+    return node.kind === 'finished' ? this.finishedOf(node.workspace) : [];
+  }
+
+  private openOf(workspace: string): InboxNode[] {
+    const list = this.model.list(workspace);
+    if (list === undefined) return [];
+    if (!list.ok) return [{ kind: 'damaged', workspace, name: workspace }];
+    const { findings, finishedTotal } = list.value;
+    const items = this.inOrder(workspace);
+    const shown = this.pageOf(workspace, 'open');
+    return [
+      ...items.slice(0, shown).map(({ id }): InboxNode => ({ kind: 'item', workspace, id, ended: false })),
+      ...more(workspace, 'open', shown, items.length),
+      ...findings.map(({ path }): InboxNode => ({ kind: 'damaged', workspace, name: basename(path) })),
+      ...(finishedTotal > 0 ? [{ kind: 'finished', workspace } as const] : []),
+    ];
+  }
+
+  /** What is in progress first, each by number. */
+  private inOrder(workspace: string): readonly InboxItem[] {
+    const list = this.model.list(workspace);
+    if (list?.ok !== true) return [];
+    const { open } = list.value;
+    return [
+      ...open.filter(({ status }) => status === 'processing'),
+      ...open.filter(({ status }) => status !== 'processing'),
+    ];
+  }
+
+  private finishedOf(workspace: string): InboxNode[] {
+    const shown = this.pageOf(workspace, 'finished');
+    const read = this.model.finished(workspace, shown);
+    if (!read.ok) return [];
+    const { items, findings, total } = read.value;
+    return [
+      ...items.map(({ id }): InboxNode => ({ kind: 'item', workspace, id, ended: true })),
+      ...findings.map(({ path }): InboxNode => ({ kind: 'damaged', workspace, name: finishedName(path) })),
+      ...more(workspace, 'finished', shown, total),
+    ];
+  }
+
+  getTreeItem(node: InboxNode): vscode.TreeItem {
+    switch (node.kind) {
+      case 'item': {
+        const item = this.itemOf(node);
+        const now = this.model.session.atlas.ports.clock.now();
+        return item === undefined ? new vscode.TreeItem('') : itemRow(node, item, now);
+      }
+      case 'damaged': {
+        const error = this.errorOf(node);
+        return error === undefined ? new vscode.TreeItem('') : damagedRow(node, error);
+      }
+      case 'workspace':
+        return groupRow(node, this.inOrder(node.workspace).filter(({ status }) => status === 'pending').length);
+      case 'finished':
+        return groupRow(node, this.totalOf(node.workspace));
+      case 'more': {
+        const total = node.of === 'open' ? this.inOrder(node.workspace).length : this.totalOf(node.workspace);
+        return groupRow(node, total - node.shown);
+      }
+    }
+  }
+
+  private totalOf(workspace: string): number {
+    const list = this.model.list(workspace);
+    return list?.ok === true ? list.value.finishedTotal : 0;
+  }
+
+  private itemOf({ workspace, id, ended }: InboxNode & { kind: 'item' }): InboxItem | undefined {
+    if (!ended) return this.inOrder(workspace).find((item) => item.id === id);
+    const read = this.model.finished(workspace, this.pageOf(workspace, 'finished'));
+    return read.ok ? read.value.items.find((item) => item.id === id) : undefined;
+  }
+
+  private errorOf({ workspace, name }: InboxNode & { kind: 'damaged' }): AtlasError | undefined {
+    const list = this.model.list(workspace);
+    if (list === undefined || !list.ok) return list?.error;
+    const open = list.value.findings.find(({ path }) => basename(path) === name);
+    if (open !== undefined) return open.error;
+    const ended = this.model.finished(workspace, this.pageOf(workspace, 'finished'));
+    return ended.ok ? ended.value.findings.find(({ path }) => finishedName(path) === name)?.error : undefined;
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, node: InboxNode): vscode.TreeItem {
+    const about = node.kind === 'item' ? this.itemOf(node) : undefined;
+    if (about !== undefined) item.tooltip = itemTooltip(about);
+    return item;
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+    this.changes.dispose();
+  }
+}
+
+function finishedName(path: string): string {
+  return `finished/${basename(path)}`;
+}
+
+function more(workspace: string, of: 'open' | 'finished', shown: number, total: number): InboxNode[] {
+  return total > shown ? [{ kind: 'more', workspace, of, shown }] : [];
+}
