@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, watch, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
@@ -325,6 +325,35 @@ describe('the inbox in a window', () => {
       assert.throws(() => resumeCommand('claude --resume', 'a'), /atlas\.resumeCommand/u);
       for (const hostile of ['$(touch x)', '-p', 'a b', 'a;b', '', 'a\nb', '`a`', "a'b", 'a"b', 'a|b', 'a&b', '%a%'])
         assert.throws(() => resumeCommand('claude --resume {{session_id}}', hostile), /can't be the id of a session/u);
+    });
+
+    it('the line waits in the terminal until a person presses Enter', async function () {
+      // The older host brings no pseudo terminals.
+      if (process.env['HOST_VERSION'] !== '4.139.1') this.skip();
+      const settings = vscode.workspace.getConfiguration('atlas');
+      await settings.update('resumeCommand', 'touch resumed-{{session_id}}', vscode.ConfigurationTarget.Global);
+      const made = new Promise<void>((resolve) => {
+        const watcher = watch(workspaceFolder(), (_event, name) => {
+          if (name !== 'and-this') return;
+          watcher.close();
+          resolve();
+        });
+      });
+      const id = await answered('resume', 'answer', 'asker-8');
+      const opened = new Promise<vscode.Terminal>((resolve) => {
+        const listener = vscode.window.onDidOpenTerminal((terminal) => {
+          listener.dispose();
+          resolve(terminal);
+        });
+      });
+      await run('resumeSession', id);
+      const terminal = await opened;
+      // One line only if the first half was not run: else this is a command of its own, which there isn't.
+      terminal.sendText(' and-this', true);
+      await made;
+      assert.ok(existsSync(path.join(workspaceFolder(), 'resumed-asker-8')));
+      await settings.update('resumeCommand', undefined, vscode.ConfigurationTarget.Global);
+      terminal.dispose();
     });
 
     it('a terminal in the folder gets the command of the host that told of the session', async () => {

@@ -63,7 +63,9 @@ export function itemTitle({ id, content }: Pick<InboxItem, 'id' | 'content'>, ma
 /** Where an item comes from and how it stands, as a description. */
 export function itemDetails(item: InboxItem, now: number): string {
   const age = ageOf(item.processed_at ?? item.created_at, now);
-  return plain([item.channel, item.sender, age, statusLabel(item.status)].join(' · '));
+  // A trigger's sender says no more than its channel, and a side bar is narrow.
+  const from = item.sender === `trigger:${item.channel}` ? [item.channel] : [item.channel, item.sender];
+  return plain([...from, age, statusLabel(item.status)].join(' · '));
 }
 
 /** Whether a session waits for an item's answer, and can be resumed with it. */

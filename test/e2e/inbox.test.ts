@@ -1,0 +1,164 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Locator } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { unwrap } from '../../src/core/errors';
+import { Atlas } from '../../src/service/atlas';
+import { ensureWorkspace } from '../../src/service/ensureWorkspace';
+import { silentLog, systemPorts } from '../../src/service/ports';
+import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
+import { OUT, PROJECT } from '../support/project';
+import { run } from '../support/run';
+import { until } from '../support/taskFiles';
+import { THEMES, type Theme, Workbench } from '../support/workbench';
+
+const HOSTILE = '\u202e\u001b[2J$(trash) [x](command:atlas.addInboxItem) <img src=x onerror=alert(1)> **bold**\nmore';
+/** What a label makes of it. */
+const SHOWN = '[2J$ (trash) [x] (command:atlas.addInboxItem) <img src=x onerror=alert(1)> **bold**';
+
+describe('the inbox', () => {
+  let workspace: GitWorkspace;
+  let workbench: Workbench;
+  let atlas: Atlas;
+  const dialogs: string[] = [];
+
+  beforeAll(async () => {
+    workspace = await makeGitWorkspace();
+    atlas = new Atlas(systemPorts(workspace.atlasHome, '0.1.0', silentLog));
+    // A folder without a workspace and a store without any: the view has to hear of its first item.
+    workbench = await Workbench.open({
+      workspace: workspace.folder,
+      env: workspace.env,
+      settings: {
+        'atlas.resumeCommand': 'true {{session_id}}',
+        'terminal.integrated.gpuAcceleration': 'off',
+      },
+    });
+    workbench.page.on('dialog', (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+  });
+
+  afterAll(async () => {
+    await workbench.close();
+    workspace.dispose();
+    expect(dialogs).toEqual([]);
+  });
+
+  afterEach(async ({ task: { name, result } }) => {
+    if (result?.state === 'fail') await workbench.screenshot(`failed-${name}`);
+  });
+
+  const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
+  const pane = (): Locator => workbench.page.locator('.pane-header', { hasText: 'Inbox' });
+  /** The command, as a process of its own. */
+  const command = async (...args: string[]): Promise<string> =>
+    run(process.execPath, [path.join(PROJECT, 'dist', 'cli.js'), 'inbox', ...args], {
+      cwd: workspace.folder,
+      env: { ...process.env, ...workspace.env },
+    });
+  const statusOf = async (id: number): Promise<string | undefined> => {
+    const name = unwrap(await ensureWorkspace(atlas, workspace.folder));
+    const item = (await atlas.inbox()).item(name, id);
+    return item.ok ? item.value.status : undefined;
+  };
+
+  it('appears with its first item, which the palette adds', async () => {
+    await workbench.openSidebar('Atlas');
+    await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
+    expect(await pane().count()).toBe(0);
+    await workbench.palette('Atlas: Add Inbox Item');
+    await workbench.quickTitle('Add Inbox Item');
+    await workbench.quickType('Look at the invoices');
+    await pane().click();
+    await row('Look at the invoices').waitFor();
+    expect(await statusOf(1)).toBe('pending');
+    await row(/^repo1 pending$/).waitFor();
+    await workbench.page.locator('.activitybar .action-item .badge-content', { hasText: '1' }).waitFor();
+  });
+
+  it('shows what another process adds, without a reload, as plain text', async () => {
+    await command('add', HOSTILE, '--sender', '$(bug) somebody');
+    await row('onerror').waitFor();
+    const hostile = row('onerror');
+    expect(await hostile.locator('.label-name').textContent()).toBe(SHOWN);
+    expect(await hostile.locator('img, .codicon-trash, .codicon-bug, a[href]').count()).toBe(0);
+    await row(/^repo2 pending$/).waitFor();
+    const hover = await workbench.hoverOf(hostile);
+    expect((await hover.textContent())?.replaceAll('\u00a0', ' ')).toContain('<img src=x onerror=alert(1)> **bold**');
+    expect(await hover.locator('img, a, .codicon, strong').count()).toBe(0);
+  });
+
+  it('is claimed by its inline action, which shows it, and completed with a summary and a way back', async () => {
+    await row('Look at the invoices').hover();
+    expect(await row('Look at the invoices').locator('a.action-label').count()).toBeLessThanOrEqual(3);
+    await workbench.rowAction(row('Look at the invoices'), 'Claim Inbox Item');
+    await workbench.page.locator('.tab.active', { hasText: 'inbox-1.txt' }).waitFor();
+    await workbench.page.locator('.view-lines', { hasText: /Look\sat\sthe\sinvoices/ }).waitFor();
+    await row(/^Look at the invoices.*in progress$/).waitFor();
+    await workbench.palette('Atlas: Complete Inbox Item');
+    await workbench.quickTitle('Complete Inbox Item (1/2)');
+    await workbench.quickPick('Look at the invoices');
+    await workbench.quickTitle('Complete Inbox Item (2/2)');
+    await workbench.page.locator('.quick-input-titlebar .codicon-quick-input-back').click();
+    await workbench.quickTitle('Complete Inbox Item (1/2)');
+    await workbench.quickPick('Look at the invoices');
+    await workbench.quickTitle('Complete Inbox Item (2/2)');
+    await workbench.quickType('All are paid');
+    await until('the item is done', async () => (await statusOf(1)) === 'done');
+    await row(/^Finished1$/).waitFor();
+    await row(/^Finished1$/).click();
+    await row(/^Look at the invoices.*done$/).waitFor();
+  });
+
+  it('is cancelled only after a modal question', async () => {
+    await workbench.rowAction(row('onerror'), 'Cancel Inbox Item');
+    await workbench.dialog.filter({ hasText: 'Cancel the item' }).waitFor();
+    await workbench.dialog.getByRole('button', { name: 'Keep It' }).click();
+    await workbench.dialog.waitFor({ state: 'detached' });
+    expect(await statusOf(2)).toBe('pending');
+    await workbench.rowAction(row('onerror'), 'Cancel Inbox Item');
+    await workbench.dialog.getByRole('button', { name: 'Cancel Item' }).click();
+    await until('the item is cancelled', async () => (await statusOf(2)) === 'cancelled');
+  });
+
+  it('offers to resume the session that waits, also from its item', async () => {
+    const { page } = workbench;
+    await command('add', 'Was it paid?', '--trigger', 'email', '--session', 'asker-1');
+    await command('next', '--session', 'worker');
+    await command('complete', '3', 'On Monday $(bug)', '--session', 'worker');
+    const toast = workbench.toast('Inbox item 3 of email is done: On Monday $ (bug)');
+    await toast.waitFor();
+    await shoot('toast');
+    await toast.getByRole('button', { name: 'Resume Session' }).click();
+    // What is written into it is a matter of the host's tests: this host has no pseudo terminals of its own.
+    await page.locator('.terminal-wrapper.active .xterm-rows').waitFor();
+    // Who sent the message away resumes it from the view.
+    await row(/^Was it paid\?.*done$/).waitFor();
+    await row(/^Was it paid\?.*done$/).hover();
+    await row(/^Was it paid\?.*done$/)
+      .locator('a.action-label[aria-label^="Resume Session"]')
+      .waitFor();
+    await workbench.palette('View: Toggle Panel Visibility');
+  });
+
+  it.each(Object.keys(THEMES) as Theme[])('looks as it should in %s', async (theme) => {
+    const open = await statusOf(4);
+    if (open === undefined) {
+      await command('add', 'Answer the question about the invoice', '--trigger', 'email');
+      await command('add', 'Say why the build of last night is red', '--channel', 'chat', '--sender', 'Ada');
+      await command('next', '--session', 'worker');
+    }
+    await workbench.useTheme(theme);
+    await row('Say why the build').waitFor();
+    await row('Answer the question').hover();
+    await shoot(THEMES[theme]);
+  });
+
+  async function shoot(name: string): Promise<void> {
+    const shots = path.join(OUT, 'screenshots');
+    mkdirSync(shots, { recursive: true });
+    await workbench.page.screenshot({ path: path.join(shots, `inbox-${name}.png`) });
+  }
+});
