@@ -8,8 +8,8 @@ import type { Atlas } from '../service/atlas';
 import { askAfterAgent } from '../service/agentPresence';
 import type { ServicePorts } from '../service/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
-import type { AgentSession } from '../storage/owners';
 import type { TaskRef } from '../storage/paths';
+import { type AgentSession, SessionOwners } from '../storage/sessionOwners';
 import type { StoredTask } from '../storage/stored';
 import { hostProcess } from './hostProcess';
 import type { HostName } from './hosts';
@@ -60,7 +60,7 @@ export class AgentSessions {
   }
 
   /** Binds the session that runs this command to the step that it drives. What goes wrong keeps nobody from anything. */
-  drives(env: NodeJS.ProcessEnv, atlas: Pick<Atlas, 'owners'>, { ref, hook }: StoredTask): void {
+  drives(env: NodeJS.ProcessEnv, { ref, hook }: StoredTask): void {
     const id = callingSession(env);
     const step = hook.current_step;
     // Under `atlas run`, that process is the owner.
@@ -68,7 +68,7 @@ export class AgentSessions {
     try {
       const session = this.read(this.pathOf(id));
       if (session?.sessionId !== id || this.ports.processes.vitality(session.process) !== 'alive') return;
-      atlas.owners.adoptSession(ref, session, { stepIndex: step.step_index, attempt: step.attempt });
+      new SessionOwners(this.ports).bind(ref, session, { stepIndex: step.step_index, attempt: step.attempt });
     } catch (error) {
       this.ports.log.warn("The agent's session can't be noted.", { task: ref.id, error: messageOf(error) });
     }
@@ -123,8 +123,9 @@ export async function endSession(
 ): Promise<void> {
   if (!failed && GOES_ON.includes(ending)) return;
   const exit = failed ? { code: 1, failure: ending ?? 'no reason was given' } : { code: 0 };
+  const owners = new SessionOwners(atlas.ports);
   for (const ref of refs) {
-    if (!atlas.owners.endSession(ref, sessionId, exit)) continue;
+    if (!owners.end(ref, sessionId, exit)) continue;
     const read = atlas.catalog.read(ref);
     if (!read.ok) continue;
     const diagnosis = await atlas.recovery.diagnose(read.value);

@@ -5,6 +5,7 @@ import type { Occasion } from './occasion';
 import { preCompact } from './preCompact';
 import { sessionStart } from './sessionStart';
 import { stop } from './stop';
+import { SessionOwners } from '../storage/sessionOwners';
 import { SUBAGENT_REVIEW } from './subagentReview';
 
 const NOTHING: Reaction = { text: '', blocks: false };
@@ -38,14 +39,14 @@ async function notice(occasion: Occasion, host: HostName | undefined): Promise<v
   const { sessionId } = input;
   if (occasion.check !== undefined || sessionId === undefined) return;
   try {
-    const { ports, owners } = occasion.atlas;
+    const { ports } = occasion.atlas;
     if (event === 'session-start') {
       // Under `atlas run`, that process watches the agent.
       if ((env['ATLAS_AGENT'] ?? '') === '') new AgentSessions(ports).begin(host, sessionId);
       return;
     }
     const { task } = await occasion.task();
-    if (task !== undefined) owners.touchSession(task.ref, sessionId);
+    if (task !== undefined) new SessionOwners(ports).sign(task.ref, sessionId);
   } catch (error) {
     occasion.problem("The session can't be noted", error);
   }

@@ -160,7 +160,7 @@ export function changed(
   what: string,
   more: object = {},
 ): Answer {
-  new AgentSessions(atlas.ports).drives(context.env, atlas, updated);
+  new AgentSessions(atlas.ports).drives(context.env, updated);
   const next = nextOf(atlas, updated);
   const text = `${what}\n${fields(
     [

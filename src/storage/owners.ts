@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Owner, type OwnerFile, type ProcessIdentity, ownerFileSchema } from '../core/liveness';
+import { type Owner, type OwnerFile, ownerFileSchema } from '../core/liveness';
 import type { Clock, FileSystem, Ids, Processes } from '../core/ports';
 import { toTimestamp } from '../core/time';
 import { ensureFolder, replaceFile, unlinkWithRetry } from './atomicFile';
@@ -18,16 +18,9 @@ interface OwnerPorts {
   readonly ids: Ids;
 }
 
-/** An agent's process, which doesn't speak for itself: what its host runs does. */
-export interface AgentSession {
-  readonly process: ProcessIdentity;
-  /** As the host names it. */
-  readonly sessionId: string;
-}
-
-/** owners/: who is at work on a task. A process writes only its own file; an agent's session has those it starts write it. */
+/** owners/: who is at work on a task. A process writes only its own file. */
 export class OwnerStore {
-  constructor(private readonly ports: OwnerPorts) {}
+  constructor(protected readonly ports: OwnerPorts) {}
 
   /** A process that is a window too owns what it validates by a file of its own. */
   private pathOf(ref: TaskRef, kind: OwnerFile['kind'] = 'window'): string {
@@ -77,52 +70,6 @@ export class OwnerStore {
     this.write(ref, { ...own, slept: { from: toTimestamp(from), until: toTimestamp(until) } });
   }
 
-  /** Makes an agent's session the one at work on a step and attempt; a session before it handed the work over. */
-  adoptSession(ref: TaskRef, session: AgentSession, bound: { stepIndex: number; attempt: number }): void {
-    const { files, paths, clock } = this.ports;
-    ensureFolder(files, paths.owners(ref));
-    for (const { path, owner } of this.found(ref)) {
-      const { session_id: id, process } = owner.file;
-      if (id !== undefined && process.incarnation !== session.process.incarnation) this.remove(path);
-    }
-    this.write(ref, {
-      kind: 'agent',
-      process: session.process,
-      session_id: session.sessionId,
-      step_index: bound.stepIndex,
-      attempt: bound.attempt,
-      started_at: toTimestamp(clock.now()),
-    });
-  }
-
-  /** What a session owns of a task: its own file, if it is there and hasn't ended. */
-  private ofSession(ref: TaskRef, sessionId: string): { path: string; file: OwnerFile } | undefined {
-    const own = this.found(ref).find(
-      ({ owner: { file } }) => file.session_id === sessionId && file.signed_off_at === undefined,
-    );
-    return own === undefined ? undefined : { path: own.path, file: own.owner.file };
-  }
-
-  /** Says that an agent's session gave a sign of life; `false` where it doesn't own the task. */
-  touchSession(ref: TaskRef, sessionId: string): boolean {
-    const own = this.ofSession(ref, sessionId);
-    if (own !== undefined) this.ports.files.touch(own.path, this.ports.clock.now());
-    return own !== undefined;
-  }
-
-  /** Says how an agent's session ended, and what its host said if it failed; `false` where it doesn't own the task. */
-  endSession(ref: TaskRef, sessionId: string, exit: { code: number; failure?: string }): boolean {
-    const own = this.ofSession(ref, sessionId);
-    if (own === undefined) return false;
-    this.write(ref, {
-      ...own.file,
-      signed_off_at: toTimestamp(this.ports.clock.now()),
-      exit_code: exit.code,
-      ...(exit.failure === undefined ? {} : { failure: exit.failure }),
-    });
-    return true;
-  }
-
   /** Says that this process no longer validates a task. */
   endValidation(ref: TaskRef): void {
     this.remove(this.pathOf(ref, 'validation'));
@@ -149,7 +96,7 @@ export class OwnerStore {
   }
 
   /** A file's own name is what it is removed by, never what it says. */
-  private found(ref: TaskRef): { path: string; owner: Owner }[] {
+  protected found(ref: TaskRef): { path: string; owner: Owner }[] {
     const { files, paths, processes } = this.ports;
     const folder = paths.owners(ref);
     if (files.stat(folder)?.kind !== 'folder') return [];
@@ -193,7 +140,7 @@ export class OwnerStore {
     }
   }
 
-  private remove(path: string): void {
+  protected remove(path: string): void {
     try {
       unlinkWithRetry(this.ports.files, path);
     } catch (error) {
@@ -201,11 +148,8 @@ export class OwnerStore {
     }
   }
 
-  private write(ref: TaskRef, file: OwnerFile): void {
-    const { files, ids, clock, paths } = this.ports;
-    const { session_id: session, process } = file;
-    const path =
-      session === undefined ? this.pathOf(ref, file.kind) : join(paths.owners(ref), `${process.incarnation}.json`);
+  protected write(ref: TaskRef, file: OwnerFile, path = this.pathOf(ref, file.kind)): void {
+    const { files, ids, clock } = this.ports;
     replaceFile(files, ids, path, `${JSON.stringify(file, null, 2)}\n`, { durable: false });
     files.touch(path, clock.now());
   }

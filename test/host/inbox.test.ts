@@ -75,6 +75,8 @@ describe('the inbox in a window', () => {
     await api.look();
     inbox = await atlas.inbox();
     folder = atlas.ports.paths.inbox(workspace);
+    // Other suites use this workspace's inbox too.
+    rmSync(folder, { recursive: true, force: true });
     session = {
       atlas,
       ownPlaces: [{ workspace, repository: undefined, worktree: workspaceFolder() }],
