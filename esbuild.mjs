@@ -8,7 +8,7 @@ const printSizes = process.argv.includes('--metafile');
 const root = import.meta.dirname;
 /** @param {string} name */
 const valueOf = (name) => process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
-/** Builds that one bundle alone, into another folder: the tests' own copy of the command. */
+/** `--only=cli`: builds the command alone, the tests' own copy of it. */
 const only = valueOf('only');
 const outdir = path.resolve(root, valueOf('out') ?? 'dist');
 /** @type {unknown} */
@@ -18,12 +18,14 @@ const { version } = /** @type {{ version: string }} */ (manifest);
 /**
  * One row a bundle, each one CommonJS file: of what extension and command cost at their start, most was Node finding,
  * reading and linking modules, which it does one by one. What imports another row's source finds it beside itself.
- * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'part' | 'webview' }>}
+ * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'hook' | 'part' | 'webview' }>}
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
   { out: 'window', source: 'src/extension/extension.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
+  { out: 'command', source: 'src/cli/run.ts', target: 'cli' },
+  { out: 'hook', source: 'src/cli/hookMain.ts', target: 'hook' },
   { out: 'parts/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
   { out: 'parts/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
   { out: 'parts/yaml', source: 'src/storage/yaml.ts', target: 'part' },
@@ -53,11 +55,15 @@ const WHOLE = {
   plugins: [partsBeside()],
 };
 
-/** @type {Record<'extension' | 'cli' | 'part' | 'webview', import('esbuild').BuildOptions>} */
+/** @type {import('esbuild').BuildOptions} */
+const COMMAND = { ...WHOLE, define: { ATLAS_VERSION: JSON.stringify(version) } };
+
+/** @type {Record<'extension' | 'cli' | 'hook' | 'part' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
   extension: { ...WHOLE, external: ['vscode'] },
   // `vscode` is not external here: an import of it from the command line's code fails the build.
-  cli: { ...WHOLE, banner: { js: '#!/usr/bin/env node' }, define: { ATLAS_VERSION: JSON.stringify(version) } },
+  cli: { ...COMMAND, banner: { js: '#!/usr/bin/env node' } },
+  hook: { ...COMMAND, plugins: [partsBeside(), readingOnly()] },
   part: PART,
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
@@ -75,6 +81,30 @@ function partsBeside() {
         const part = BUNDLES.find(({ source }) => source === file);
         return part === undefined ? undefined : { path: `./${part.out}.js`, external: true };
       });
+    },
+  };
+}
+
+/** What changes tasks, or is asked for by people only. */
+const NOT_READING = ['atlas', 'gitHooks', 'receiptService', 'spoolService'].map((name) => `src/service/${name}.ts`);
+
+/**
+ * Leaves out what hooks that only read never load: they are answered while an agent waits, and every part of a file is looked
+ * over before it runs.
+ * @returns {import('esbuild').Plugin}
+ */
+function readingOnly() {
+  return {
+    name: 'reading-only',
+    setup: (build) => {
+      build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir, kind }) => {
+        const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
+        const isLeftOut = kind === 'dynamic-import' && NOT_READING.includes(file);
+        return isLeftOut ? { path: file, namespace: 'left-out' } : undefined;
+      });
+      build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path: file }) => ({
+        contents: `throw new Error('A hook that only reads has no ${file}.');`,
+      }));
     },
   };
 }
@@ -101,7 +131,7 @@ function optionsOf({ out, source, target }) {
 const present = BUNDLES.filter(
   ({ out, source, target }) =>
     existsSync(path.join(root, source)) &&
-    (only === undefined || only === out || (target === 'part' && only === 'cli' && out.startsWith('parts/'))),
+    (only !== 'cli' || target === 'cli' || target === 'hook' || (target === 'part' && out.startsWith('parts/'))),
 );
 
 // The project's own files are ES modules.

@@ -9,7 +9,7 @@ import { type AgentEnd, type AgentExit, AgentPresence } from '../service/agentPr
 import { synopsisOf } from '../service/advice';
 import { refKey } from '../storage/paths';
 import { childEnvironment } from '../validation/commandEnvironment';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';

@@ -4,7 +4,7 @@ import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, isTerminal } from '../core
 import { toMs } from '../core/time';
 import { repositoryOf } from '../service/capture';
 import type { Updated } from '../storage/stored';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';

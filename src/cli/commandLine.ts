@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Result, fail, ok } from '../core/errors';
 import { oneLine } from '../core/text';
+import { Call } from './call';
 import type { CliContext } from './context';
 import type { Answer } from './output';
 
@@ -39,33 +40,6 @@ export interface CommandSpec {
 
 /** Does what a command is for. */
 export type Handler = (context: CliContext, call: Call) => Promise<Result<Answer>>;
-
-/** The arguments that a command was given. */
-export class Call {
-  constructor(
-    readonly operands: readonly (string | undefined)[],
-    /** What a last operand with `…` took. */
-    readonly rest: readonly string[],
-    private readonly options: Readonly<Record<string, unknown>>,
-  ) {}
-
-  /** An option's value by its long name in camelCase; `undefined` where it wasn't given. */
-  text(name: string): string | undefined {
-    const value = this.options[name];
-    return typeof value === 'string' ? value : undefined;
-  }
-
-  /** The values of an option that may be given several times. */
-  list(name: string): readonly string[] {
-    const value = this.options[name];
-    return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
-  }
-
-  /** Whether a flag was given. */
-  flag(name: string): boolean {
-    return this.options[name] === true;
-  }
-}
 
 /** What a command line asks for. */
 export type Parsed =

@@ -1,6 +1,6 @@
 import type { Result } from '../core/errors';
 import type { HookInput } from '../core/events';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import type { Answer } from './output';
 import { drive } from './step';

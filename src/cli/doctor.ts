@@ -2,7 +2,7 @@ import { agentHookChecks } from '../agents/agentHookChecks';
 import { AtlasError, type Result, ok } from '../core/errors';
 import { count, oneLine } from '../core/text';
 import { type DoctorFinding, examine } from '../service/doctor';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
 import { type Answer, EXIT } from './output';

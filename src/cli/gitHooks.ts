@@ -3,7 +3,7 @@ import { type Result, ok } from '../core/errors';
 import { count, oneLine } from '../core/text';
 import type { GitHookReport } from '../service/gitHooks';
 import { LAUNCHER_VARIABLE } from '../storage/launcher';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';

@@ -1,6 +1,6 @@
 import { type Result, ok } from '../core/errors';
 import { synopsisOf } from '../service/advice';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT, toJson } from './output';
 import type { AnswerData } from './schemas';

@@ -8,7 +8,7 @@ import type { Inbox } from '../service/inbox';
 import { knownWorkspace } from '../service/taskChoice';
 import type { InboxFinding } from '../storage/inboxFiles';
 import type { EndedItem } from '../storage/inboxStore';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData, InboxItemData } from './schemas';

@@ -7,7 +7,8 @@ import { reactTo } from '../agents/react';
 import { AtlasError, ok } from '../core/errors';
 import { oneLine } from '../core/text';
 import { toTimestamp } from '../core/time';
-import type { Call, Handler } from './commandLine';
+import type { Call } from './call';
+import type { Handler } from './commandLine';
 import type { Answer } from './output';
 import type { AnswerData } from './schemas';
 

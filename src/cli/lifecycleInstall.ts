@@ -4,7 +4,7 @@ import { HOSTS, HOST_NAMES, type Host } from '../agents/hosts';
 import { type FileChange, Installer } from '../agents/installer';
 import { textDiff } from '../agents/textDiff';
 import { type Result, fail, ok } from '../core/errors';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
 import { type Answer, EXIT } from './output';

@@ -1,31 +1,26 @@
-import { runCli } from './run';
+import type { QuickHook } from './hookMain';
+import { processSurroundings } from './surroundings';
 
-// A reader that has seen enough (`atlas … | head`) is no failure of ours.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+const EVENTS: readonly QuickHook['event'][] = ['session-start', 'stop', 'subagent-stop'];
+const HOSTS: readonly (QuickHook['host'] | undefined)[] = ['claude', 'vscode', 'codex', 'gemini', 'cursor'];
 
-/** See https://no-color.org: any value that isn't empty says no. */
-const noColor = (process.env['NO_COLOR'] ?? '') !== '' || process.env['TERM'] === 'dumb';
-const terminal = process.stdout.isTTY;
-
-/** Terminals that don't know how wide they are say 0. */
-function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
-  if (!isTTY) return undefined;
-  return columns > 0 ? Math.max(20, columns) : 80;
+/**
+ * What hosts call while an agent waits, written as the installer writes it: for that, a part of the program is enough, and
+ * reading the rest of it takes as long as the answer. Everything else is parsed as any command.
+ */
+function quickHook([family, name, flag, host, ...more]: readonly string[]): QuickHook | undefined {
+  const event = EVENTS.find((each) => each === name);
+  const known = HOSTS.find((each) => each === host);
+  if (family !== 'lifecycle' || event === undefined || flag !== '--host' || known === undefined) return undefined;
+  return more.length === 0 ? { event, host: known } : undefined;
 }
 
-void runCli(process.argv.slice(2), {
-  env: process.env,
-  folder: process.cwd(),
-  stdin: process.stdin,
-  streams: {
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-    columns: columnsOf(process.stdout),
-    errColumns: columnsOf(process.stderr),
-    colors: terminal && !noColor,
-  },
-}).then((exit) => {
+async function run(args: readonly string[]): Promise<number> {
+  const hook = quickHook(args);
+  if (hook !== undefined) return (await import('./hookMain')).runHook(hook, processSurroundings());
+  return (await import('./run')).runCli(args, processSurroundings());
+}
+
+void run(process.argv.slice(2)).then((exit) => {
   process.exitCode = exit;
 });

@@ -3,7 +3,7 @@ import { type Result, AtlasError, fail, ok } from '../core/errors';
 import { count } from '../core/text';
 import { formatDuration, parseDuration } from '../core/time';
 import { knownWorkspace } from '../service/taskChoice';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';

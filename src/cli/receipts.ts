@@ -7,7 +7,7 @@ import { toMs } from '../core/time';
 import { type BundleReport, exportBundle, verifyBundle } from '../service/receiptBundle';
 import { type PublicKeyEntry, parsePublicKeys } from '../signing/publicKeys';
 import type { StoredTask } from '../storage/stored';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import { type CliContext, readTextFile } from './context';
 import { type Answer, EXIT } from './output';
 import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';

@@ -3,7 +3,7 @@ import { RECOVERY_ACTIONS, type RecoveryAction, isTerminal } from '../core/hook'
 import { oneLine } from '../core/text';
 import type { PrintablePlan } from '../service/recoveryService';
 import type { Updated } from '../storage/stored';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';

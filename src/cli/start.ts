@@ -4,7 +4,7 @@ import { oneLine } from '../core/text';
 import type { Atlas } from '../service/atlas';
 import { knownWorkspace } from '../service/taskChoice';
 import type { Updated } from '../storage/stored';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
 import { type Answer } from './output';

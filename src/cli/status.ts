@@ -8,7 +8,7 @@ import { waitingSince } from '../core/waiting';
 import type { LazyAtlas } from '../service/lazyAtlas';
 import { otherOpenTasks } from '../service/taskChoice';
 import type { StoredTask } from '../storage/stored';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData, CheckpointData, VerdictCounts } from './schemas';

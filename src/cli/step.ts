@@ -2,7 +2,7 @@ import { type Result, ok } from '../core/errors';
 import type { Expected, HookInput } from '../core/events';
 import { stepTypeOf } from '../core/task';
 import { oneLine } from '../core/text';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import type { Answer } from './output';
 import { type Driven, changed, expectedOf, nextOf, refusal, taskToDrive } from './taskAnswer';

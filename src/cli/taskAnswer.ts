@@ -10,7 +10,7 @@ import type { Atlas } from '../service/atlas';
 import { chooseTask } from '../service/taskChoice';
 import type { TaskRef } from '../storage/paths';
 import type { StoredTask, Updated } from '../storage/stored';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { TaskData } from './schemas';

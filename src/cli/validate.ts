@@ -4,7 +4,7 @@ import { count, oneLine } from '../core/text';
 import type { ValidationWatch } from '../service/validationService';
 import type { OutputStream } from '../storage/receiptFiles';
 import { Cancellation } from './cancellation';
-import type { Call } from './commandLine';
+import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';

@@ -85,6 +85,8 @@ describe('the npm package', { timeout: 60_000 }, () => {
       'LICENSE',
       'README.md',
       'dist/cli.js',
+      'dist/command.js',
+      'dist/hook.js',
       'dist/package.json',
       'package.json',
     ]);

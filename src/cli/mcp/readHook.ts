@@ -1,5 +1,5 @@
 import { type Result, ok } from '../../core/errors';
-import type { Call } from '../commandLine';
+import type { Call } from '../call';
 import { type CliContext, readTextFile } from '../context';
 import { type Answer, EXIT } from '../output';
 import { taskData, taskToRead } from '../taskAnswer';

@@ -5,7 +5,7 @@ import { checkTaskId, checkWorkspaceName } from '../../core/ids';
 import { ensureFolder } from '../../storage/atomicFile';
 import { MarkdownWatcher } from '../../storage/markdownWatcher';
 import { type TaskRef, refKey } from '../../storage/paths';
-import { Call } from '../commandLine';
+import { Call } from '../call';
 import type { CliContext } from '../context';
 import { readHook } from './readHook';
 import { ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk';

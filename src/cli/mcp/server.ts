@@ -1,7 +1,7 @@
 import { AtlasError, type Result, messageOf, ok } from '../../core/errors';
 import { oneLine } from '../../core/text';
 import { ENDING } from '../cancellation';
-import type { Call } from '../commandLine';
+import type { Call } from '../call';
 import { type CliContext, VERSION } from '../context';
 import { type Answer, EXIT } from '../output';
 import { offerHooks } from './resources';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { MAX_CONTENT, MAX_ITEM_ID, MAX_LABEL, MAX_SUMMARY } from '../../core/inbox';
 import type { Handler } from '../commandLine';
-import { Call } from '../commandLine';
+import { Call } from '../call';
 
 /** The longest text that a tool takes, in characters. */
 const MAX_TEXT = 1_000_000;

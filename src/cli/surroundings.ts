@@ -1,0 +1,29 @@
+import type { Surroundings } from './context';
+
+/** Terminals that don't know how wide they are say 0. */
+function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
+  if (!isTTY) return undefined;
+  return columns > 0 ? Math.max(20, columns) : 80;
+}
+
+/** What this process was started with. */
+export function processSurroundings(): Surroundings {
+  // A reader that has seen enough (`atlas … | head`) is no failure of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  // See https://no-color.org: any value that isn't empty says no.
+  const noColor = (process.env['NO_COLOR'] ?? '') !== '' || process.env['TERM'] === 'dumb';
+  return {
+    env: process.env,
+    folder: process.cwd(),
+    stdin: process.stdin,
+    streams: {
+      out: (text) => process.stdout.write(text),
+      err: (text) => process.stderr.write(text),
+      columns: columnsOf(process.stdout),
+      errColumns: columnsOf(process.stderr),
+      colors: process.stdout.isTTY && !noColor,
+    },
+  };
+}
