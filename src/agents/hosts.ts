@@ -145,3 +145,8 @@ export const HOSTS: Readonly<Record<HostName, Host>> = {
     source: 'https://cursor.com/docs/hooks',
   },
 };
+
+/** What a tool for the inbox is called in a host: VS Code has tools of its own by some of these names. */
+export function toolOf(host: HostName | undefined, name: 'get_next_task' | 'task_complete'): string {
+  return host === 'vscode' ? `atlas_${name}` : name;
+}

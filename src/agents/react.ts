@@ -1,5 +1,5 @@
 import { AgentSessions, endSession } from './agentSessions';
-import { type Reaction, printedLength } from './hostReply';
+import type { Reaction } from './hostReply';
 import type { HostName, LifecycleEvent } from './hosts';
 import type { Occasion } from './occasion';
 import { preCompact } from './preCompact';
@@ -13,7 +13,7 @@ const NOTHING: Reaction = { text: '', blocks: false };
 type React = (occasion: Occasion, host: HostName | undefined) => Promise<Reaction>;
 
 const REACTIONS: Readonly<Record<LifecycleEvent, React>> = {
-  'session-start': async (occasion, host) => sessionStart(occasion, (text) => printedLength(host, text)),
+  'session-start': sessionStart,
   stop,
   'pre-compact': preCompact,
   'subagent-stop': async () => Promise.resolve({ text: SUBAGENT_REVIEW, blocks: false }),

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { MAX_AGENT_TEXT, cutAtHeading, cutAtLine, embedded, section } from '../core/agentText';
 import { pathText } from '../core/markdown/escape';
 import { adviceOf, synopsisOf } from '../service/advice';
-import type { Reaction } from './hostReply';
+import { type Reaction, printedLength } from './hostReply';
+import { type HostName, toolOf } from './hosts';
 import { readMemory, recentJournals } from './memory';
 import type { Occasion } from './occasion';
 import type { OutsideText } from './outsideFile';
@@ -18,12 +19,11 @@ const GAP = '\n\n';
 /**
  * `session-start`: where the task stands, what is remembered, what waits and, after a compaction, what it means, in this
  * order. What doesn't fit is cut from the memory first.
- * @param printed how long a text is as the host gets it, in characters
  */
-export async function sessionStart(occasion: Occasion, printed: (text: string) => number): Promise<Reaction> {
+export async function sessionStart(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
   const first = await recovery(occasion);
   const compacted = occasion.called.input.source === 'compact';
-  const last = [await journals(occasion), await waiting(occasion), compacted ? await reminder(occasion) : ''];
+  const last = [await journals(occasion), await waiting(occasion, host), compacted ? await reminder(occasion) : ''];
   const place = await occasion.memory();
   const memory = readMemory(occasion.atlas.ports.files, place);
   const file = pathText(place.shown === place.folder ? join(place.folder, 'MEMORY.md') : `${place.shown}/MEMORY.md`);
@@ -34,7 +34,7 @@ export async function sessionStart(occasion: Occasion, printed: (text: string) =
   let room = MAX_AGENT_TEXT;
   for (;;) {
     const tried = text(room);
-    const excess = printed(tried) - MAX_AGENT_TEXT;
+    const excess = printedLength(host, tried) - MAX_AGENT_TEXT;
     if (excess <= 0 || room < LEAST_MEMORY) return { text: tried, blocks: false };
     room = Math.min(room, tried.length) - excess;
   }
@@ -64,11 +64,15 @@ async function journals(occasion: Occasion): Promise<string> {
   return lines.length === 0 ? '' : section('recent-journals', lines.join('\n'));
 }
 
-async function waiting(occasion: Occasion): Promise<string> {
+async function waiting(occasion: Occasion, host: HostName | undefined): Promise<string> {
   try {
     const pending = (await occasion.inbox())?.pending ?? 0;
     if (pending === 0) return '';
-    return section('inbox-status', `You have ${pending} pending task(s). Use get_next_task() to process them.`);
+    const use = `Use ${toolOf(host, 'get_next_task')}() to process them.`;
+    return section(
+      'inbox-status',
+      `You have ${pending} pending task(s). ${use}\nWhere there is no such tool, run: atlas inbox next`,
+    );
   } catch (error) {
     occasion.problem("The inbox can't be read", error);
     return '';

@@ -6,6 +6,7 @@ import { flat, pathText } from '../core/markdown/escape';
 import { type GateState, type Left, MAX_BLOCKS, decideStop } from '../core/stopGate';
 import { cut } from '../core/text';
 import { endingAdvice } from '../service/advice';
+import { type HostName, toolOf } from './hosts';
 import { ensureFolder, replaceFile } from '../storage/atomicFile';
 import { GateFile } from './gateFile';
 import { sessionIdOf } from './hostInput';
@@ -15,7 +16,7 @@ import type { Occasion } from './occasion';
 const NOTHING: Reaction = { text: '', blocks: false };
 
 /** `stop`: what is left to do, before the agent sleeps. */
-export async function stop(occasion: Occasion): Promise<Reaction> {
+export async function stop(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
   const { env } = occasion.called;
   if (env['ATLAS_CLEANUP'] === '1') {
     await touchDone(occasion);
@@ -23,7 +24,7 @@ export async function stop(occasion: Occasion): Promise<Reaction> {
   }
   if (occasion.kind.trigger) return NOTHING;
   if (occasion.check === undefined) await saveSession(occasion);
-  const answer = await atInbox(occasion, env['ATLAS_STOP_GATE'] === '0');
+  const answer = await atInbox(occasion, host, env['ATLAS_STOP_GATE'] === '0');
   if (typeof answer === 'object') return answer;
   const nothing = answer === 'unknown' ? '' : 'No pending tasks. ';
   return { text: `${nothing}${await reminder(occasion)}`, blocks: false };
@@ -91,7 +92,11 @@ async function newestSession(occasion: Occasion): Promise<string | undefined> {
 }
 
 /** What the inbox has the agent do; nobody is kept where it is empty or can't be asked. */
-async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'empty' | 'unknown'> {
+async function atInbox(
+  occasion: Occasion,
+  host: HostName | undefined,
+  off: boolean,
+): Promise<Reaction | 'empty' | 'unknown'> {
   try {
     const inbox = await occasion.inbox();
     const items = inbox?.active ?? [];
@@ -103,9 +108,10 @@ async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'em
       if (occasion.check === undefined) gate.clear();
       return 'empty';
     }
-    if (occasion.check !== undefined) return kept(left, items);
+    const keep = kept(host, left, items);
+    if (occasion.check !== undefined) return keep;
     if (off) return { text: `${leftText(left)} They wait: ATLAS_STOP_GATE=0 keeps nobody here.`, blocks: false };
-    return throughGate(occasion, gate, left, items);
+    return throughGate(occasion, gate, left, keep);
   } catch (error) {
     occasion.problem("The inbox can't be asked, so nothing keeps the agent", error);
     return 'unknown';
@@ -113,7 +119,7 @@ async function atInbox(occasion: Occasion, off: boolean): Promise<Reaction | 'em
 }
 
 /** Keeps the agent, unless it was told often enough. What it was told is written down first, else it isn't kept. */
-function throughGate(occasion: Occasion, gate: GateFile, left: Left, items: readonly InboxItem[]): Reaction {
+function throughGate(occasion: Occasion, gate: GateFile, left: Left, keep: Reaction): Reaction {
   const before = gate.read();
   if (before === 'damaged') {
     gate.write(spent(left));
@@ -122,15 +128,15 @@ function throughGate(occasion: Occasion, gate: GateFile, left: Left, items: read
   }
   const { block, why, next } = decideStop(before, left, occasion.called.input.stopHookActive);
   gate.write(next);
-  if (block) return kept(left, items);
+  if (block) return keep;
   return letGo(
     left,
     why === 'no_progress' ? `you were told ${next.blocks} times` : 'nothing changed since you were told',
   );
 }
 
-function kept({ active, pending }: Left, items: readonly InboxItem[]): Reaction {
-  return { text: active.length > 0 ? warning(items) : instruction(pending), blocks: true };
+function kept(host: HostName | undefined, { active, pending }: Left, items: readonly InboxItem[]): Reaction {
+  return { text: active.length > 0 ? warning(host, items) : instruction(host, pending), blocks: true };
 }
 
 function spent({ active, pending }: Left): GateState {
@@ -150,7 +156,7 @@ function leftText({ active, pending }: Left): string {
 const MAX_CONTENT = 1000;
 const MAX_ITEMS = 7800;
 
-function warning(items: readonly InboxItem[]): string {
+function warning(host: HostName | undefined, items: readonly InboxItem[]): string {
   const first = items[0]?.id;
   const id = items.length === 1 && first !== undefined ? String(first) : '<id>';
   return [
@@ -158,7 +164,8 @@ function warning(items: readonly InboxItem[]): string {
     section(
       'task-instruction',
       `You have an active task still in 'processing' status.
-Complete it with task_complete(task_id=${id}, response_summary="<result>") before stopping.`,
+Complete it with ${toolOf(host, 'task_complete')}(task_id=${id}, response_summary="<result>") before stopping.
+Where there is no such tool, run: atlas inbox complete ${id} "<result>"`,
     ),
   ].join('\n');
 }
@@ -182,10 +189,14 @@ function itemsJson(items: readonly InboxItem[]): string {
   return `[${shown.join(', ')}]`;
 }
 
-function instruction(pending: number): string {
+function instruction(host: HostName | undefined, pending: number): string {
   return [
     section('pending-tasks', `You have ${pending} pending task(s) in the queue.`),
-    section('task-instruction', 'Use get_next_task() to pick up and process the next task.'),
+    section(
+      'task-instruction',
+      `Use ${toolOf(host, 'get_next_task')}() to pick up and process the next task.
+Where there is no such tool, run: atlas inbox next`,
+    ),
   ].join('\n');
 }
 

@@ -89,6 +89,7 @@ describe('an agent with work left', () => {
 <task-instruction>
 You have an active task still in 'processing' status.
 Complete it with task_complete(task_id=42, response_summary="<result>") before stopping.
+Where there is no such tool, run: atlas inbox complete 42 "<result>"
 </task-instruction>
 `,
     });
@@ -105,12 +106,13 @@ You have 3 pending task(s) in the queue.
 </pending-tasks>
 <task-instruction>
 Use get_next_task() to pick up and process the next task.
+Where there is no such tool, run: atlas inbox next
 </task-instruction>
 `,
     });
     const start = await at.runWith({}, 'lifecycle', 'session-start');
     expect(start.out).toContain(
-      '\n\n<inbox-status>\nYou have 3 pending task(s). Use get_next_task() to process them.\n</inbox-status>\n',
+      '\n\n<inbox-status>\nYou have 3 pending task(s). Use get_next_task() to process them.\nWhere there is no such tool, run: atlas inbox next\n</inbox-status>\n',
     );
   });
 
@@ -153,7 +155,7 @@ Use get_next_task() to pick up and process the next task.
         host,
       );
       expect({ code, out }, host).toEqual({ code: 2, out: '' });
-      expect(err, host).toContain('Use get_next_task()');
+      expect(err, host).toContain(host === 'vscode' ? 'Use atlas_get_next_task()' : 'Use get_next_task()');
     }
     const cursor = await at.stop(hostInputs(at.folder).cursor.stop, {}, '--host', 'cursor');
     expect(cursor).toMatchObject({ code: 0, err: '' });
