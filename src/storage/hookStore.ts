@@ -7,7 +7,7 @@ import { transition } from '../core/transition';
 import { fileError } from './fileErrors';
 import { sha256 } from './hookFile';
 import { HookReader } from './hookReader';
-import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from './lock';
+import { GenerationLock, type HeldLock, KEEPERS_IN_ROW, LOCK_TIMEOUT_MS } from './lock';
 import { type TaskRef, refKey } from './paths';
 import type { Finding, StorePorts, StoredTask, Updated } from './stored';
 import { TaskOpener } from './taskOpener';
@@ -165,7 +165,7 @@ export class HookStore extends HookReader {
   private lockOf(ref: TaskRef): GenerationLock {
     const known = this.locks.get(refKey(ref));
     if (known !== undefined) return known;
-    const lock = new GenerationLock(this.ports.paths.locks(ref), this.ports);
+    const lock = new GenerationLock(this.ports.paths.locks(ref), this.ports, { inRow: KEEPERS_IN_ROW });
     this.locks.set(refKey(ref), lock);
     return lock;
   }

@@ -265,7 +265,7 @@ export class InboxStore {
   private lockOf(workspace: string): GenerationLock {
     const known = this.locks.get(workspace);
     if (known !== undefined) return known;
-    const lock = new GenerationLock(this.inbox.locks(workspace), this.ports, "the inbox's lock");
+    const lock = new GenerationLock(this.inbox.locks(workspace), this.ports, { what: "the inbox's lock" });
     this.locks.set(workspace, lock);
     return lock;
   }

@@ -7,20 +7,22 @@ import type { Clock, FileSystem, Ids, Processes } from '../core/ports';
 import { NO_LINKS, ensureFolder } from './atomicFile';
 import { codeOf } from './fileErrors';
 
-/** How long a caller waits for the lock, in ms, unless it says otherwise. */
+/** How long a caller waits for one holder of the lock, in ms, unless it says otherwise. */
 export const LOCK_TIMEOUT_MS = 5000;
+/** While the lock goes from one to the next nobody is stuck: a caller waits so many times as long, within what hosts give a hook. */
+const MOVING_TIMES = 4;
+/** So many changes in a row are for who keeps what the one before left, and would have to read it again after another's. */
+export const KEEPERS_IN_ROW = 4;
 
 /** A waiter's file: when it began to wait (ms since the epoch), and a random part. */
 const TICKET = /^wait\.(\d+)\.[0-9a-f]+$/u;
 /** Longer than anybody waits, in ms. */
-const TICKET_MS = 10_000;
+const TICKET_MS = 30_000;
 const NAME = /^lock\.(\d+)$/u;
 const KEEP_GENERATIONS = 24;
 const REMOVE_EVERY = 24;
 const MAX_LOCK_BYTES = 64 * 1024;
 const RELEASED = 'released\n';
-/** So many changes one process makes in a row while others wait. */
-const IN_ROW = 4;
 
 const holderSchema = z.looseObject({ process: processIdentitySchema, taken_at: z.string() });
 
@@ -45,6 +47,14 @@ export interface LockPorts {
   readonly ids: Ids;
 }
 
+/** What a lock is for. */
+interface LockOptions {
+  /** For messages. */
+  readonly what?: string;
+  /** So many changes one process makes in a row while others wait. */
+  readonly inRow?: number | undefined;
+}
+
 /**
  * A lock between processes, made of numbered files. The holder of `lock.<n>` is named in it; the next one makes
  * `lock.<n+1>` by link(), which exactly one can, once `<n>` is released or its holder is provably dead. So breaking
@@ -60,36 +70,53 @@ export class GenerationLock {
   constructor(
     private readonly folder: string,
     protected readonly ports: LockPorts,
-    /** For messages. */
-    private readonly what = "the task's lock",
+    private readonly options: LockOptions = {},
   ) {}
 
   /**
-   * Takes the lock, waiting in turn with others. Throws `lock_timeout` when it isn't had in time. Who has to wait says so
-   * by a file, and who comes later, or a fifth time in a row, lets those go first; but nothing depends on a waiter: one that was killed
-   * only makes the others look a little less often.
+   * Takes the lock, waiting in turn with others. Throws `lock_timeout` when one holder keeps it for longer than the time
+   * that is given, or the queue moves for four times as long. Who has to wait says so by a file, and who comes later, or
+   * had all its turns in a row, lets those go first; but nothing depends on a waiter: one that was killed only makes the
+   * others look twice.
    */
   async acquire(timeoutMs: number = LOCK_TIMEOUT_MS): Promise<HeldLock> {
     ensureFolder(this.ports.files, this.folder);
     const isFree = this.mayGoOn() || this.waiters().length === 0;
     const held = isFree ? this.tryAcquire() : undefined;
     if (held !== undefined) return held;
-    const deadline = performance.now() + timeoutMs;
     const { clock, ids } = this.ports;
     const ticket = `wait.${String(clock.now()).padStart(15, '0')}.${ids.hex(6)}`;
     this.announce(ticket);
     try {
-      for (;;) {
-        const left = deadline - performance.now();
-        if (left <= 0) throw this.timeout();
-        const before = Math.max(0, this.waiters().indexOf(ticket));
-        const delay = 1 + Math.random() * Math.min(50, 2 + 4 * before);
-        await new Promise((resolve) => setTimeout(resolve, Math.min(left, delay)));
-        const late = this.tryAcquire();
-        if (late !== undefined) return late;
-      }
+      return await this.turn(ticket, timeoutMs);
     } finally {
       this.discard(join(this.folder, ticket));
+    }
+  }
+
+  /**
+   * Waits for the turn of a ticket. The first takes the lock when it sees it free; the others once they see it still
+   * free, since the first looks in between, unless it is gone.
+   */
+  private async turn(ticket: string, timeoutMs: number): Promise<HeldLock> {
+    const start = performance.now();
+    let deadline = start + timeoutMs;
+    let before = this.placeOf(ticket);
+    let seen: LockState | undefined;
+    for (;;) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw this.timeout();
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, delayOf(before))));
+      before = this.placeOf(ticket);
+      const state = this.inspect();
+      const isStill = seen?.generation === state.generation;
+      const isFree = this.isFree(state);
+      if (isFree && (before === 0 || (isStill && seen?.kind === 'free'))) {
+        const held = this.take(state.generation);
+        if (held !== undefined) return held;
+      }
+      if (!isStill) deadline = Math.min(start + MOVING_TIMES * timeoutMs, performance.now() + timeoutMs);
+      seen = isFree ? { kind: 'free', generation: state.generation } : state;
     }
   }
 
@@ -98,22 +125,30 @@ export class GenerationLock {
    * row cost half of what they would in turns; and those who wait do so little longer.
    */
   private mayGoOn(): boolean {
-    return this.last > 0 && this.inRow < IN_ROW && this.generations().at(-1) === this.last;
+    return this.last > 0 && this.inRow < (this.options.inRow ?? 1) && this.generations().at(-1) === this.last;
   }
 
   /** Takes the lock if it is free now. */
   tryAcquire(): HeldLock | undefined {
     ensureFolder(this.ports.files, this.folder);
     const state = this.inspect();
-    if (state.kind === 'held' && state.generation !== this.unreleased && !this.isDead(state)) return undefined;
-    const generation = state.generation + 1;
+    return this.isFree(state) ? this.take(state.generation) : undefined;
+  }
+
+  private isFree(state: LockState): boolean {
+    return state.kind === 'free' || state.generation === this.unreleased || this.isDead(state);
+  }
+
+  /** Makes the generation after one that is free, unless somebody else does. */
+  private take(free: number): HeldLock | undefined {
+    const generation = free + 1;
     const path = this.pathOf(generation);
     if (!this.make(path)) return undefined;
     const held = this.hold(generation, path);
     try {
       // The list that the number came from may have been old; whoever has a higher one holds the lock.
       if (held.isNewest()) {
-        this.inRow = state.generation === this.last ? this.inRow + 1 : 1;
+        this.inRow = free === this.last ? this.inRow + 1 : 1;
         this.last = generation;
         this.removeOld(generation);
         return held;
@@ -171,6 +206,11 @@ export class GenerationLock {
       .list(this.folder)
       .filter((name) => Math.abs(now - Number(TICKET.exec(name)?.[1] ?? NaN)) < TICKET_MS)
       .sort();
+  }
+
+  /** How many go before a ticket; none where the ticket could not be made. */
+  private placeOf(ticket: string): number {
+    return Math.max(0, this.waiters().indexOf(ticket));
   }
 
   /** Waiting works without it, only less fairly. */
@@ -250,12 +290,17 @@ export class GenerationLock {
     const holder = state.kind === 'held' ? state.holder : undefined;
     const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
     const elsewhere = holder !== undefined && this.ports.processes.vitality(holder) === 'unknown';
-    return new AtlasError('lock_timeout', `${who} holds ${this.what} (${this.folder}).`, {
+    return new AtlasError('lock_timeout', `${who} holds ${this.options.what ?? "the task's lock"} (${this.folder}).`, {
       mend: elsewhere
         ? 'It runs on another machine or in another container, so it can\'t be seen from here whether it lives. Run "Atlas: Run Doctor" to settle that.'
         : 'Try again in a moment; if it stays so, end that process.',
     });
   }
+}
+
+/** How long a waiter lets be before it looks (again), in ms: the first looks between any two looks of another. */
+function delayOf(before: number): number {
+  return Math.min(25, 1 + 3 * before) * (1 + Math.random());
 }
 
 function parseLock(generation: number, text: string): LockState {

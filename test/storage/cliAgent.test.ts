@@ -89,17 +89,22 @@ describe.concurrent('what is told to be typed', { timeout: 120_000 }, () => {
   });
 
   it('by the example of each command, which its help shows, is understood', async () => {
-    const desk = new Desk(cli, 'examples');
+    // The inbox's are tried on a desk of their own: an item that one of them claims rightly keeps an agent from stopping.
+    const [tasks, inbox] = [new Desk(cli, 'examples'), new Desk(cli, 'examples of the inbox')];
     for (const { name, example } of COMMANDS) {
+      const desk = name.startsWith('inbox ') ? inbox : tasks;
       const help = await desk.ok(...name.split(' '), '--help');
       expect(help, name).toContain(`\nExample:\n  ${example}\n`);
       if (name === 'start') continue;
-      const { code, err } = await shell(desk, example);
+      const asked = await shell(desk, example);
+      // Nobody can be asked here, which it says, with what is to be typed instead.
+      const isQuestion = asked.code === 1 && asked.err.endsWith('If you are sure, say it again with --yes.\n');
+      const { code, err } = isQuestion ? await shell(desk, `${example} --yes`) : asked;
       expect([0, 3], `${example}\n${err}`).toContain(code);
     }
     const { example = '' } = COMMANDS.find(({ name }) => name === 'start') ?? {};
-    expect((await shell(desk, example)).code).toBe(0);
-  });
+    expect((await shell(tasks, example)).code).toBe(0);
+  }, 300_000);
 });
 
 /** What no terminal may get from others, but for the newline. */

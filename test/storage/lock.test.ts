@@ -4,8 +4,8 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AtlasError, unwrap } from '../../src/core/errors';
 import type { ProcessIdentity, Vitality } from '../../src/core/liveness';
-import type { FileSystem, Processes } from '../../src/core/ports';
-import type { GenerationLock, HeldLock } from '../../src/storage/lock';
+import type { Clock, FileSystem, Processes } from '../../src/core/ports';
+import { GenerationLock, type HeldLock, KEEPERS_IN_ROW } from '../../src/storage/lock';
 import { SettlingLock } from '../../src/storage/settlingLock';
 import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
 import { SystemProcesses } from '../../src/storage/processes';
@@ -196,8 +196,15 @@ describe('a lock', () => {
 describe('a lock that others wait for', () => {
   const tickets = (): number => names().filter((name) => name.startsWith('wait.')).length;
 
-  it('goes to the same process four times in a row, and then to those who wait', async () => {
-    const [own, other] = [lock(), lock()];
+  // No two of them come in the same millisecond, which is what tells who came first.
+  let now = Date.now();
+  const clock: Clock = { now: () => (now += 1) };
+  const queued = (inRow?: number, on = files): GenerationLock =>
+    new GenerationLock(folder, { files: on, processes: processes(), clock, ids: systemIds }, { inRow });
+  const keeper = (on = files): GenerationLock => queued(KEEPERS_IN_ROW, on);
+
+  it('goes to a keeper four times in a row, and then to those who wait', async () => {
+    const [own, other] = [keeper(), keeper()];
     let held = await own.acquire();
     const theirs = other.acquire();
     for (const generation of [2, 3, 4]) {
@@ -220,8 +227,83 @@ describe('a lock that others wait for', () => {
     expect(tickets()).toBe(0);
   });
 
+  it('goes to those who wait before it goes to the same process again, which keeps nothing', async () => {
+    const [own, other] = [queued(), queued()];
+    const held = await own.acquire();
+    const theirs = other.acquire();
+    held.release();
+    const again = own.acquire();
+    expect(tickets()).toBe(2);
+    const turn = await theirs;
+    expect(turn.generation).toBe(2);
+    turn.release();
+    expect((await again).generation).toBe(3);
+  });
+
+  it('goes to them in the order in which they came', async () => {
+    const held = await keeper().acquire();
+    const looks = Array.from({ length: 12 }, () => 0);
+    let looked: () => void = () => undefined;
+    /** Holds the lock until the next in line has seen more than once that it is held. */
+    const hold = async (turn: HeldLock, next: number): Promise<void> => {
+      const enough = (looks[next] ?? Infinity) + 4;
+      while ((looks[next] ?? Infinity) < enough) await new Promise<void>((resolve) => (looked = resolve));
+      turn.release();
+    };
+    const order: number[] = [];
+    const waiting = looks.map(async (_, index) => {
+      const counted = tapped(files, (operation) => {
+        if (operation === 'list') looks[index] = (looks[index] ?? 0) + 1;
+        looked();
+      });
+      const turn = await keeper(counted).acquire();
+      order.push(index);
+      await hold(turn, index + 1);
+    });
+    expect(tickets()).toBe(12);
+    await hold(held, 0);
+    await Promise.all(waiting);
+    expect(order).toEqual(looks.map((_, index) => index));
+  });
+
+  it('goes on to the next where the first is gone', async () => {
+    const held = await lock().acquire();
+    writeFileSync(path.join(folder, `wait.${String(Date.now() - 1).padStart(15, '0')}.000000000000`), '');
+    const next = lock().acquire();
+    held.release();
+    expect((await next).generation).toBe(2);
+  });
+
+  /** Somebody who looks at a lock that is held each time, by another each time for as long as `goes` says so. */
+  async function lookingOn(timeoutMs: number, goes: () => boolean): Promise<HeldLock> {
+    let held: HeldLock | undefined = taken(lock());
+    const looked = tapped(files, (operation, [file]) => {
+      if (operation !== 'read' || !path.basename(String(file)).startsWith('lock.')) return;
+      held?.release();
+      held = goes() ? taken(lock()) : undefined;
+    });
+    return lock(processes(), looked).acquire(timeoutMs);
+  }
+
+  it('is waited for beyond the time while it goes from one to another', async () => {
+    const timeoutMs = 100;
+    const end = performance.now() + 3 * timeoutMs;
+    let moves = 0;
+    const held = await lookingOn(timeoutMs, () => {
+      moves += 1;
+      return performance.now() < end || moves < 20;
+    });
+    expect(held.isNewest()).toBe(true);
+    expect(held.generation).toBeGreaterThan(20);
+  });
+
+  it('is not waited for without end, though it goes from one to another', async () => {
+    await expect(lookingOn(5, () => true)).rejects.toMatchObject({ code: 'lock_timeout' });
+    expect(tickets()).toBe(0);
+  });
+
   it('goes to those who wait first where it was theirs in between', async () => {
-    const [own, other] = [lock(), lock()];
+    const [own, other] = [keeper(), keeper()];
     (await own.acquire()).release();
     const held = await other.acquire();
     const mine = own.acquire();

@@ -69,5 +69,6 @@ async function main(): Promise<void> {
 
 void main().catch((error: unknown) => {
   writeSync(2, `${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
-  process.exitCode = 1;
+  // Its input is still open, and would keep it alive, while whoever asked waits for an answer or its end.
+  process.exit(1);
 });
