@@ -15,12 +15,15 @@ function quickHook([family, name, flag, host, ...more]: readonly string[]): Quic
   return more.length === 0 ? { event, host: known } : undefined;
 }
 
-async function run(args: readonly string[]): Promise<number> {
+async function run(args: readonly string[]): Promise<void> {
   const hook = quickHook(args);
-  if (hook !== undefined) return (await import('./hookMain')).runHook(hook, processSurroundings());
-  return (await import('./run')).runCli(args, processSurroundings());
+  if (hook === undefined) {
+    process.exitCode = await (await import('./run')).runCli(args, processSurroundings());
+    return;
+  }
+  process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings());
+  // The agent waits until this process is gone: an open pipe is not waited for. What is still to be written is.
+  if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }
 
-void run(process.argv.slice(2)).then((exit) => {
-  process.exitCode = exit;
-});
+void run(process.argv.slice(2));
