@@ -47,11 +47,11 @@ export class AgentSessions {
     this.folder = join(ports.paths.root, 'sessions');
   }
 
-  /** Notes the process of a session that begins; `look` as {@link hostProcess} has it. Throws where it can't be written. */
-  begin(host: HostName | undefined, sessionId: string, look?: Parameters<typeof hostProcess>[2]): void {
+  /** Notes the process of a session that begins. Throws where it can't be written. */
+  begin(host: HostName | undefined, sessionId: string): void {
     if (!WITH_PROCESS.includes(host)) return;
     const { files, ids, processes } = this.ports;
-    const process = hostProcess(processes, incarnationOf(sessionId), look);
+    const process = hostProcess(processes, incarnationOf(sessionId));
     if (process === undefined) return;
     ensureFolder(files, this.folder);
     this.forgetEnded();

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { count, oneLine } from '../core/text';
 import type { Ids } from '../core/ports';
 import type { EventLog } from './eventLog';
-import type { Host, HostEvent, HostName } from './hosts';
+import type { Host, HostEvent } from './hosts';
 import { CHECK_VARIABLE } from './occasion';
 
 /** More than any answer has, in bytes. */
@@ -138,8 +138,8 @@ function problemOf(host: Host, event: HostEvent, { out, err, exit }: Answered): 
     return err.trim() === '' ? 'It keeps the agent without saying why.' : undefined;
   if (exit === 127) return `The shell doesn't find the command: ${said}`;
   if (exit !== 0) return `It ended with the exit code ${exit ?? 'of a signal'}: ${said}`;
-  const plain: readonly HostName[] = ['claude'];
-  if (plain.includes(host.name) || (out === '' && host.name !== 'cursor')) return undefined;
+  // Claude Code takes plain text; Cursor wants an object even where there is nothing to say.
+  if (host.name === 'claude' || (out === '' && host.name !== 'cursor')) return undefined;
   try {
     const value: unknown = JSON.parse(out);
     return typeof value === 'object' && value !== null ? undefined : `It answers no JSON object: ${said}`;

@@ -41,11 +41,10 @@ export class SessionOwners extends OwnerStore {
     return own === undefined ? undefined : { path: own.path, file: own.owner.file };
   }
 
-  /** Says that an agent's session gave a sign of life; `false` where it doesn't own the task. */
-  sign(ref: TaskRef, sessionId: string): boolean {
+  /** Says that an agent's session gave a sign of life, where it owns the task. */
+  sign(ref: TaskRef, sessionId: string): void {
     const own = this.ofSession(ref, sessionId);
     if (own !== undefined) this.ports.files.touch(own.path, this.ports.clock.now());
-    return own !== undefined;
   }
 
   /** Says how an agent's session ended, and what its host said if it failed; `false` where it doesn't own the task. */
