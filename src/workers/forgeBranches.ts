@@ -1,0 +1,170 @@
+import { AtlasError, type Result, fail, ok } from '../core/errors';
+import { fileError } from '../storage/fileErrors';
+import { ForgeFolder, type WorkerPorts } from './forgeFolder';
+import { type CommitAuthor, GitObjects, type RefMove, type TreeEntry, type TreeFiles } from './gitObjects';
+import { type FolderFile, isSafePath, writeFolder } from './hookTree';
+import { WorkerGit } from './workerGit';
+import { ForgeWorktrees } from './worktrees';
+import type { Repository } from '../core/ports';
+
+/** In each of our trees: bytes stay as they are wherever git checks them out, so that hashes hold. */
+const ATTRIBUTES = { path: '.gitattributes', text: '* -text -filter -ident\n' } as const;
+const PREFIX = 'refs/heads/forge/';
+
+/** A branch of ours and the folder that shows it. */
+export interface ForgeBranch {
+  readonly ref: string;
+  readonly folder: string;
+}
+
+/** What a commit changes; `undefined` removes a file. */
+export type Changes = ReadonlyMap<string, FolderFile | undefined>;
+
+/** A commit that is to be made on a branch. */
+export interface Change {
+  readonly branch: ForgeBranch;
+  /** Where the branch is; `undefined` where it is not there yet. */
+  readonly from: string | undefined;
+  /** The commit before, where that is one that was only just made. */
+  readonly onto?: string | undefined;
+  readonly changes: Changes;
+  /** What of it is written to the folder; all, unless given: what came from there may have been changed again since. */
+  readonly shown?: Changes;
+  readonly message: string;
+  readonly author: CommitAuthor;
+}
+
+/** A commit that was made, and that its branch does not have yet. */
+export interface MadeCommit extends Change {
+  readonly commit: string;
+}
+
+/** A text as a file. */
+export function textFile(text: string): FolderFile {
+  return { bytes: Buffer.from(text, 'utf8'), executable: false };
+}
+
+/** The branches below `forge/`: read from git's objects, changed by commits, shown in worktrees. What the branches say is what counts. */
+export class ForgeBranches {
+  readonly forge: ForgeFolder;
+  readonly worktrees: ForgeWorktrees;
+  private readonly objects: GitObjects;
+
+  constructor(
+    repository: Repository,
+    private readonly ports: WorkerPorts,
+  ) {
+    const git = new WorkerGit(repository);
+    this.forge = new ForgeFolder(repository, ports);
+    this.worktrees = new ForgeWorktrees(git, this.forge, ports);
+    this.objects = new GitObjects(git);
+  }
+
+  /** The commits of all our branches, by full name. */
+  async tips(): Promise<Result<ReadonlyMap<string, string>>> {
+    return this.objects.branches(PREFIX);
+  }
+
+  /** Some files of each commit, commit by commit; `undefined` where there is none. */
+  async read(commits: readonly string[], paths: readonly string[]): Promise<Result<(Uint8Array | undefined)[]>> {
+    return this.objects.read(commits.flatMap((commit) => paths.map((path) => `${commit}:${path}`)));
+  }
+
+  /** All files of a commit that can lie in a folder. */
+  async readAll(commit: string): Promise<Result<ReadonlyMap<string, FolderFile>>> {
+    const listed = await this.objects.files(commit);
+    if (!listed.ok) return listed;
+    const entries = [...listed.value].filter(([path]) => isSafePath(path));
+    const contents = await this.objects.read(entries.map(([, { id }]) => id));
+    if (!contents.ok) return contents;
+    return ok(
+      new Map(
+        entries.flatMap(([path, { mode }], index): [string, FolderFile][] => {
+          const bytes = contents.value[index];
+          return bytes === undefined ? [] : [[path, { bytes, executable: mode === '100755' }]];
+        }),
+      ),
+    );
+  }
+
+  /** Makes a commit; the branch stays where it is. */
+  async make(change: Change): Promise<Result<MadeCommit>> {
+    const parent = change.onto ?? change.from;
+    const before: Result<TreeFiles> = parent === undefined ? ok(new Map()) : await this.objects.files(parent);
+    if (!before.ok) return before;
+    const changes = new Map<string, FolderFile | undefined>([
+      ...(before.value.has(ATTRIBUTES.path) ? [] : [[ATTRIBUTES.path, textFile(ATTRIBUTES.text)] as const]),
+      ...change.changes,
+    ]);
+    const written = [...changes].flatMap(([path, file]) => (file === undefined ? [] : [{ path, file }]));
+    const ids = await this.objects.write(written.map(({ file }) => file.bytes));
+    if (!ids.ok) return ids;
+    const files = new Map<string, TreeEntry>(before.value);
+    for (const path of changes.keys()) files.delete(path);
+    for (const [index, { path, file }] of written.entries()) {
+      const id = ids.value[index];
+      if (id !== undefined) files.set(path, { mode: file.executable ? '100755' : '100644', id });
+    }
+    const { message, author } = change;
+    const commit = await this.objects.commit({ files, parent, message, author, at: this.ports.clock.now() });
+    return commit.ok ? ok({ ...change, changes, commit: commit.value }) : commit;
+  }
+
+  /**
+   * Moves the branches to the commits that were made for them, all or none, and has the folders show them. Then it is recorded: where
+   * a folder can't be written, that is said (`recorded_not_written`), and it is made again when it is needed.
+   */
+  async publish(made: readonly MadeCommit[]): Promise<Result<void>> {
+    const [first] = made;
+    if (first === undefined) return ok(undefined);
+    // What can't be shown at all is not begun.
+    for (const { branch } of made) {
+      const safe = this.prepare(branch);
+      if (!safe.ok) return safe;
+    }
+    const moves = made.map(({ branch, from, commit }): RefMove => ({ ref: branch.ref, from, to: commit }));
+    const moved = await this.objects.move(moves, first.author, first.message);
+    if (!moved.ok) return moved;
+    for (const each of made) {
+      const shown = await this.show(each.branch, each.commit, each.shown ?? each.changes);
+      if (!shown.ok)
+        return fail(
+          'recorded_not_written',
+          `"${each.message}" is recorded, but ${each.branch.folder} can't show it: ${shown.error.message}`,
+          {
+            mend: 'Nothing is lost: recover the worker, and its folder is made again.',
+            cause: shown.error,
+          },
+        );
+    }
+    return ok(undefined);
+  }
+
+  private prepare({ folder }: ForgeBranch): Result<void> {
+    try {
+      return this.forge.prepare(folder);
+    } catch (error) {
+      return { ok: false, error: fileError('write_failed', `${folder} can't be made`, error) };
+    }
+  }
+
+  /** Has a branch's folder show a commit: adds it where it is not there, else only writes what is named. */
+  async show(branch: ForgeBranch, commit: string, changes: Changes): Promise<Result<{ readonly added: boolean }>> {
+    try {
+      const ensured = await this.worktrees.ensure(branch.folder, branch.ref);
+      if (!ensured.ok) return ensured;
+      let wanted: Changes = changes;
+      if (ensured.value.added) {
+        const all = await this.readAll(commit);
+        if (!all.ok) return all;
+        wanted = all.value;
+      }
+      writeFolder(this.ports.files, this.ports.ids, branch.folder, wanted);
+      const indexed = await this.worktrees.showCommit(branch.folder, commit);
+      return indexed.ok ? ensured : indexed;
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('write_failed', `${branch.folder} can't be written`, error) };
+    }
+  }
+}

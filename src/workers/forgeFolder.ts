@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { AtlasError, type Result, fail, ok } from '../core/errors';
+import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/ports';
+import { locateRepository } from '../git/locate';
+import { ensureFolder } from '../storage/atomicFile';
+import { fileError } from '../storage/fileErrors';
+import { GenerationLock } from '../storage/lock';
+
+/** What the workers' hooks need from outside. */
+export interface WorkerPorts {
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+/** How long a change waits for those before it, in ms: each is a dozen git commands. */
+const LOCK_TIMEOUT_MS = 30_000;
+const MAX_EXCLUDE_BYTES = 16 * 1024 * 1024;
+const EXCLUDED = '/.forge/';
+/** Lines that exclude the folder just as well. */
+const EXCLUDES: ReadonlySet<string> = new Set(['.forge', '.forge/', '/.forge', EXCLUDED]);
+
+/** The repository whose workers are meant; a linked worktree's is its main one. Fails with `no_repository`. */
+export function locateForge(folder: string): Result<Repository> {
+  const found = locateRepository(folder);
+  if (found === undefined)
+    return fail('no_repository', `${folder} is in no git repository.`, {
+      mend: 'The hooks of workers are kept by git: start one with git init.',
+    });
+  const main = found.worktree === found.main ? found : locateRepository(found.main);
+  if (main?.commonDir === found.commonDir && main.worktree === found.main) return ok(main);
+  return fail('no_repository', `The repository of ${folder} has no main worktree, where the hooks of workers lie.`, {
+    mend: 'Use a repository that is not bare, in its main worktree.',
+  });
+}
+
+/** `.forge/` in a repository's main worktree: where things lie, that git doesn't show it, and who may change it. */
+export class ForgeFolder {
+  readonly path: string;
+  private readonly lock: GenerationLock;
+
+  constructor(
+    readonly repository: Repository,
+    private readonly ports: WorkerPorts,
+  ) {
+    this.path = join(repository.main, '.forge');
+    // Below git's own folder: what cleans the worktree, or checks out another branch, must not take it away.
+    this.lock = new GenerationLock(join(repository.commonDir, 'atlas', 'locks'), ports, 'the lock of the workers');
+  }
+
+  get ledger(): string {
+    return join(this.path, 'ledger');
+  }
+
+  get hooks(): string {
+    return join(this.path, 'hooks');
+  }
+
+  /** The folder of a worker whose name was checked. */
+  hook(worker: string): string {
+    return join(this.hooks, ...worker.split('/'));
+  }
+
+  /** Runs a change that no other process makes meanwhile. Fails with `lock_timeout`, or what the change fails with. */
+  async alone<T>(change: () => Promise<Result<T>>): Promise<Result<T>> {
+    try {
+      const held = await this.lock.acquire(LOCK_TIMEOUT_MS);
+      try {
+        return await change();
+      } finally {
+        held.release();
+      }
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('write_failed', `${this.path} can't be changed`, error) };
+    }
+  }
+
+  /**
+   * Makes the folders above a worktree. What lies in a repository came from anywhere: a link there could lead out of it.
+   * Fails with `unsafe_path`; throws file errors.
+   */
+  prepare(folder: string): Result<void> {
+    this.exclude();
+    const parts = folder.slice(this.path.length).split(/[\\/]/u).filter(Boolean);
+    let at = this.path;
+    for (const part of ['', ...parts]) {
+      at = part === '' ? at : join(at, part);
+      const kind = this.ports.files.stat(at)?.kind;
+      if (kind !== undefined && kind !== 'folder')
+        return fail('unsafe_path', `${at} is ${kind === 'link' ? 'a symbolic link' : 'no folder'}.`, {
+          mend: 'Move it away; the folder itself belongs there.',
+        });
+      if (kind === undefined && at !== folder) ensureFolder(this.ports.files, at);
+    }
+    return ok(undefined);
+  }
+
+  /** Has git not show the folder, by a line of the repository's own file, which is no file of the project; once. */
+  private exclude(): void {
+    const { files } = this.ports;
+    const folder = join(this.repository.commonDir, 'info');
+    const path = join(folder, 'exclude');
+    ensureFolder(files, folder);
+    // It may be a link to a file that is shared: read and added to where it leads.
+    const text =
+      files.stat(path) === undefined ? '' : Buffer.from(files.read(path, MAX_EXCLUDE_BYTES)).toString('latin1');
+    if (text.split(/\r?\n/u).some((line) => EXCLUDES.has(line))) return;
+    const start = text === '' || text.endsWith('\n') ? '' : '\n';
+    files.append(path, `${start}${EXCLUDED}\n`, { sync: true });
+  }
+}

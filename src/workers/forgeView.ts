@@ -1,0 +1,208 @@
+import { join } from 'node:path';
+import type * as z from 'zod/mini';
+import { type Result, fail, ok } from '../core/errors';
+import {
+  type HookContext,
+  type HookResult,
+  type HookState,
+  type HookTask,
+  hookContextSchema,
+  hookResultSchema,
+  hookStatusSchema,
+  hookTaskSchema,
+  isOver,
+} from '../core/workers/hookContent';
+import { definitionOf, recordOf } from '../core/workers/hookSteps';
+import {
+  type EvidenceRecord,
+  LEDGER_FILES,
+  type Ledger,
+  type LedgerTexts,
+  type TaskRecord,
+  evidenceId,
+  readLedger,
+} from '../core/workers/ledger';
+import { appendRecords } from '../core/workers/ledgerLines';
+import { LEDGER_BRANCH, branchOf, workerOfBranch } from '../core/workers/names';
+import { compareStamps, stampOf } from '../core/workers/stamp';
+import { parseState } from '../storage/hookFile';
+import { HOOK_FILES } from './evidence';
+import { type Change, type ForgeBranch, type ForgeBranches, textFile } from './forgeBranches';
+import { type CommitAuthor } from './gitObjects';
+
+const READ = [HOOK_FILES.status, HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.result] as const;
+const EMPTY = new Uint8Array();
+const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
+
+/** Work on a hook, sound in itself. */
+export interface Work {
+  readonly state: HookState;
+  readonly task: HookTask;
+  readonly context: HookContext;
+  /** The files as they are: written anew, their bytes could be others. */
+  readonly bytes: Readonly<Record<'status' | 'task' | 'context', Uint8Array>>;
+  readonly result: HookResult | undefined;
+}
+
+/** A worker's hook as its branch has it. */
+export interface HookOnBranch {
+  readonly worker: string;
+  readonly branch: ForgeBranch;
+  readonly commit: string;
+  /** `undefined` where nothing hangs on it. Fails with `damaged` or `too_new`. */
+  readonly work: Result<Work | undefined>;
+}
+
+/** What is added to the ledger. */
+export interface NewRecords {
+  readonly tasks: readonly TaskRecord[];
+  readonly evidence: readonly EvidenceRecord[];
+}
+
+/** All branches of ours at one moment. */
+export interface ForgeView {
+  readonly hooks: ReadonlyMap<string, HookOnBranch>;
+  readonly ledgerCommit: string | undefined;
+  readonly texts: LedgerTexts;
+  /** With what the hooks know and its files don't. */
+  readonly ledger: Ledger;
+  /** What that is: a crash came between a hook and the ledger. The next change of the ledger adds it. */
+  readonly behind: NewRecords;
+}
+
+/** The branch of a worker. */
+export function hookBranch(branches: ForgeBranches, worker: string): ForgeBranch {
+  return { ref: branchOf(worker), folder: branches.forge.hook(worker) };
+}
+
+/** Reads hooks and ledger, all of one moment. */
+export async function readForge(branches: ForgeBranches): Promise<Result<ForgeView>> {
+  const tips = await branches.tips();
+  if (!tips.ok) return tips;
+  const hooks = await readHooks(branches, tips.value);
+  if (!hooks.ok) return hooks;
+  const ledgerCommit = tips.value.get(LEDGER_BRANCH);
+  const texts = await readTexts(branches, ledgerCommit);
+  if (!texts.ok) return texts;
+  const behind = recordsMissing(hooks.value.values(), readLedger(texts.value));
+  const ledger = readLedger(added(texts.value, behind));
+  return ok({ hooks: hooks.value, ledgerCommit, texts: texts.value, ledger, behind });
+}
+
+async function readHooks(
+  branches: ForgeBranches,
+  tips: ReadonlyMap<string, string>,
+): Promise<Result<ReadonlyMap<string, HookOnBranch>>> {
+  const found = [...tips].flatMap(([ref, commit]) => {
+    const worker = workerOfBranch(ref);
+    return worker === undefined ? [] : [{ worker, commit }];
+  });
+  const contents = await branches.read(
+    found.map(({ commit }) => commit),
+    READ,
+  );
+  if (!contents.ok) return contents;
+  const hooks = found.map(({ worker, commit }, index): [string, HookOnBranch] => {
+    const branch = hookBranch(branches, worker);
+    const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
+    return [worker, { worker, branch, commit, work: parseWork(worker, branch.folder, own) }];
+  });
+  return ok(new Map(hooks));
+}
+
+async function readTexts(branches: ForgeBranches, commit: string | undefined): Promise<Result<LedgerTexts>> {
+  const paths = LEDGER_KINDS.map((kind) => LEDGER_FILES[kind]);
+  const read = commit === undefined ? ok([]) : await branches.read([commit], paths);
+  if (!read.ok) return read;
+  const [tasks, convoys, evidence] = paths.map((_, index) => Buffer.from(read.value[index] ?? []).toString('utf8'));
+  return ok({ tasks: tasks ?? '', convoys: convoys ?? '', evidence: evidence ?? '' });
+}
+
+function parseWork(
+  worker: string,
+  folder: string,
+  [status, task, context, result]: readonly (Uint8Array | undefined)[],
+): Result<Work | undefined> {
+  if (status === undefined && task === undefined) return ok(undefined);
+  const parse = <T>(name: string, bytes: Uint8Array | undefined, schema: z.ZodMiniType<T>): Result<T> => {
+    const path = join(folder, name);
+    if (bytes === undefined) return fail('damaged', `${path} is not on the hook's branch.`);
+    return parseState(path, bytes, schema);
+  };
+  const parsed = {
+    state: parse(HOOK_FILES.status, status, hookStatusSchema),
+    task: parse(HOOK_FILES.task, task, hookTaskSchema),
+    context: parse(HOOK_FILES.context, context, hookContextSchema),
+    result: result === undefined ? ok(undefined) : parse(HOOK_FILES.result, result, hookResultSchema),
+  };
+  if (!parsed.state.ok) return parsed.state;
+  if (!parsed.task.ok) return parsed.task;
+  if (!parsed.context.ok) return parsed.context;
+  const state = parsed.state.value;
+  if (state.worker !== worker || state.taskId !== parsed.task.value.id)
+    return fail('damaged', `${join(folder, HOOK_FILES.status)} is about ${state.taskId} of ${state.worker}.`);
+  // A worker's own draft counts only once it is done, and then it was checked.
+  if (!parsed.result.ok && isOver(state.status)) return parsed.result;
+  return ok({
+    state,
+    task: parsed.task.value,
+    context: parsed.context.value,
+    bytes: { status: status ?? EMPTY, task: task ?? EMPTY, context: context ?? EMPTY },
+    result: parsed.result.ok ? parsed.result.value : undefined,
+  });
+}
+
+/** The evidence of work that is over. */
+export function evidenceRecord(state: HookState, result: HookResult, commit: string): EvidenceRecord {
+  return {
+    id: evidenceId(state.taskId, state.claim),
+    ...stampOf(state),
+    at: state.updatedAt,
+    taskId: state.taskId,
+    worker: state.worker,
+    status: result.status,
+    ...(result.error === undefined ? {} : { error: result.error }),
+    inputHash: result.evidence.inputHash,
+    outputHash: result.evidence.outputHash,
+    commit,
+  };
+}
+
+function recordsMissing(hooks: Iterable<HookOnBranch>, ledger: Ledger): NewRecords {
+  const tasks: TaskRecord[] = [];
+  const evidence: EvidenceRecord[] = [];
+  for (const { work, commit } of hooks) {
+    if (!work.ok || work.value === undefined) continue;
+    const { state, task, result } = work.value;
+    const known = ledger.tasks.last.get(task.id);
+    if (known === undefined || compareStamps(known, state) < 0) tasks.push(recordOf(state, definitionOf(task)));
+    if (result !== undefined && isOver(state.status) && !ledger.evidence.last.has(evidenceId(task.id, state.claim)))
+      evidence.push(evidenceRecord(state, result, commit));
+  }
+  return { tasks, evidence };
+}
+
+function added(texts: LedgerTexts, { tasks, evidence }: NewRecords): LedgerTexts {
+  return { ...texts, tasks: appendRecords(texts.tasks, tasks), evidence: appendRecords(texts.evidence, evidence) };
+}
+
+/** The change that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. */
+export function ledgerChange(
+  branches: ForgeBranches,
+  view: ForgeView,
+  records: NewRecords,
+  { message, author }: { readonly message: string; readonly author: CommitAuthor },
+): Change | undefined {
+  const tasks = [...view.behind.tasks, ...records.tasks];
+  const evidence = [...view.behind.evidence, ...records.evidence];
+  if (tasks.length === 0 && evidence.length === 0) return undefined;
+  const texts = added(view.texts, { tasks, evidence });
+  const changed = LEDGER_KINDS.filter((kind) => texts[kind] !== view.texts[kind] || view.ledgerCommit === undefined);
+  return {
+    branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger },
+    from: view.ledgerCommit,
+    changes: new Map(changed.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])])),
+    message,
+    author,
+  };
+}

@@ -1,0 +1,150 @@
+import { type Result, fail, ok } from '../core/errors';
+import type { FileSystem } from '../core/ports';
+import { type HookState, isOver, serializeContent } from '../core/workers/hookContent';
+import { fileError } from '../storage/fileErrors';
+import { HOOK_FILES, outputsOf } from './evidence';
+import { type Change, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
+import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from './forgeView';
+import { authorOf } from './gitObjects';
+import { type FolderContent, type FolderFile, readFolder } from './hookTree';
+
+/** What a worker left, in its folder; where that was removed, what its branch has. */
+export interface LeftBehind extends FolderContent {
+  /** Whether the folder is there. */
+  readonly there: boolean;
+}
+
+/** A hook with work on it. */
+export interface HeldHook extends HookOnBranch {
+  readonly held: Work;
+}
+
+/** Files by path; `undefined` removes one. */
+export type HookChanges = Map<string, FolderFile | undefined>;
+
+/** The hook of a worker that has work. Fails with `not_found`, or with what is wrong with it. */
+export function heldHook(view: ForgeView, worker: string): Result<HeldHook> {
+  const hook = view.hooks.get(worker);
+  if (hook === undefined)
+    return fail('not_found', `There is no worker ${worker}.`, {
+      mend: 'Workers are made when a task is slung to them.',
+    });
+  if (!hook.work.ok) return hook.work;
+  if (hook.work.value === undefined)
+    return fail('not_found', `Nothing hangs on the hook of ${worker}.`, { mend: 'Sling a task to it.' });
+  return ok({ ...hook, held: hook.work.value });
+}
+
+/** What lies in a hook's folder now. */
+export async function leftBehind(
+  branches: ForgeBranches,
+  files: FileSystem,
+  { branch, commit }: HookOnBranch,
+): Promise<Result<LeftBehind>> {
+  if (branches.worktrees.gitDirOf(branch.folder) === undefined) {
+    const kept = await branches.readAll(commit);
+    return kept.ok ? ok({ files: kept.value, skipped: [], there: false }) : kept;
+  }
+  try {
+    const read = readFolder(files, branch.folder);
+    return read.ok ? ok({ ...read.value, there: true }) : read;
+  } catch (error) {
+    return { ok: false, error: fileError('unreadable', `${branch.folder} can't be read`, error) };
+  }
+}
+
+/** Whether a worker left anything that another can go on with. */
+export function isPartial(left: LeftBehind, { resumePoint }: HookState): boolean {
+  return resumePoint !== undefined || left.files.has(HOOK_FILES.result) || outputsOf(left.files).length > 0;
+}
+
+/** What takes a worker's files into its branch, and out of it what it removed. */
+export async function keepOutputs(
+  branches: ForgeBranches,
+  hook: HookOnBranch,
+  left: LeftBehind,
+): Promise<Result<HookChanges>> {
+  const kept = await branches.readAll(hook.commit);
+  if (!kept.ok) return kept;
+  const before = new Map(outputsOf(kept.value));
+  const now = new Map(outputsOf(left.files));
+  const changes: HookChanges = new Map();
+  for (const path of before.keys()) if (!now.has(path)) changes.set(path, undefined);
+  for (const [path, file] of now) {
+    const same = before.get(path);
+    const isSame = same?.executable === file.executable && Buffer.compare(same.bytes, file.bytes) === 0;
+    if (!isSame) changes.set(path, file);
+  }
+  return ok(changes);
+}
+
+/** The protocol's own files of work, with a new state or as its branch has them: whatever lies in the folder, these are shown. */
+export function ownFiles({ bytes }: Work, state?: HookState): HookChanges {
+  const file = (content: Uint8Array): FolderFile => ({ bytes: content, executable: false });
+  return new Map<string, FolderFile | undefined>([
+    [HOOK_FILES.task, file(bytes.task)],
+    [HOOK_FILES.context, file(bytes.context)],
+    [HOOK_FILES.status, state === undefined ? file(bytes.status) : textFile(serializeContent(state))],
+  ]);
+}
+
+/** What empties a hook: all that its branch has or its folder shows. */
+export async function emptied(
+  branches: ForgeBranches,
+  hook: HookOnBranch,
+  left: LeftBehind,
+): Promise<Result<HookChanges>> {
+  const kept = await branches.readAll(hook.commit);
+  if (!kept.ok) return kept;
+  const paths = [...kept.value.keys(), ...left.files.keys()].filter((path) => path !== '.gitattributes');
+  return ok(new Map(paths.map((path) => [path, undefined])));
+}
+
+/** Commits a hook's change and the ledger's together, so that neither is without the other. */
+export async function commitBoth(
+  branches: ForgeBranches,
+  view: ForgeView,
+  hookCommit: MadeCommit,
+  records: NewRecords,
+): Promise<Result<void>> {
+  const change = ledgerChange(branches, view, records, hookCommit);
+  if (change === undefined) return branches.publish([hookCommit]);
+  const ledger = await branches.make(change);
+  // The hook first: where only that comes about, the ledger learns of it from the hook.
+  return ledger.ok ? branches.publish([hookCommit, ledger.value]) : ledger;
+}
+
+/** A change of a worker's hook; `outputs` came from its folder and are not written there. */
+export function hookChange(
+  { worker, branch, commit }: HookOnBranch,
+  changes: Change['changes'],
+  message: string,
+  outputs: Change['changes'] = new Map(),
+): Change {
+  const shown = new Map([...changes].filter(([path]) => !outputs.has(path)));
+  return { branch, from: commit, changes, shown, message, author: authorOf(worker) };
+}
+
+/** Keeps what was put into the folder of a hook whose work is over, before the hook is used anew; the commit to go on from. */
+export async function keepLateFiles(
+  branches: ForgeBranches,
+  hook: HookOnBranch,
+  left: LeftBehind,
+): Promise<Result<string>> {
+  const changes = await keepOutputs(branches, hook, left);
+  if (!changes.ok) return changes;
+  const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
+  if (added.size === 0) return ok(hook.commit);
+  const made = await branches.make(hookChange(hook, added, `Keep what came late to ${hook.worker}`));
+  return made.ok ? ok(made.value.commit) : made;
+}
+
+/** Whether a hook can take a task: nothing unfinished hangs on it. Fails with `illegal_transition`, or with what is damaged. */
+export function isFree({ worker, work }: HookOnBranch): Result<void> {
+  if (!work.ok) return work;
+  const state = work.value?.state;
+  if (state === undefined || isOver(state.status)) return ok(undefined);
+  return fail('illegal_transition', `${worker} has unfinished work: ${state.taskId} is ${state.status}.`, {
+    mend: 'Sling the task to another worker, or let this one finish.',
+  });
+}

@@ -1,0 +1,111 @@
+import { dirname, join } from 'node:path';
+import { type Result, fail, ok } from '../core/errors';
+import type { FileSystem, Ids } from '../core/ports';
+import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
+import { codeOf } from '../storage/fileErrors';
+
+const MAX_FILES = 2000;
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_DEPTH = 16;
+
+/** What no system takes for part of a path, and what could be more than a name somewhere. */
+// eslint-disable-next-line no-control-regex -- control characters are what is refused here
+const UNSAFE = /[\u0000-\u001f\u007f\\/:*?"<>|\ufffd]|[. ]$|^\.{1,2}$/u;
+/** Every name that some file system takes for `.git`: letters' case, short names, ends and characters that are ignored. */
+const GIT_NAME = /^(?:\.git|git~\d+)$/iu;
+const IGNORED = /[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+
+/** A file that lies in a folder. */
+export interface FolderFile {
+  readonly bytes: Uint8Array;
+  readonly executable: boolean;
+}
+
+/** The files of a folder. */
+export interface FolderContent {
+  /** By path with `/`. */
+  readonly files: ReadonlyMap<string, FolderFile>;
+  /** What can't be kept: links, devices, names that not every system has, repositories inside. */
+  readonly skipped: readonly string[];
+}
+
+function isSafePart(part: string): boolean {
+  return part !== '' && !UNSAFE.test(part) && !GIT_NAME.test(part.replace(IGNORED, ''));
+}
+
+/** Whether a path from a tree, with `/`, can be written below a folder on every system and stays there. */
+export function isSafePath(path: string): boolean {
+  const parts = path.split('/');
+  return parts.length <= MAX_DEPTH && parts.every(isSafePart);
+}
+
+/**
+ * Reads all files of a folder, each once, so that what is hashed is what is kept. Links are not followed. Fails with `usage` where
+ * there is too much; throws file errors.
+ */
+export function readFolder(files: FileSystem, folder: string): Result<FolderContent> {
+  const found = new Map<string, FolderFile>();
+  const skipped: string[] = [];
+  let bytes = 0;
+  const waiting = [''];
+  for (let inside = waiting.pop(); inside !== undefined; inside = waiting.pop()) {
+    for (const name of files.list(join(folder, inside)).sort()) {
+      const path = inside === '' ? name : `${inside}/${name}`;
+      if (path === '.git') continue;
+      const stat = files.stat(join(folder, path));
+      if (stat === undefined) continue;
+      if (!isSafePath(path) || (stat.kind !== 'file' && stat.kind !== 'folder')) skipped.push(path);
+      else if (stat.kind === 'folder') waiting.push(path);
+      else {
+        bytes += stat.size;
+        if (found.size >= MAX_FILES || bytes > MAX_BYTES) return tooMuch(folder);
+        const content = files.read(join(folder, path), MAX_BYTES);
+        found.set(path, { bytes: content, executable: (stat.mode & 0o100) !== 0 && process.platform !== 'win32' });
+      }
+    }
+  }
+  return ok({ files: found, skipped });
+}
+
+function tooMuch(folder: string): Result<never> {
+  return fail('usage', `${folder} holds more than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB.`, {
+    mend: 'Keep large results elsewhere and name them in the result; move them out of the folder.',
+  });
+}
+
+/** Writes files below a folder, whole each, and removes those that are `undefined`. Paths were checked. Throws file errors. */
+export function writeFolder(
+  files: FileSystem,
+  ids: Ids,
+  folder: string,
+  changes: ReadonlyMap<string, FolderFile | undefined>,
+): void {
+  for (const [path, file] of changes) {
+    const target = join(folder, path);
+    const blocked = linkAbove(files, folder, path);
+    if (blocked !== undefined) unlinkWithRetry(files, blocked);
+    if (file === undefined) remove(files, target);
+    else {
+      ensureFolder(files, dirname(target));
+      replaceFile(files, ids, target, file.bytes, { durable: true, mode: file.executable ? 0o755 : 0o644 });
+    }
+  }
+}
+
+/** What is no folder where a folder belongs: written through a link, a file would land elsewhere. */
+function linkAbove(files: FileSystem, folder: string, path: string): string | undefined {
+  const parts = path.split('/').slice(0, -1);
+  const above = parts.map((_, index) => join(folder, ...parts.slice(0, index + 1)));
+  return above.find((each) => {
+    const kind = files.stat(each)?.kind;
+    return kind !== undefined && kind !== 'folder';
+  });
+}
+
+function remove(files: FileSystem, path: string): void {
+  try {
+    unlinkWithRetry(files, path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error;
+  }
+}

@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { type AtlasError, type Result, ok } from '../core/errors';
+import type { HookContext, HookResult, HookState, HookTask } from '../core/workers/hookContent';
+import { type RecoveryPlan, planHookRecovery, staleness } from '../core/workers/hookSteps';
+import type { Ledger } from '../core/workers/ledger';
+import { checkWorker } from '../core/workers/names';
+import { HOOK_FILES } from './evidence';
+import type { ForgeBranches } from './forgeBranches';
+import type { WorkerPorts } from './forgeFolder';
+import { type ForgeView, type HookOnBranch, hookBranch, readForge } from './forgeView';
+import { isPartial, leftBehind, ownFiles } from './hookChange';
+import { ownerVitality } from './workerSteps';
+
+/** How a worker's hook fares now. */
+export interface WorkerStatus {
+  readonly worker: string;
+  readonly folder: string;
+  /** `undefined` where there is no branch. */
+  readonly commit: string | undefined;
+  readonly state: HookState | undefined;
+  readonly task: HookTask | undefined;
+  readonly context: HookContext | undefined;
+  readonly result: HookResult | undefined;
+  /** What is to be done about it; `undefined` where nothing hangs on it, or nobody can say. */
+  readonly plan: RecoveryPlan | undefined;
+  /** Why nothing of it can be used. */
+  readonly damage: AtlasError | undefined;
+  readonly stale: 'deadline' | 'owner_dead' | undefined;
+  /**
+   * `no_worktree`: its folder was removed. `no_branch`: a folder without a branch. `ledger_behind`: the ledger doesn't know of its
+   * last step. `folder_differs`: the protocol's files in the folder were edited; what the branch says counts.
+   */
+  readonly orphaned: readonly ('no_worktree' | 'no_branch' | 'ledger_behind' | 'folder_differs')[];
+}
+
+/** All workers and the ledger, at one moment. */
+export interface ForgeStatus {
+  readonly workers: readonly WorkerStatus[];
+  readonly ledger: Ledger;
+}
+
+/** Says how hooks fare; changes nothing, needs no lock. */
+export class WorkerStatuses {
+  constructor(
+    private readonly branches: ForgeBranches,
+    private readonly ports: WorkerPorts,
+  ) {}
+
+  /** All workers by name: those with a branch, and folders that lost theirs. */
+  async all(): Promise<Result<ForgeStatus>> {
+    const view = await readForge(this.branches);
+    if (!view.ok) return view;
+    const workers: WorkerStatus[] = [];
+    for (const hook of view.value.hooks.values()) workers.push(await this.statusOf(view.value, hook));
+    for (const worker of this.foldersWithoutBranch(view.value)) workers.push(this.withoutBranch(worker));
+    workers.sort((a, b) => (a.worker < b.worker ? -1 : 1));
+    return ok({ workers, ledger: view.value.ledger });
+  }
+
+  private async statusOf(view: ForgeView, hook: HookOnBranch): Promise<WorkerStatus> {
+    const { worker, branch, commit } = hook;
+    const there = this.branches.worktrees.gitDirOf(branch.folder) !== undefined;
+    const gone = there ? [] : (['no_worktree'] as const);
+    const base = { worker, folder: branch.folder, commit };
+    if (!hook.work.ok) return { ...NOTHING, ...base, damage: hook.work.error, orphaned: gone };
+    const work = hook.work.value;
+    if (work === undefined) return { ...NOTHING, ...base, orphaned: gone };
+    const { state, task, context, result } = work;
+    const owner = ownerVitality(this.ports, state);
+    const left = await leftBehind(this.branches, this.ports.files, hook);
+    const partial = left.ok && isPartial(left.value, state);
+    const behind = [...view.behind.tasks, ...view.behind.evidence].some(
+      (each) => ('taskId' in each ? each.taskId : each.id) === task.id,
+    );
+    const shown = left.ok ? left.value.files : new Map<string, never>();
+    const differs = [...ownFiles(work)].some(
+      ([path, file]) => file !== undefined && Buffer.compare(shown.get(path)?.bytes ?? EMPTY, file.bytes) !== 0,
+    );
+    return {
+      ...{ ...base, state, task, context, result },
+      plan: planHookRecovery(state, { owner, partial }),
+      damage: left.ok ? undefined : left.error,
+      stale: staleness(state, task, owner, this.ports.clock.now()),
+      orphaned: [
+        ...gone,
+        ...(behind ? ['ledger_behind' as const] : []),
+        ...(differs ? ['folder_differs' as const] : []),
+      ],
+    };
+  }
+
+  private withoutBranch(worker: string): WorkerStatus {
+    const { folder } = hookBranch(this.branches, worker);
+    return { ...NOTHING, worker, folder, commit: undefined, orphaned: ['no_branch'] };
+  }
+
+  /** A folder is a hook's if it is a worktree, or holds what a hook holds; what else lies there is left alone. */
+  private foldersWithoutBranch({ hooks }: ForgeView): string[] {
+    const base = this.branches.forge.hooks;
+    const isHook = (name: string): boolean => {
+      const folder = join(base, name);
+      const { files } = this.ports;
+      return files.stat(join(folder, '.git')) !== undefined || files.stat(join(folder, HOOK_FILES.task)) !== undefined;
+    };
+    return this.foldersIn(base)
+      .flatMap((name) => (isHook(name) ? [name] : this.foldersIn(join(base, name)).map((inner) => `${name}/${inner}`)))
+      .filter((name) => checkWorker(name).ok && !hooks.has(name) && isHook(name));
+  }
+
+  private foldersIn(folder: string): string[] {
+    const { files } = this.ports;
+    if (files.stat(folder)?.kind !== 'folder') return [];
+    return files.list(folder).filter((name) => files.stat(join(folder, name))?.kind === 'folder');
+  }
+}
+
+const EMPTY = new Uint8Array();
+const NOTHING = {
+  ...{ state: undefined, task: undefined, context: undefined, result: undefined },
+  ...{ plan: undefined, damage: undefined, stale: undefined },
+} as const;

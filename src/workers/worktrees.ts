@@ -1,0 +1,78 @@
+import { dirname, join, resolve } from 'node:path';
+import { type Result, ok } from '../core/errors';
+import type { FileSystem, Ids } from '../core/ports';
+import { locateRepository, readSmall } from '../git/locate';
+import { ensureFolder, renameWithRetry } from '../storage/atomicFile';
+import type { ForgeFolder } from './forgeFolder';
+import { authorOf } from './gitObjects';
+import type { WorkerGit } from './workerGit';
+
+/** Git's worktrees below `.forge/`, one a branch. They show what the branches hold; nothing is kept by them alone. */
+export class ForgeWorktrees {
+  constructor(
+    private readonly git: WorkerGit,
+    private readonly forge: ForgeFolder,
+    private readonly ports: { readonly files: FileSystem; readonly ids: Ids },
+  ) {}
+
+  /** Git's own folder of the worktree at a path; `undefined` where there is no worktree of this repository. */
+  gitDirOf(folder: string): string | undefined {
+    if (this.ports.files.stat(folder)?.kind !== 'folder') return undefined;
+    const found = locateRepository(folder);
+    const { commonDir } = this.forge.repository;
+    const isOurs = found?.worktree === folder && found.commonDir === commonDir && found.gitDir !== commonDir;
+    return isOurs ? found.gitDir : undefined;
+  }
+
+  /**
+   * Makes sure that a branch, which has to be there, has its worktree; adds it again where it was removed. Files that lie in a folder
+   * without a worktree stay, or are moved aside. Says whether it was added, that is, holds nothing yet.
+   */
+  async ensure(folder: string, ref: string): Promise<Result<{ readonly added: boolean }>> {
+    const safe = this.forge.prepare(folder);
+    if (!safe.ok) return safe;
+    if (this.gitDirOf(folder) !== undefined) return ok({ added: false });
+    const { files } = this.ports;
+    if (files.stat(folder) !== undefined && files.list(folder).length > 0) {
+      if (this.reattach(folder)) return ok({ added: false });
+      this.setAside(folder);
+    }
+    // --force: git still has the worktree on its list whose folder was removed.
+    const args = ['worktree', 'add', '--force', '--no-checkout', folder, ref.replace(/^refs\/heads\//u, '')];
+    const tool = authorOf('atlas');
+    const added = await this.git.run(args, {
+      env: { GIT_COMMITTER_NAME: tool.name, GIT_COMMITTER_EMAIL: tool.email },
+    });
+    return added.ok ? ok({ added: true }) : added;
+  }
+
+  /** Has the worktree's index say what a commit holds. Only that index is written, wherever git would look otherwise. */
+  async showCommit(folder: string, commit: string): Promise<Result<void>> {
+    const gitDir = this.gitDirOf(folder);
+    if (gitDir === undefined) return ok(undefined);
+    const read = await this.git.run(['read-tree', commit], { env: { GIT_INDEX_FILE: join(gitDir, 'index') } });
+    return read.ok ? ok(undefined) : read;
+  }
+
+  /** Writes the file again that makes a folder a worktree, where git has it on its list. */
+  private reattach(folder: string): boolean {
+    const { files } = this.ports;
+    const link = join(folder, '.git');
+    const list = join(this.forge.repository.commonDir, 'worktrees');
+    if (files.stat(link) !== undefined || files.stat(list) === undefined) return false;
+    const name = files.list(list).find((each) => {
+      const pointer = readSmall(join(list, each, 'gitdir'))?.trim();
+      return pointer !== undefined && resolve(join(list, each), pointer) === link;
+    });
+    if (name === undefined) return false;
+    files.write(link, `gitdir: ${join(list, name).replaceAll('\\', '/')}\n`, { exclusive: true });
+    return this.gitDirOf(folder) !== undefined;
+  }
+
+  private setAside(folder: string): void {
+    const name = folder.slice(this.forge.path.length + 1).replaceAll(/[\\/]/gu, '.');
+    const target = join(this.forge.path, 'set-aside', `${name}.${this.ports.ids.hex(4)}`);
+    ensureFolder(this.ports.files, dirname(target));
+    renameWithRetry(this.ports.files, folder, target);
+  }
+}
