@@ -47,7 +47,9 @@ export class ForgeFolder {
   ) {
     this.path = join(repository.main, '.forge');
     // Below git's own folder: what cleans the worktree, or checks out another branch, must not take it away.
-    this.lock = new GenerationLock(join(repository.commonDir, 'atlas', 'locks'), ports, 'the lock of the workers');
+    this.lock = new GenerationLock(join(repository.commonDir, 'atlas', 'locks'), ports, {
+      what: 'the lock of the workers',
+    });
   }
 
   get ledger(): string {
