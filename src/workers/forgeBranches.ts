@@ -1,7 +1,8 @@
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { fileError } from '../storage/fileErrors';
 import { ForgeFolder, type WorkerPorts } from './forgeFolder';
-import { type CommitAuthor, GitObjects, type RefMove, type TreeEntry, type TreeFiles } from './gitObjects';
+import { type CommitAuthor, GitObjects, type RefMove, type TreeFiles, buildCommit } from './gitObjects';
+import { type NewObject, type TreeEntry, newObject } from './gitPack';
 import { type FolderFile, isSafePath, writeFolder } from './hookTree';
 import { WorkerGit } from './workerGit';
 import { ForgeWorktrees } from './worktrees';
@@ -25,8 +26,10 @@ export interface Change {
   readonly branch: ForgeBranch;
   /** Where the branch is; `undefined` where it is not there yet. */
   readonly from: string | undefined;
-  /** The commit before, where that is one that was only just made. */
-  readonly onto?: string | undefined;
+  /** The commit before, where that is one that was only just made: it comes about with this one. */
+  readonly onto?: MadeCommit | undefined;
+  /** Another commit whose history this one goes on with, and none of whose files it takes. */
+  readonly merging?: string | undefined;
   readonly changes: Changes;
   /** What of it is written to the folder; all, unless given: what came from there may have been changed again since. */
   readonly shown?: Changes;
@@ -37,6 +40,10 @@ export interface Change {
 /** A commit that was made, and that its branch does not have yet. */
 export interface MadeCommit extends Change {
   readonly commit: string;
+  /** All its files. */
+  readonly files: TreeFiles;
+  /** What git has to keep before a branch can have it. */
+  readonly objects: readonly NewObject[];
 }
 
 /** A text as a file. */
@@ -62,7 +69,7 @@ export class ForgeBranches {
 
   /** The commits of all our branches, by full name. */
   async tips(): Promise<Result<ReadonlyMap<string, string>>> {
-    return this.objects.branches(PREFIX);
+    return this.objects.branches([PREFIX]);
   }
 
   /** Some files of each commit, commit by commit; `undefined` where there is none. */
@@ -87,27 +94,34 @@ export class ForgeBranches {
     );
   }
 
-  /** Makes a commit; the branch stays where it is. */
+  /** Makes a commit, in memory: nothing is written before it is published. */
   async make(change: Change): Promise<Result<MadeCommit>> {
-    const parent = change.onto ?? change.from;
-    const before: Result<TreeFiles> = parent === undefined ? ok(new Map()) : await this.objects.files(parent);
+    const { onto, from, merging, message, author } = change;
+    const hash = await this.objects.hash();
+    if (!hash.ok) return hash;
+    const before = onto !== undefined ? ok(onto.files) : await this.filesOf(from);
     if (!before.ok) return before;
     const changes = new Map<string, FolderFile | undefined>([
       ...(before.value.has(ATTRIBUTES.path) ? [] : [[ATTRIBUTES.path, textFile(ATTRIBUTES.text)] as const]),
       ...change.changes,
     ]);
-    const written = [...changes].flatMap(([path, file]) => (file === undefined ? [] : [{ path, file }]));
-    const ids = await this.objects.write(written.map(({ file }) => file.bytes));
-    if (!ids.ok) return ids;
     const files = new Map<string, TreeEntry>(before.value);
-    for (const path of changes.keys()) files.delete(path);
-    for (const [index, { path, file }] of written.entries()) {
-      const id = ids.value[index];
-      if (id !== undefined) files.set(path, { mode: file.executable ? '100755' : '100644', id });
+    const blobs: NewObject[] = [];
+    for (const [path, file] of changes) {
+      files.delete(path);
+      if (file === undefined) continue;
+      const blob = newObject(hash.value, 'blob', file.bytes);
+      blobs.push(blob);
+      files.set(path, { mode: file.executable ? '100755' : '100644', id: blob.id });
     }
-    const { message, author } = change;
-    const commit = await this.objects.commit({ files, parent, message, author, at: this.ports.clock.now() });
-    return commit.ok ? ok({ ...change, changes, commit: commit.value }) : commit;
+    const parents = [onto?.commit ?? from, merging].filter((parent) => parent !== undefined);
+    const built = buildCommit(hash.value, { files, parents, message, author, at: this.ports.clock.now() });
+    const commit = built.at(-1)?.id ?? '';
+    return ok({ ...change, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] });
+  }
+
+  private async filesOf(commit: string | undefined): Promise<Result<TreeFiles>> {
+    return commit === undefined ? ok(new Map()) : this.objects.files(commit);
   }
 
   /**
@@ -122,11 +136,16 @@ export class ForgeBranches {
       const safe = this.prepare(branch);
       if (!safe.ok) return safe;
     }
+    const stored = await this.objects.store(made.flatMap(({ objects }) => objects));
+    if (!stored.ok) return stored;
     const moves = made.map(({ branch, from, commit }): RefMove => ({ ref: branch.ref, from, to: commit }));
     const moved = await this.objects.move(moves, first.author, first.message);
     if (!moved.ok) return moved;
-    for (const each of made) {
-      const shown = await this.show(each.branch, each.commit, each.shown ?? each.changes);
+    const shows = made.map(async (each) => ({
+      each,
+      shown: await this.show(each.branch, each.commit, each.shown ?? each.changes),
+    }));
+    for (const { each, shown } of await Promise.all(shows)) {
       if (!shown.ok)
         return fail(
           'recorded_not_written',

@@ -1,17 +1,26 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Result, fail, messageOf, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
+import { readSmall } from '../git/locate';
+import {
+  type HashName,
+  type NamedEntry,
+  type NewObject,
+  type TreeEntry,
+  hashOfId,
+  newObject,
+  newTree,
+  packOf,
+  parseTree,
+} from './gitPack';
+import { MAX_DEPTH } from './hookTree';
+import { ObjectReader } from './objectReader';
 import type { WorkerGit } from './workerGit';
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/u;
-
-/** A file in a tree. */
-export interface TreeEntry {
-  /** As git writes it: `100644`, `100755`. */
-  readonly mode: string;
-  readonly id: string;
-}
+const FOLDER = '40000';
+/** More than any hook may hold; a tree from elsewhere can name itself a thousandfold. */
+const MAX_ENTRIES = 10_000;
 
 /** The files of a tree by path, with `/`. */
 export type TreeFiles = ReadonlyMap<string, TreeEntry>;
@@ -25,16 +34,17 @@ export interface CommitAuthor {
 /** A commit that is to be made. */
 export interface NewCommit {
   readonly files: TreeFiles;
-  readonly parent: string | undefined;
+  readonly parents: readonly string[];
   readonly message: string;
   readonly author: CommitAuthor;
   /** ms since the epoch. */
   readonly at: number;
 }
 
-/** A branch that is moved: from where it is known to be, `undefined` where it must not be there yet. */
+/** A branch that is moved. */
 export interface RefMove {
   readonly ref: string;
+  /** Where it is known to be; `undefined` where it must not be there yet, `any` where that doesn't matter. */
   readonly from: string | undefined;
   readonly to: string;
 }
@@ -44,108 +54,121 @@ export function authorOf(worker: string): CommitAuthor {
   return { name: `${worker} (Atlas worker)`, email: `${worker}@worker.atlas.invalid` };
 }
 
-function objectId(said: Result<string>): Result<string> {
-  if (!said.ok || OBJECT_ID.test(said.value)) return said;
-  return fail('git_failed', `git answered ${JSON.stringify(said.value.slice(0, 100))} where an object's id belongs.`);
+/** The objects that make up a commit, none of them written yet; the commit is the last. */
+export function buildCommit(hash: HashName, { files, parents, message, author, at }: NewCommit): NewObject[] {
+  const objects: NewObject[] = [];
+  const tree = buildTree(hash, [...files], objects);
+  const when = `${Math.floor(at / 1000)} +0000`;
+  const text = [
+    `tree ${tree}`,
+    ...parents.map((parent) => `parent ${parent}`),
+    `author ${author.name} <${author.email}> ${when}`,
+    `committer ${author.name} <${author.email}> ${when}`,
+    '',
+    `${message}\n`,
+  ].join('\n');
+  return [...objects, newObject(hash, 'commit', text)];
+}
+
+function buildTree(hash: HashName, files: readonly (readonly [string, TreeEntry])[], objects: NewObject[]): string {
+  const entries: NamedEntry[] = [];
+  const folders = new Map<string, [string, TreeEntry][]>();
+  for (const [path, entry] of files) {
+    const slash = path.indexOf('/');
+    if (slash < 0) entries.push({ ...entry, name: path });
+    else {
+      const inside = folders.get(path.slice(0, slash)) ?? [];
+      inside.push([path.slice(slash + 1), entry]);
+      folders.set(path.slice(0, slash), inside);
+    }
+  }
+  for (const [name, inside] of folders) entries.push({ name, mode: FOLDER, id: buildTree(hash, inside, objects) });
+  const tree = newTree(hash, entries);
+  objects.push(tree);
+  return tree.id;
 }
 
 /** Reads and writes git's objects and branches, with no index and no worktree. */
 export class GitObjects {
-  constructor(private readonly git: WorkerGit) {}
+  private readonly reader: ObjectReader;
+  private format: HashName | undefined;
 
-  /** The commits of all branches whose name begins so, by full name. */
-  async branches(prefix: string): Promise<Result<ReadonlyMap<string, string>>> {
-    const listed = await this.git.text(['for-each-ref', '--format=%(objecttype) %(objectname) %(refname)', prefix]);
-    if (!listed.ok) return listed;
-    const refs = listed.value.split('\n').flatMap((line): [string, string][] => {
-      const [type, id = '', ...name] = line.split(' ');
-      return type === 'commit' ? [[name.join(' '), id]] : [];
-    });
-    return ok(new Map(refs));
+  constructor(private readonly git: WorkerGit) {
+    this.reader = new ObjectReader(git);
   }
 
-  /** The files of a commit; what is neither a file nor a folder is left out. */
+  /** How the repository names objects. */
+  async hash(): Promise<Result<HashName>> {
+    if (this.format === undefined) {
+      const said = await this.git.text(['rev-parse', '--show-object-format']);
+      if (!said.ok) return said;
+      this.format = said.value === 'sha256' ? 'sha256' : 'sha1';
+    }
+    return ok(this.format);
+  }
+
+  /** The commits of all branches whose name begins with one of these, by full name. Each ends with `/`. */
+  async branches(prefixes: readonly string[]): Promise<Result<ReadonlyMap<string, string>>> {
+    const { commonDir } = this.git.repository;
+    const refs = existsSync(join(commonDir, 'reftable'))
+      ? await this.listed(prefixes)
+      : ok(new Map([...packedRefs(commonDir, prefixes), ...looseRefs(commonDir, prefixes)]));
+    const [known] = refs.ok ? refs.value.values() : [];
+    if (known !== undefined) this.format = hashOfId(known);
+    return refs;
+  }
+
+  private async listed(prefixes: readonly string[]): Promise<Result<ReadonlyMap<string, string>>> {
+    const listed = await this.git.text(['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]);
+    return listed.ok ? ok(new Map(refLines(listed.value, prefixes))) : listed;
+  }
+
+  /** The files of a commit; what is neither a file nor a folder is left out. Fails with `git_failed` where it has none. */
   async files(commit: string): Promise<Result<TreeFiles>> {
-    const listed = await this.git.text(['ls-tree', '-r', '-z', '--full-tree', commit]);
-    if (!listed.ok) return listed;
-    const entries = listed.value.split('\0').flatMap((line): [string, TreeEntry][] => {
-      const [, mode = '', id = '', path = ''] = /^(100\d{3}) blob (\S+)\t(.+)$/su.exec(line) ?? [];
-      return path === '' ? [] : [[path, { mode, id }]];
-    });
-    return ok(new Map(entries));
+    const files = new Map<string, TreeEntry>();
+    let folders: { readonly path: string; readonly name: string }[] = [{ path: '', name: `${commit}^{tree}` }];
+    for (let depth = 0; folders.length > 0; depth += 1) {
+      const trees = await this.reader.read(folders.map(({ name }) => name));
+      if (!trees.ok) return trees;
+      const deeper: typeof folders = [];
+      for (const [index, { path }] of folders.entries()) {
+        const tree = trees.value[index];
+        const entries = tree?.type === 'tree' ? parseTree(tree.bytes, hashOfId(commit)) : undefined;
+        if (entries === undefined)
+          return fail('git_failed', `The files of ${commit} can't be read: a tree is missing.`);
+        for (const { name, mode, id } of entries) {
+          if (mode === FOLDER) deeper.push({ path: `${path}${name}/`, name: id });
+          else if (mode.startsWith('100')) files.set(path + name, { mode, id });
+        }
+      }
+      if (files.size + deeper.length > MAX_ENTRIES || depth > MAX_DEPTH)
+        return fail('git_failed', `${commit} holds more files or deeper folders than a hook can.`);
+      folders = deeper;
+    }
+    return ok(files);
   }
 
   /** The contents of blobs, named by id or as `<commit>:<path>`; `undefined` where there is none. Names hold no line break. */
   async read(names: readonly string[]): Promise<Result<(Uint8Array | undefined)[]>> {
-    if (names.length === 0) return ok([]);
-    const printed = await this.git.run(['cat-file', '--batch'], { input: names.map((name) => `${name}\n`).join('') });
-    return printed.ok ? parseBatch(printed.value, names) : printed;
+    const objects = await this.reader.read(names);
+    if (!objects.ok) return objects;
+    return ok(objects.value.map((object) => (object?.type === 'blob' ? object.bytes : undefined)));
   }
 
-  /** Keeps contents as blobs, byte for byte whatever attributes say; gives their ids. */
-  async write(contents: readonly (string | Uint8Array)[]): Promise<Result<string[]>> {
-    if (contents.length === 0) return ok([]);
-    let folder: string | undefined;
-    try {
-      folder = mkdtempSync(join(tmpdir(), 'atlas-blobs-'));
-      const paths: string[] = [];
-      for (const [index, content] of contents.entries()) {
-        const path = join(folder, String(index));
-        writeFileSync(path, content);
-        paths.push(path);
-      }
-      const input = paths.map((path) => `${path}\n`).join('');
-      const written = await this.git.text(['hash-object', '-w', '--no-filters', '--stdin-paths'], { input });
-      if (!written.ok) return written;
-      const ids = written.value.split('\n');
-      if (ids.length === contents.length && ids.every((id) => OBJECT_ID.test(id))) return ok(ids);
-      return fail('git_failed', 'git hash-object did not answer with an id for each content.');
-    } catch (error) {
-      return fail('write_failed', `Contents can't be given to git: ${messageOf(error)}`, { cause: error });
-    } finally {
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-    }
-  }
-
-  /** Makes a commit that no branch has yet. */
-  async commit({ files, parent, message, author, at }: NewCommit): Promise<Result<string>> {
-    const tree = await this.tree(files);
-    if (!tree.ok) return tree;
-    const date = `@${Math.floor(at / 1000)} +0000`;
-    const env = {
-      ...{ GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email, GIT_AUTHOR_DATE: date },
-      ...{ GIT_COMMITTER_NAME: author.name, GIT_COMMITTER_EMAIL: author.email, GIT_COMMITTER_DATE: date },
-    };
-    const parents = parent === undefined ? [] : ['-p', parent];
-    const args = ['commit-tree', '--no-gpg-sign', ...parents, '-F', '-', tree.value];
-    return objectId(await this.git.text(args, { env, input: `${message}\n` }));
-  }
-
-  private async tree(files: TreeFiles): Promise<Result<string>> {
-    const lines: string[] = [];
-    const folders = new Map<string, Map<string, TreeEntry>>();
-    for (const [path, entry] of files) {
-      const slash = path.indexOf('/');
-      if (slash < 0) lines.push(`${entry.mode} blob ${entry.id}\t${path}\0`);
-      else {
-        const [folder, rest] = [path.slice(0, slash), path.slice(slash + 1)];
-        const inside = folders.get(folder) ?? new Map<string, TreeEntry>();
-        folders.set(folder, inside.set(rest, entry));
-      }
-    }
-    for (const [folder, inside] of folders) {
-      const tree = await this.tree(inside);
-      if (!tree.ok) return tree;
-      lines.push(`040000 tree ${tree.value}\t${folder}\0`);
-    }
-    return objectId(await this.git.text(['mktree', '-z'], { input: lines.join('') }));
+  /** Keeps objects; once this is over, they are on disk. */
+  async store(objects: readonly NewObject[]): Promise<Result<void>> {
+    const hash = await this.hash();
+    if (!hash.ok) return hash;
+    const stored = await this.git.run(['unpack-objects', '-q'], { input: packOf(hash.value, objects) });
+    return stored.ok ? ok(undefined) : stored;
   }
 
   /** Moves branches, all or none: none where one is no longer where it was. `author` stands in their logs. */
   async move(moves: readonly RefMove[], author: CommitAuthor, reason: string): Promise<Result<void>> {
-    const lines = moves.map(({ ref, from, to }) =>
-      from === undefined ? `create ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`,
-    );
+    const lines = moves.map(({ ref, from, to }) => {
+      if (from === undefined) return `create ${ref} ${to}\n`;
+      return from === 'any' ? `update ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
+    });
     const env = { GIT_COMMITTER_NAME: author.name, GIT_COMMITTER_EMAIL: author.email };
     const input = `start\n${lines.join('')}prepare\ncommit\n`;
     const moved = await this.git.run(['update-ref', '-m', reason, '--stdin'], { env, input });
@@ -157,24 +180,27 @@ export class GitObjects {
   }
 }
 
-/** What `git cat-file --batch` prints: a line with id, type and size, the content, a line break; or `<name> missing`. */
-function parseBatch(printed: Buffer, names: readonly string[]): Result<(Uint8Array | undefined)[]> {
-  const contents: (Uint8Array | undefined)[] = [];
-  let at = 0;
-  for (const name of names) {
-    const end = printed.indexOf('\n', at);
-    const header = printed.toString('utf8', at, end < 0 ? at : end);
-    const [, type, size] = /^[0-9a-f]+ (\S+) (\d+)$/u.exec(header) ?? [];
-    at = end + 1;
-    if (size === undefined) {
-      if (!header.endsWith(' missing')) return fail('git_failed', `git cat-file did not answer for ${name}.`);
-      contents.push(undefined);
-      continue;
-    }
-    const content = printed.subarray(at, at + Number(size));
-    if (content.length !== Number(size)) return fail('git_failed', `git cat-file ended within ${name}.`);
-    at += Number(size) + 1;
-    contents.push(type === 'blob' ? content : undefined);
+function* refLines(text: string, prefixes: readonly string[]): Generator<[string, string]> {
+  for (const line of text.split('\n')) {
+    const space = line.indexOf(' ');
+    const [id, ref] = [line.slice(0, space), line.slice(space + 1)];
+    if (OBJECT_ID.test(id) && prefixes.some((prefix) => ref.startsWith(prefix))) yield [ref, id];
   }
-  return ok(contents);
+}
+
+/** Those that git keeps in one file; a branch that has a file of its own is no longer where this says. */
+function packedRefs(commonDir: string, prefixes: readonly string[]): Iterable<[string, string]> {
+  return refLines(readSmall(join(commonDir, 'packed-refs')) ?? '', prefixes);
+}
+
+function* looseRefs(commonDir: string, prefixes: readonly string[]): Generator<[string, string]> {
+  for (const prefix of prefixes) {
+    const folder = join(commonDir, prefix);
+    if (!existsSync(folder)) continue;
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      const id = entry.isFile() ? readSmall(path)?.trim() : undefined;
+      if (id !== undefined && OBJECT_ID.test(id)) yield [path.slice(commonDir.length + 1).replaceAll('\\', '/'), id];
+    }
+  }
 }

@@ -125,18 +125,18 @@ export function hookChange(
   return { branch, from: commit, changes, shown, message, author: authorOf(worker) };
 }
 
-/** Keeps what was put into the folder of a hook whose work is over, before the hook is used anew; the commit to go on from. */
+/** Keeps what was put into the folder of a hook whose work is over, before the hook is used anew; the commit to go on from, where that takes one. */
 export async function keepLateFiles(
   branches: ForgeBranches,
   hook: HookOnBranch,
   left: LeftBehind,
-): Promise<Result<string>> {
+): Promise<Result<MadeCommit | undefined>> {
   const changes = await keepOutputs(branches, hook, left);
   if (!changes.ok) return changes;
   const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
-  if (added.size === 0) return ok(hook.commit);
-  const made = await branches.make(hookChange(hook, added, `Keep what came late to ${hook.worker}`));
-  return made.ok ? ok(made.value.commit) : made;
+  return added.size === 0
+    ? ok(undefined)
+    : branches.make(hookChange(hook, added, `Keep what came late to ${hook.worker}`));
 }
 
 /** Whether a hook can take a task: nothing unfinished hangs on it. Fails with `illegal_transition`, or with what is damaged. */

@@ -6,7 +6,8 @@ import { codeOf } from '../storage/fileErrors';
 
 const MAX_FILES = 2000;
 const MAX_BYTES = 64 * 1024 * 1024;
-const MAX_DEPTH = 16;
+/** How deep the folders of a hook can lie in one another. */
+export const MAX_DEPTH = 16;
 
 /** What no system takes for part of a path, and what could be more than a name somewhere. */
 // eslint-disable-next-line no-control-regex -- control characters are what is refused here
@@ -87,7 +88,8 @@ export function writeFolder(
     if (file === undefined) remove(files, target);
     else {
       ensureFolder(files, dirname(target));
-      replaceFile(files, ids, target, file.bytes, { durable: true, mode: file.executable ? 0o755 : 0o644 });
+      // The branch keeps it; what a loss of power takes from the folder is shown again.
+      replaceFile(files, ids, target, file.bytes, { durable: false, mode: file.executable ? 0o755 : 0o644 });
     }
   }
 }

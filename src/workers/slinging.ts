@@ -13,7 +13,7 @@ import { openRecord, recordOf, slung } from '../core/workers/hookSteps';
 import { type TaskRecord, failedAttempts, openBlockers } from '../core/workers/ledger';
 import { checkWorker, clashingWorker } from '../core/workers/names';
 import { HOOK_FILES } from './evidence';
-import { type ForgeBranches, textFile } from './forgeBranches';
+import { type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, hookBranch, ledgerChange, readForge } from './forgeView';
 import { authorOf } from './gitObjects';
@@ -133,7 +133,7 @@ export class Slinging {
   private async before(
     view: ForgeView,
     worker: string,
-  ): Promise<Result<{ readonly changes: HookChanges; readonly onto: string | undefined }>> {
+  ): Promise<Result<{ readonly changes: HookChanges; readonly onto: MadeCommit | undefined }>> {
     const hook = view.hooks.get(worker);
     if (hook === undefined) return ok({ changes: new Map(), onto: undefined });
     const left = await leftBehind(this.branches, this.ports.files, hook);

@@ -1,3 +1,4 @@
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { Repository } from '../core/ports';
@@ -21,6 +22,8 @@ function settings({ commonDir }: Repository): string[] {
     'core.sparseCheckout=false',
     'core.splitIndex=false',
     'core.fsync=committed',
+    // Where it can't be had, git takes the other by itself.
+    'core.fsyncMethod=batch',
     'commit.gpgSign=false',
     'i18n.commitEncoding=UTF-8',
     'gc.auto=0',
@@ -44,6 +47,13 @@ function environment({ main }: Repository, more: Readonly<Record<string, string>
   };
 }
 
+/** What git is given beside its arguments. */
+export interface GitInput {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What it reads from its standard input. */
+  readonly input?: string | Uint8Array;
+}
+
 /** Runs git in the main worktree of one repository, so that it reads and writes nothing there but objects, branches and worktrees of ours. */
 export class WorkerGit {
   private readonly settings: readonly string[];
@@ -53,11 +63,7 @@ export class WorkerGit {
   }
 
   /** What git prints, as bytes. Fails with `git_failed` where it isn't there, takes too long, or ends with another code than 0. */
-  async run(
-    args: readonly string[],
-    more: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
-  ): Promise<Result<Buffer>> {
-    const { execFile } = await import('node:child_process');
+  async run(args: readonly string[], more: GitInput = {}): Promise<Result<Buffer>> {
     return new Promise((resolve) => {
       const options = {
         cwd: this.repository.main,
@@ -82,8 +88,14 @@ export class WorkerGit {
     });
   }
 
+  /** Starts a git that is asked more than once. Throws where it can't be started at all. */
+  start(args: readonly string[]): ChildProcessWithoutNullStreams {
+    const options = { cwd: this.repository.main, env: environment(this.repository, {}), windowsHide: true } as const;
+    return spawn('git', [...this.settings, ...args], { ...options, stdio: 'pipe' });
+  }
+
   /** What git prints, as text without the end of its last line. */
-  async text(args: readonly string[], more: Parameters<WorkerGit['run']>[1] = {}): Promise<Result<string>> {
+  async text(args: readonly string[], more: GitInput = {}): Promise<Result<string>> {
     const printed = await this.run(args, more);
     return printed.ok ? ok(printed.value.toString('utf8').replace(/\r?\n$/u, '')) : printed;
   }
