@@ -19,6 +19,8 @@ export type AtlasErrorCode =
   | 'invalid_config'
   | 'no_repository'
   | 'git_failed'
+  | 'remote_unreachable'
+  | 'remote_refused'
   | 'stop_blocked'
   | 'cancelled';
 

@@ -1,7 +1,7 @@
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { fileError } from '../storage/fileErrors';
 import { ForgeFolder, type WorkerPorts } from './forgeFolder';
-import { type CommitAuthor, GitObjects, type RefMove, type TreeFiles, buildCommit } from './gitObjects';
+import { type CommitAuthor, GitObjects, type RefMove, type TreeFiles, authorOf, buildCommit } from './gitObjects';
 import { type NewObject, type TreeEntry, newObject } from './gitPack';
 import { type FolderFile, isSafePath, writeFolder } from './hookTree';
 import { WorkerGit } from './workerGit';
@@ -26,25 +26,30 @@ export interface Change {
   readonly branch: ForgeBranch;
   /** Where the branch is; `undefined` where it is not there yet. */
   readonly from: string | undefined;
-  /** The commit before, where that is one that was only just made: it comes about with this one. */
-  readonly onto?: MadeCommit | undefined;
+  /** The commit before, where that is not the branch's: one that was only just made and comes about with this one, or a remote's. */
+  readonly onto?: CommitBefore | undefined;
   /** Another commit whose history this one goes on with, and none of whose files it takes. */
   readonly merging?: string | undefined;
   readonly changes: Changes;
   /** What of it is written to the folder; all, unless given: what came from there may have been changed again since. */
   readonly shown?: Changes;
+  /** The folder is left as it is. */
+  readonly unseen?: boolean;
   readonly message: string;
   readonly author: CommitAuthor;
 }
 
-/** A commit that was made, and that its branch does not have yet. */
-export interface MadeCommit extends Change {
+/** What another commit can go on from. */
+export interface CommitBefore {
   readonly commit: string;
   /** All its files. */
   readonly files: TreeFiles;
   /** What git has to keep before a branch can have it. */
   readonly objects: readonly NewObject[];
 }
+
+/** A commit that was made, and that its branch does not have yet. */
+export interface MadeCommit extends Change, CommitBefore {}
 
 /** A text as a file. */
 export function textFile(text: string): FolderFile {
@@ -55,21 +60,30 @@ export function textFile(text: string): FolderFile {
 export class ForgeBranches {
   readonly forge: ForgeFolder;
   readonly worktrees: ForgeWorktrees;
-  private readonly objects: GitObjects;
+  readonly git: WorkerGit;
+  readonly objects: GitObjects;
 
   constructor(
     repository: Repository,
     private readonly ports: WorkerPorts,
   ) {
-    const git = new WorkerGit(repository);
+    this.git = new WorkerGit(repository);
     this.forge = new ForgeFolder(repository, ports);
-    this.worktrees = new ForgeWorktrees(git, this.forge, ports);
-    this.objects = new GitObjects(git);
+    this.worktrees = new ForgeWorktrees(this.git, this.forge, ports);
+    this.objects = new GitObjects(this.git);
   }
 
   /** The commits of all our branches, by full name. */
   async tips(): Promise<Result<ReadonlyMap<string, string>>> {
     return this.objects.branches([PREFIX]);
+  }
+
+  /** Where a remote's branches of ours were when we last heard of them, by the name that they have there. */
+  async tipsOf(remote: string): Promise<Result<ReadonlyMap<string, string>>> {
+    const prefix = `refs/remotes/${remote}/forge/`;
+    const tips = await this.objects.branches([prefix]);
+    if (!tips.ok) return tips;
+    return ok(new Map([...tips.value].map(([ref, commit]) => [PREFIX + ref.slice(prefix.length), commit])));
   }
 
   /** Some files of each commit, commit by commit; `undefined` where there is none. */
@@ -120,6 +134,12 @@ export class ForgeBranches {
     return ok({ ...change, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] });
   }
 
+  /** A commit that is there, to go on from. */
+  async before(commit: string): Promise<Result<CommitBefore>> {
+    const files = await this.objects.files(commit);
+    return files.ok ? ok({ commit, files: files.value, objects: [] }) : files;
+  }
+
   private async filesOf(commit: string | undefined): Promise<Result<TreeFiles>> {
     return commit === undefined ? ok(new Map()) : this.objects.files(commit);
   }
@@ -129,22 +149,36 @@ export class ForgeBranches {
    * a folder can't be written, that is said (`recorded_not_written`), and it is made again when it is needed.
    */
   async publish(made: readonly MadeCommit[]): Promise<Result<void>> {
-    const [first] = made;
-    if (first === undefined) return ok(undefined);
-    // What can't be shown at all is not begun.
-    for (const { branch } of made) {
-      const safe = this.prepare(branch);
+    const stored = await this.store(made);
+    return stored.ok ? this.settle(made) : stored;
+  }
+
+  /** Keeps commits, before any branch has them. What can't be shown at all is not begun. */
+  async store(made: readonly MadeCommit[]): Promise<Result<void>> {
+    for (const { branch, unseen } of made) {
+      const safe = unseen === true ? ok(undefined) : this.prepare(branch);
       if (!safe.ok) return safe;
     }
-    const stored = await this.objects.store(made.flatMap(({ objects }) => objects));
-    if (!stored.ok) return stored;
-    const moves = made.map(({ branch, from, commit }): RefMove => ({ ref: branch.ref, from, to: commit }));
-    const moved = await this.objects.move(moves, first.author, first.message);
+    const objects = made.flatMap((each) => each.objects);
+    return objects.length === 0 ? ok(undefined) : this.objects.store(objects);
+  }
+
+  /** Moves the branches to commits that are kept, and `also` those that follow a remote's, all or none; has the folders show them. */
+  async settle(made: readonly MadeCommit[], also: readonly RefMove[] = []): Promise<Result<void>> {
+    const moves = [
+      ...made.map(({ branch, from, commit }): RefMove => ({ ref: branch.ref, from, to: commit })),
+      ...also,
+    ];
+    if (moves.length === 0) return ok(undefined);
+    const { author, message } = made[0] ?? { author: authorOf('atlas'), message: 'sync' };
+    const moved = await this.objects.move(moves, author, message);
     if (!moved.ok) return moved;
-    const shows = made.map(async (each) => ({
-      each,
-      shown: await this.show(each.branch, each.commit, each.shown ?? each.changes),
-    }));
+    const shows = made
+      .filter(({ unseen }) => unseen !== true)
+      .map(async (each) => ({
+        each,
+        shown: await this.show(each.branch, each.commit, each.shown ?? each.changes),
+      }));
     for (const { each, shown } of await Promise.all(shows)) {
       if (!shown.ok)
         return fail(

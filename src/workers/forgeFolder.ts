@@ -1,9 +1,10 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/ports';
-import { locateRepository } from '../git/locate';
-import { ensureFolder } from '../storage/atomicFile';
+import { locateRepository, readSmall } from '../git/locate';
+import { ensureFolder, replaceFile } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
+import { sha256 } from '../storage/hookFile';
 import { GenerationLock } from '../storage/lock';
 
 /** What the workers' hooks need from outside. */
@@ -58,6 +59,27 @@ export class ForgeFolder {
 
   get hooks(): string {
     return join(this.path, 'hooks');
+  }
+
+  /** What tells this clone of the repository from all others, on this machine or another. Made when it is first needed; throws file errors. */
+  clone(): string {
+    const known = this.knownClone();
+    if (known !== undefined) return known;
+    const { files, ids } = this.ports;
+    ensureFolder(files, dirname(this.clonePath));
+    replaceFile(files, ids, this.clonePath, Buffer.from(`${ids.hex(8)}\n`), { durable: true });
+    return this.knownClone() ?? '';
+  }
+
+  /** The same, where it was made. A folder that was copied, or that lies on another machine, is another clone. */
+  knownClone(): string | undefined {
+    const drawn = readSmall(this.clonePath)?.trim() ?? '';
+    if (drawn === '') return undefined;
+    return sha256([drawn, this.ports.processes.self().machine_id, this.repository.commonDir].join('\0')).slice(0, 16);
+  }
+
+  private get clonePath(): string {
+    return join(this.repository.commonDir, 'atlas', 'clone-id');
   }
 
   /** The folder of a worker whose name was checked. */

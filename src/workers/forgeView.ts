@@ -32,7 +32,8 @@ import { type CommitAuthor } from './gitObjects';
 
 const READ = [HOOK_FILES.status, HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.result] as const;
 const EMPTY = new Uint8Array();
-const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
+/** What the ledger holds, a file each. */
+export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
 
 /** Work on a hook, sound in itself. */
 export interface Work {
@@ -82,7 +83,7 @@ export async function readForge(branches: ForgeBranches): Promise<Result<ForgeVi
   const hooks = await readHooks(branches, tips.value);
   if (!hooks.ok) return hooks;
   const ledgerCommit = tips.value.get(LEDGER_BRANCH);
-  const texts = await readTexts(branches, ledgerCommit);
+  const texts = await readLedgerTexts(branches, ledgerCommit);
   if (!texts.ok) return texts;
   const behind = recordsMissing(hooks.value.values(), readLedger(texts.value));
   const ledger = readLedger(added(texts.value, behind));
@@ -97,20 +98,41 @@ async function readHooks(
     const worker = workerOfBranch(ref);
     return worker === undefined ? [] : [{ worker, commit }];
   });
+  const hooks = await hooksAt(branches, found);
+  return hooks.ok ? ok(new Map(hooks.value.map((hook) => [hook.worker, hook]))) : hooks;
+}
+
+/** A worker's hook as a commit has it. */
+export async function readHook(branches: ForgeBranches, worker: string, commit: string): Promise<Result<HookOnBranch>> {
+  const hooks = await hooksAt(branches, [{ worker, commit }]);
+  if (!hooks.ok) return hooks;
+  const [hook] = hooks.value;
+  return hook === undefined ? fail('not_found', `There is no worker ${worker}.`) : ok(hook);
+}
+
+async function hooksAt(
+  branches: ForgeBranches,
+  found: readonly { readonly worker: string; readonly commit: string }[],
+): Promise<Result<HookOnBranch[]>> {
   const contents = await branches.read(
     found.map(({ commit }) => commit),
     READ,
   );
   if (!contents.ok) return contents;
-  const hooks = found.map(({ worker, commit }, index): [string, HookOnBranch] => {
-    const branch = hookBranch(branches, worker);
-    const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
-    return [worker, { worker, branch, commit, work: parseWork(worker, branch.folder, own) }];
-  });
-  return ok(new Map(hooks));
+  return ok(
+    found.map(({ worker, commit }, index) => {
+      const branch = hookBranch(branches, worker);
+      const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
+      return { worker, branch, commit, work: parseWork(worker, branch.folder, own) };
+    }),
+  );
 }
 
-async function readTexts(branches: ForgeBranches, commit: string | undefined): Promise<Result<LedgerTexts>> {
+/** The texts of the ledger's files as a commit has them. */
+export async function readLedgerTexts(
+  branches: ForgeBranches,
+  commit: string | undefined,
+): Promise<Result<LedgerTexts>> {
   const paths = LEDGER_KINDS.map((kind) => LEDGER_FILES[kind]);
   const read = commit === undefined ? ok([]) : await branches.read([commit], paths);
   if (!read.ok) return read;
@@ -176,8 +198,9 @@ function recordsMissing(hooks: Iterable<HookOnBranch>, ledger: Ledger): NewRecor
     const { state, task, result } = work.value;
     const known = ledger.tasks.last.get(task.id);
     if (known === undefined || compareStamps(known, state) < 0) tasks.push(recordOf(state, definitionOf(task)));
-    if (result !== undefined && isOver(state.status) && !ledger.evidence.last.has(evidenceId(task.id, state.claim)))
-      evidence.push(evidenceRecord(state, result, commit));
+    if (result === undefined || !isOver(state.status)) continue;
+    const proven = ledger.evidence.last.get(evidenceId(task.id, state.claim));
+    if (proven === undefined || compareStamps(proven, state) < 0) evidence.push(evidenceRecord(state, result, commit));
   }
   return { tasks, evidence };
 }

@@ -19,6 +19,8 @@ import type { WorkerGit } from './workerGit';
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/u;
 const FOLDER = '40000';
+/** For a branch that may be anywhere, or not at all. */
+export const ANYWHERE = 'anywhere';
 /** More than any hook may hold; a tree from elsewhere can name itself a thousandfold. */
 const MAX_ENTRIES = 10_000;
 
@@ -44,7 +46,7 @@ export interface NewCommit {
 /** A branch that is moved. */
 export interface RefMove {
   readonly ref: string;
-  /** Where it is known to be; `undefined` where it must not be there yet, `any` where that doesn't matter. */
+  /** Where it is known to be; `undefined` where it must not be there yet, {@link ANYWHERE} where that doesn't matter. */
   readonly from: string | undefined;
   readonly to: string;
 }
@@ -148,6 +150,17 @@ export class GitObjects {
     return ok(files);
   }
 
+  /**
+   * Of commits that are reached from `tips` and not from `others`, their parents. What two branches have in common is in neither's.
+   */
+  async newCommits(tips: readonly string[], others: readonly string[]): Promise<Result<ReadonlyMap<string, string[]>>> {
+    const input = [...tips, ...others.map((other) => `^${other}`)].map((line) => `${line}\n`).join('');
+    const listed = await this.git.text(['rev-list', '--parents', '--stdin'], { input });
+    if (!listed.ok) return listed;
+    const lines = listed.value.split('\n').map((line) => line.split(' '));
+    return ok(new Map(lines.map(([commit = '', ...parents]) => [commit, parents])));
+  }
+
   /** The contents of blobs, named by id or as `<commit>:<path>`; `undefined` where there is none. Names hold no line break. */
   async read(names: readonly string[]): Promise<Result<(Uint8Array | undefined)[]>> {
     const objects = await this.reader.read(names);
@@ -167,7 +180,7 @@ export class GitObjects {
   async move(moves: readonly RefMove[], author: CommitAuthor, reason: string): Promise<Result<void>> {
     const lines = moves.map(({ ref, from, to }) => {
       if (from === undefined) return `create ${ref} ${to}\n`;
-      return from === 'any' ? `update ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
+      return from === ANYWHERE ? `update ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
     });
     const env = { GIT_COMMITTER_NAME: author.name, GIT_COMMITTER_EMAIL: author.email };
     const input = `start\n${lines.join('')}prepare\ncommit\n`;

@@ -6,6 +6,7 @@ import { HOOK_FILES, outputsOf } from './evidence';
 import { type Change, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
 import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from './forgeView';
 import { authorOf } from './gitObjects';
+import type { Publish } from './sharing';
 import { type FolderContent, type FolderFile, readFolder } from './hookTree';
 
 /** What a worker left, in its folder; where that was removed, what its branch has. */
@@ -104,14 +105,15 @@ export async function emptied(
 export async function commitBoth(
   branches: ForgeBranches,
   view: ForgeView,
+  publish: Publish,
   hookCommit: MadeCommit,
   records: NewRecords,
 ): Promise<Result<void>> {
   const change = ledgerChange(branches, view, records, hookCommit);
-  if (change === undefined) return branches.publish([hookCommit]);
+  if (change === undefined) return publish([hookCommit]);
   const ledger = await branches.make(change);
   // The hook first: where only that comes about, the ledger learns of it from the hook.
-  return ledger.ok ? branches.publish([hookCommit, ledger.value]) : ledger;
+  return ledger.ok ? publish([hookCommit, ledger.value]) : ledger;
 }
 
 /** A change of a worker's hook; `outputs` came from its folder and are not written there. */

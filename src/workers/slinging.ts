@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from '../core/errors';
-import { toTimestamp } from '../core/time';
+import { parseDuration, toTimestamp } from '../core/time';
 import {
   type HookTask,
   type TaskDefinition,
@@ -15,9 +15,11 @@ import { checkWorker, clashingWorker } from '../core/workers/names';
 import { HOOK_FILES } from './evidence';
 import { type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
-import { type ForgeView, hookBranch, ledgerChange, readForge } from './forgeView';
+import { type ForgeConfig, readForgeConfig } from './forgeConfig';
+import { type ForgeView, hookBranch, ledgerChange } from './forgeView';
 import { authorOf } from './gitObjects';
 import { type HookChanges, commitBoth, emptied, isFree, keepLateFiles, leftBehind } from './hookChange';
+import type { Publish, Sharing } from './sharing';
 
 /** A task that is to be slung. */
 export interface SlingRequest {
@@ -42,6 +44,7 @@ export interface Slung {
 export class Slinging {
   constructor(
     private readonly branches: ForgeBranches,
+    private readonly sharing: Sharing,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -53,20 +56,23 @@ export class Slinging {
       if (!checked.ok) return checked;
       definitions.push(checked.value);
     }
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
+    return this.sharing.change(async (view, publish) => {
       const fresh = [...new Map(definitions.map((each) => [each.id, each])).values()].filter(
-        ({ id }) => !view.value.ledger.tasks.last.has(id),
+        ({ id }) => !view.ledger.tasks.last.has(id),
       );
       const ids = fresh.map(({ id }) => id);
       const records = fresh.map((each) => openRecord(each, this.ports.clock.now()));
-      const added = await this.record(view.value, records, `Add ${ids.join(', ')}`);
+      const added = await this.record(view, publish, records, `Add ${ids.join(', ')}`);
       return added.ok ? ok(ids) : added;
     });
   }
 
-  private async record(view: ForgeView, tasks: readonly TaskRecord[], message: string): Promise<Result<void>> {
+  private async record(
+    view: ForgeView,
+    publish: Publish,
+    tasks: readonly TaskRecord[],
+    message: string,
+  ): Promise<Result<void>> {
     const change = ledgerChange(
       this.branches,
       view,
@@ -75,7 +81,7 @@ export class Slinging {
     );
     if (change === undefined) return ok(undefined);
     const made = await this.branches.make(change);
-    return made.ok ? this.branches.publish([made.value]) : made;
+    return made.ok ? publish([made.value]) : made;
   }
 
   /**
@@ -87,26 +93,33 @@ export class Slinging {
     if (!worker.ok) return worker;
     const draft = checkInput(taskDefinitionSchema, { type: 'task', ...request.task }, 'a task');
     if (!draft.ok) return draft;
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const record = slingable(view.value, worker.value, draft.value, this.ports.clock.now());
-      return record.ok ? this.hang(view.value, worker.value, record.value, request) : record;
+    const config = await readForgeConfig(this.ports.files, this.branches.forge);
+    if (!config.ok) return config;
+    return this.sharing.claim(async (view, publish) => {
+      const record = slingable(view, worker.value, draft.value, this.ports.clock.now());
+      return record.ok ? this.hang(view, publish, record.value, request, config.value) : record;
     });
   }
 
   private async hang(
     view: ForgeView,
-    worker: string,
+    publish: Publish,
     record: TaskRecord,
-    { tools = [], context: more = {} }: SlingRequest,
+    { worker, tools, context: more = {} }: SlingRequest,
+    config: ForgeConfig,
   ): Promise<Result<Slung>> {
     const now = this.ports.clock.now();
-    const task = checkInput(hookTaskSchema, { ...record.task, assigned: toTimestamp(now) }, 'a task');
+    const deadline = record.task.timeout ?? deadlineOf(config.timeout, now);
+    const draft = {
+      ...record.task,
+      assigned: toTimestamp(now),
+      ...(deadline === undefined ? {} : { timeout: deadline }),
+    };
+    const task = checkInput(hookTaskSchema, draft, 'a task');
     if (!task.ok) return task;
-    const context = buildContext(task.value, tools, failedAttempts(view.ledger, record.id), more);
+    const context = buildContext(task.value, tools ?? config.tools ?? [], failedAttempts(view.ledger, record.id), more);
     if (!context.ok) return context;
-    const state = slung(task.value, worker, record, now);
+    const state = slung(task.value, worker, record, this.branches.forge.clone(), now);
     const before = await this.before(view, worker);
     if (!before.ok) return before;
     const { changes, onto } = before.value;
@@ -124,7 +137,7 @@ export class Slinging {
     if (!made.ok) return made;
     const isNew = !view.ledger.tasks.last.has(record.id);
     const tasks = [...(isNew ? [record] : []), recordOf(state, record.task)];
-    const done = await commitBoth(this.branches, view, made.value, { tasks, evidence: [] });
+    const done = await commitBoth(this.branches, view, publish, made.value, { tasks, evidence: [] });
     if (!done.ok) return done;
     return ok({ worker, task: task.value, claim: state.claim, folder: made.value.branch.folder });
   }
@@ -143,6 +156,11 @@ export class Slinging {
     const changes = await emptied(this.branches, hook, left.value);
     return changes.ok ? ok({ changes: changes.value, onto: onto.value }) : changes;
   }
+}
+
+function deadlineOf(timeout: string | undefined, now: number): string | undefined {
+  const length = timeout === undefined ? undefined : parseDuration(timeout);
+  return length?.ok === true ? toTimestamp(now + length.value) : undefined;
 }
 
 /** Whether a task can be slung to a worker now: its record, or one that is to be added. */

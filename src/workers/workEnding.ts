@@ -16,7 +16,7 @@ import { parseState } from '../storage/hookFile';
 import { type Evidence, HOOK_FILES, checkEvidence, evidenceOf } from './evidence';
 import { type ForgeBranches, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
-import { type ForgeView, evidenceRecord, readForge } from './forgeView';
+import { type ForgeView, evidenceRecord } from './forgeView';
 import {
   type HeldHook,
   type HookChanges,
@@ -28,6 +28,7 @@ import {
   leftBehind,
   ownFiles,
 } from './hookChange';
+import type { Publish, Sharing } from './sharing';
 
 /** What came of the work, in the words of whoever did it. Where the folder holds a result.json, that says the rest. */
 export interface ResultDraft {
@@ -51,6 +52,7 @@ const REJECTED = 'evidence/rejected-result.json';
 
 interface Ending {
   readonly view: ForgeView;
+  readonly publish: Publish;
   readonly hook: HeldHook;
   readonly left: LeftBehind;
   readonly state: HookState;
@@ -61,6 +63,7 @@ interface Ending {
 export class WorkEnding {
   constructor(
     private readonly branches: ForgeBranches,
+    private readonly sharing: Sharing,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -69,13 +72,11 @@ export class WorkEnding {
    * result's hashes are not those of the files; then nothing is changed.
    */
   async end(lease: Lease, how: 'complete' | 'fail', draft: ResultDraft = {}): Promise<Result<EndedWork>> {
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const hook = heldHook(view.value, lease.worker);
+    return this.sharing.change(async (view, publish) => {
+      const hook = heldHook(view, lease.worker);
       if (!hook.ok) return hook;
       const { held } = hook.value;
-      const mine = checkLease(held.state, lease);
+      const mine = checkLease(held.state, lease, this.branches.forge.clone());
       if (!mine.ok) return mine;
       if (isOver(held.state.status) && held.result?.status === (how === 'complete' ? 'COMPLETE' : 'FAILED'))
         return ok({ state: held.state, result: held.result, changed: false, skipped: [] });
@@ -83,21 +84,21 @@ export class WorkEnding {
       if (!state.ok) return state;
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
       if (!left.ok) return left;
-      return this.commit({ view: view.value, hook: hook.value, left: left.value, state: state.value, draft });
+      return this.commit({ view, publish, hook: hook.value, left: left.value, state: state.value, draft });
     });
   }
 
   /** Has work failed that was tried too often. */
-  async giveUp(view: ForgeView, hook: HeldHook, left: LeftBehind): Promise<Result<EndedWork>> {
+  async giveUp(view: ForgeView, publish: Publish, hook: HeldHook, left: LeftBehind): Promise<Result<EndedWork>> {
     const state = givenUp(hook.held.state, this.ports.clock.now());
     if (!state.ok) return state;
     const message = `It was begun ${hook.held.state.attempts} times, and came to no end.`;
     const draft = { error: { code: 'attempts_spent', message, recoverable: false } };
-    return this.commit({ view, hook, left, state: state.value, draft });
+    return this.commit({ view, publish, hook, left, state: state.value, draft });
   }
 
   private async commit(ending: Ending): Promise<Result<EndedWork>> {
-    const { view, hook, left, state } = ending;
+    const { view, publish, hook, left, state } = ending;
     const outputs = await keepOutputs(this.branches, hook, left);
     if (!outputs.ok) return outputs;
     const changes: HookChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
@@ -112,7 +113,7 @@ export class WorkEnding {
     const found = discovered(view, result, state.taskId, this.ports.clock.now());
     const tasks = [recordOf(state, definitionOf(hook.held.task)), ...found];
     const records = { tasks, evidence: [evidenceRecord(state, result, made.value.commit)] };
-    const done = await commitBoth(this.branches, view, made.value, records);
+    const done = await commitBoth(this.branches, view, publish, made.value, records);
     return done.ok ? ok({ state, result, changed: true, skipped: left.skipped }) : done;
   }
 

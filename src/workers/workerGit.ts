@@ -31,9 +31,12 @@ function settings({ commonDir }: Repository): string[] {
   ].flatMap((setting) => ['-c', setting]);
 }
 
+/** The user's configuration, and how git gets at remotes. */
+const KEPT = /^GIT_(?:CONFIG|SSH|ASKPASS|PROXY|SSL|HTTP|CURL|TRACE|ALLOW_PROTOCOL|PROTOCOL)/iu;
+
 /** What a caller's git (a hook, an alias) tells its children is about another command than ours. */
 function environment({ main }: Repository, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^GIT_/iu.test(name) || /^GIT_CONFIG/iu.test(name));
+  const inherited = Object.entries(process.env).filter(([name]) => !/^GIT_/iu.test(name) || KEPT.test(name));
   return {
     ...Object.fromEntries(inherited),
     // Where the repository is gone, one that it lies in is not meant.
@@ -52,6 +55,18 @@ export interface GitInput {
   readonly env?: Readonly<Record<string, string>>;
   /** What it reads from its standard input. */
   readonly input?: string | Uint8Array;
+  /** How long it may take; two minutes unless given. */
+  readonly timeoutMs?: number;
+}
+
+/** Why git ended as it should not, and what it had printed. */
+export class GitFailure extends Error {
+  constructor(
+    cause: Error,
+    readonly printed: string,
+  ) {
+    super(cause.message, { cause });
+  }
 }
 
 /** Runs git in the main worktree of one repository, so that it reads and writes nothing there but objects, branches and worktrees of ours. */
@@ -68,7 +83,7 @@ export class WorkerGit {
       const options = {
         cwd: this.repository.main,
         env: environment(this.repository, more.env ?? {}),
-        timeout: TIMEOUT_MS,
+        timeout: more.timeoutMs ?? TIMEOUT_MS,
         maxBuffer: MAX_OUTPUT_BYTES,
         windowsHide: true,
         encoding: 'buffer',
@@ -80,7 +95,8 @@ export class WorkerGit {
         }
         const said = oneLine(stderr.toString('utf8'), 400);
         const why = typeof error.code === 'number' ? said : `${said} (${error.code ?? error.signal ?? 'ended'})`;
-        resolve(fail('git_failed', `git ${args[0] ?? ''} failed: ${why}`, { cause: error }));
+        const cause = new GitFailure(error, stdout.toString('utf8'));
+        resolve(fail('git_failed', `git ${args[0] ?? ''} failed: ${why}`, { cause }));
       });
       // Git may end before it has read everything; its exit code says why.
       child.stdin?.on('error', () => undefined);

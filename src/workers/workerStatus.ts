@@ -8,8 +8,12 @@ import { HOOK_FILES } from './evidence';
 import type { ForgeBranches } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, hookBranch, readForge } from './forgeView';
-import { isPartial, leftBehind, ownFiles } from './hookChange';
-import { ownerVitality } from './workerSteps';
+import { type HeldHook, type LeftBehind, isPartial, leftBehind, ownFiles } from './hookChange';
+import type { Sharing } from './sharing';
+import { claimThatCounts, isHere, ownerVitality } from './workerSteps';
+
+/** What is not as it should be around a hook. */
+export type Orphaning = 'no_worktree' | 'no_branch' | 'ledger_behind' | 'folder_differs' | 'claimed_elsewhere';
 
 /** How a worker's hook fares now. */
 export interface WorkerStatus {
@@ -28,9 +32,12 @@ export interface WorkerStatus {
   readonly stale: 'deadline' | 'owner_dead' | undefined;
   /**
    * `no_worktree`: its folder was removed. `no_branch`: a folder without a branch. `ledger_behind`: the ledger doesn't know of its
-   * last step. `folder_differs`: the protocol's files in the folder were edited; what the branch says counts.
+   * last step. `folder_differs`: the protocol's files in the folder were edited; what the branch says counts. `claimed_elsewhere`:
+   * another worker has the same task, and counts.
    */
-  readonly orphaned: readonly ('no_worktree' | 'no_branch' | 'ledger_behind' | 'folder_differs')[];
+  readonly orphaned: readonly Orphaning[];
+  /** Another clone of the repository has it; its folder here shows nothing, or is not there. */
+  readonly elsewhere: boolean;
 }
 
 /** All workers and the ledger, at one moment. */
@@ -43,6 +50,7 @@ export interface ForgeStatus {
 export class WorkerStatuses {
   constructor(
     private readonly branches: ForgeBranches,
+    private readonly sharing: Sharing,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -50,48 +58,41 @@ export class WorkerStatuses {
   async all(): Promise<Result<ForgeStatus>> {
     const view = await readForge(this.branches);
     if (!view.ok) return view;
+    const remote = await this.sharing.remoteName();
+    const shared = !remote.ok || remote.value !== undefined;
     const workers: WorkerStatus[] = [];
-    for (const hook of view.value.hooks.values()) workers.push(await this.statusOf(view.value, hook));
+    for (const hook of view.value.hooks.values()) workers.push(await this.statusOf(view.value, hook, shared));
     for (const worker of this.foldersWithoutBranch(view.value)) workers.push(this.withoutBranch(worker));
     workers.sort((a, b) => (a.worker < b.worker ? -1 : 1));
     return ok({ workers, ledger: view.value.ledger });
   }
 
-  private async statusOf(view: ForgeView, hook: HookOnBranch): Promise<WorkerStatus> {
+  private async statusOf(view: ForgeView, hook: HookOnBranch, shared: boolean): Promise<WorkerStatus> {
     const { worker, branch, commit } = hook;
     const there = this.branches.worktrees.gitDirOf(branch.folder) !== undefined;
-    const gone = there ? [] : (['no_worktree'] as const);
-    const base = { worker, folder: branch.folder, commit };
+    const work = hook.work.ok ? hook.work.value : undefined;
+    // Of a hook that several clones can have, the folder is made when it is needed.
+    const elsewhere = work === undefined ? shared && !there : !isHere(this.branches, work.state);
+    const gone: Orphaning[] = there || elsewhere ? [] : ['no_worktree'];
+    const base = { worker, folder: branch.folder, commit, elsewhere };
     if (!hook.work.ok) return { ...NOTHING, ...base, damage: hook.work.error, orphaned: gone };
-    const work = hook.work.value;
     if (work === undefined) return { ...NOTHING, ...base, orphaned: gone };
     const { state, task, context, result } = work;
-    const owner = ownerVitality(this.ports, state);
+    const owner = elsewhere ? undefined : ownerVitality(this.ports, state);
     const left = await leftBehind(this.branches, this.ports.files, hook);
     const partial = left.ok && isPartial(left.value, state);
-    const behind = [...view.behind.tasks, ...view.behind.evidence].some(
-      (each) => ('taskId' in each ? each.taskId : each.id) === task.id,
-    );
-    const shown = left.ok ? left.value.files : new Map<string, never>();
-    const differs = [...ownFiles(work)].some(
-      ([path, file]) => file !== undefined && Buffer.compare(shown.get(path)?.bytes ?? EMPTY, file.bytes) !== 0,
-    );
     return {
       ...{ ...base, state, task, context, result },
-      plan: planHookRecovery(state, { owner, partial }),
+      plan: planHookRecovery(state, { owner, elsewhere, partial }),
       damage: left.ok ? undefined : left.error,
       stale: staleness(state, task, owner, this.ports.clock.now()),
-      orphaned: [
-        ...gone,
-        ...(behind ? ['ledger_behind' as const] : []),
-        ...(differs ? ['folder_differs' as const] : []),
-      ],
+      orphaned: [...gone, ...orphanings(view, { ...hook, held: work }, left)],
     };
   }
 
   private withoutBranch(worker: string): WorkerStatus {
     const { folder } = hookBranch(this.branches, worker);
-    return { ...NOTHING, worker, folder, commit: undefined, orphaned: ['no_branch'] };
+    return { ...NOTHING, worker, folder, commit: undefined, elsewhere: false, orphaned: ['no_branch'] };
   }
 
   /** A folder is a hook's if it is a worktree, or holds what a hook holds; what else lies there is left alone. */
@@ -115,6 +116,23 @@ export class WorkerStatuses {
 }
 
 const EMPTY = new Uint8Array();
+
+function orphanings(view: ForgeView, hook: HeldHook, left: Result<LeftBehind>): Orphaning[] {
+  const { id } = hook.held.task;
+  const isBehind = [...view.behind.tasks, ...view.behind.evidence].some(
+    (each) => ('taskId' in each ? each.taskId : each.id) === id,
+  );
+  const shown = left.ok ? left.value.files : new Map<string, never>();
+  const differs = [...ownFiles(hook.held)].some(
+    ([path, file]) => file !== undefined && Buffer.compare(shown.get(path)?.bytes ?? EMPTY, file.bytes) !== 0,
+  );
+  return [
+    ...(isBehind ? (['ledger_behind'] as const) : []),
+    ...(differs ? (['folder_differs'] as const) : []),
+    ...(claimThatCounts(view, hook).ok ? [] : (['claimed_elsewhere'] as const)),
+  ];
+}
+
 const NOTHING = {
   ...{ state: undefined, task: undefined, context: undefined, result: undefined },
   ...{ plan: undefined, damage: undefined, stale: undefined },

@@ -7,6 +7,7 @@ import {
   type HookState,
   type HookTask,
   hookStatusSchema,
+  isOver,
 } from '../core/workers/hookContent';
 import {
   type Lease,
@@ -20,6 +21,7 @@ import {
   recordOf,
   started,
 } from '../core/workers/hookSteps';
+import { compareStamps } from '../core/workers/stamp';
 import { HOOK_FILES } from './evidence';
 import type { ForgeBranches } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
@@ -39,6 +41,7 @@ import {
   leftBehind,
   ownFiles,
 } from './hookChange';
+import type { Publish, Sharing } from './sharing';
 import { WorkEnding } from './workEnding';
 
 /** Work that a caller has, and nobody else. */
@@ -69,15 +72,42 @@ export function ownerVitality(ports: WorkerPorts, { owner }: HookState): Vitalit
   return owner === undefined ? undefined : ports.processes.vitality(owner);
 }
 
+/** Whether this clone of the repository has the work, as far as is known. */
+export function isHere(branches: ForgeBranches, { clone }: HookState): boolean {
+  return clone === undefined || clone === branches.forge.knownClone();
+}
+
+/** Where two clones that did not know of each other slung one task to two workers, one of them counts, on every machine alike. */
+export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state } }: HeldHook): Result<void> {
+  const counted = ledger.tasks.last.get(state.taskId);
+  if (counted?.worker === undefined || counted.worker === worker || isOver(state.status)) return ok(undefined);
+  if (compareStamps(counted, state) < 0) return ok(undefined);
+  return fail(
+    'illegal_transition',
+    `${state.taskId} hangs on the hook of ${counted.worker} too, and that one counts.`,
+    {
+      mend: 'Take other work; "atlas worker repair" takes this one off the hook.',
+    },
+  );
+}
+
+interface Keeping {
+  readonly view: ForgeView;
+  readonly publish: Publish;
+  readonly hook: HeldHook;
+  readonly left: LeftBehind;
+}
+
 /** The steps of work that hangs on a hook, but for its end. Each is a commit before it is acknowledged. */
 export class WorkerSteps {
   readonly ending: WorkEnding;
 
   constructor(
     private readonly branches: ForgeBranches,
+    private readonly sharing: Sharing,
     private readonly ports: WorkerPorts,
   ) {
-    this.ending = new WorkEnding(branches, ports);
+    this.ending = new WorkEnding(branches, sharing, ports);
   }
 
   /** What is to be done about a worker's hook; nothing is changed. */
@@ -92,7 +122,8 @@ export class WorkerSteps {
 
   private planOf({ held }: HeldHook, left: LeftBehind, ownerIsGone: boolean): RecoveryPlan {
     const owner = ownerVitality(this.ports, held.state);
-    return planHookRecovery(held.state, { owner, partial: isPartial(left, held.state), ownerIsGone });
+    const elsewhere = !isHere(this.branches, held.state);
+    return planHookRecovery(held.state, { owner, elsewhere, partial: isPartial(left, held.state), ownerIsGone });
   }
 
   /**
@@ -100,31 +131,46 @@ export class WorkerSteps {
    * is marked as failed. Fails with `illegal_transition` where it is not to be had, with `not_found` where there is none.
    */
   async claim({ worker, owner, ownerIsGone = false }: Claiming): Promise<Result<ClaimedWork>> {
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const hook = heldHook(view.value, worker);
+    const before = await readForge(this.branches);
+    if (!before.ok) return before;
+    const now = heldHook(before.value, worker);
+    // Work that this clone has goes on without the remote: no other machine takes it unless a human says so.
+    const isOwn = now.ok && now.value.held.state.status !== 'PENDING' && isHere(this.branches, now.value.held.state);
+    const take = async (view: ForgeView, publish: Publish): Promise<Result<ClaimedWork>> => {
+      const hook = heldHook(view, worker);
       if (!hook.ok) return hook;
+      if (isOwn && (hook.value.held.state.status === 'PENDING' || !isHere(this.branches, hook.value.held.state)))
+        return fail('illegal_transition', `The hook of ${worker} was given away just now.`, { mend: 'Try again.' });
+      const counts = claimThatCounts(view, hook.value);
+      if (!counts.ok) return counts;
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
       if (!left.ok) return left;
       const plan = this.planOf(hook.value, left.value, ownerIsGone);
-      if (plan.action === 'give_up') return this.giveUp(view.value, hook.value, left.value, plan);
-      const state = started(hook.value.held.state, plan, owner, this.ports.clock.now());
+      if (plan.action === 'give_up') return this.giveUp(view, publish, hook.value, left.value, plan);
+      const taker = { owner, clone: this.branches.forge.clone() };
+      const state = started(hook.value.held.state, plan, taker, this.ports.clock.now());
       if (!state.ok) return state;
       const { action } = plan;
       if (action !== 'run' && action !== 'resume' && action !== 'restart')
         return fail('illegal_transition', plan.reason);
       const message = `${VERBS[action]} ${state.value.taskId}`;
-      const kept = await this.keep(view.value, hook.value, left.value, state.value, message);
+      const kept = await this.keep({ view, publish, hook: hook.value, left: left.value }, state.value, message);
       if (!kept.ok) return kept;
       const { task, context } = hook.value.held;
       const { folder } = hook.value.branch;
       return ok({ lease: leaseOf(state.value), folder, action, state: state.value, task, context });
-    });
+    };
+    return isOwn ? this.sharing.change(take) : this.sharing.claim(take);
   }
 
-  private async giveUp(view: ForgeView, hook: HeldHook, left: LeftBehind, plan: RecoveryPlan): Promise<Result<never>> {
-    const ended = await this.ending.giveUp(view, hook, left);
+  private async giveUp(
+    view: ForgeView,
+    publish: Publish,
+    hook: HeldHook,
+    left: LeftBehind,
+    plan: RecoveryPlan,
+  ): Promise<Result<never>> {
+    const ended = await this.ending.giveUp(view, publish, hook, left);
     if (!ended.ok) return ended;
     return fail('illegal_transition', `${hook.held.task.id} has failed: ${plan.reason}`, {
       mend: `After ${MAX_ATTEMPTS} attempts a human looks at it; it can be slung again then.`,
@@ -140,30 +186,23 @@ export class WorkerSteps {
       return fail('usage', 'The point to resume from is a text of at most 16,384 characters.', {
         mend: 'Say in a few words where the next one goes on; put more into a file of the hook.',
       });
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const hook = heldHook(view.value, lease.worker);
+    return this.sharing.change(async (view, publish) => {
+      const hook = heldHook(view, lease.worker);
       if (!hook.ok) return hook;
-      const mine = checkLease(hook.value.held.state, lease);
+      const mine = checkLease(hook.value.held.state, lease, this.branches.forge.clone());
       if (!mine.ok) return mine;
       const state = handedOff(mine.value, reason, resumePoint, this.ports.clock.now());
       if (!state.ok) return state;
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
       if (!left.ok) return left;
-      const kept = await this.keep(view.value, hook.value, left.value, state.value, 'Handoff checkpoint');
+      const keeping = { view, publish, hook: hook.value, left: left.value };
+      const kept = await this.keep(keeping, state.value, 'Handoff checkpoint');
       return kept.ok ? state : kept;
     });
   }
 
   /** Commits a step of work that goes on, with all that the worker left until now. */
-  private async keep(
-    view: ForgeView,
-    hook: HeldHook,
-    left: LeftBehind,
-    state: HookState,
-    message: string,
-  ): Promise<Result<void>> {
+  private async keep({ view, publish, hook, left }: Keeping, state: HookState, message: string): Promise<Result<void>> {
     const outputs = await keepOutputs(this.branches, hook, left);
     if (!outputs.ok) return outputs;
     const draft = left.files.get(HOOK_FILES.result);
@@ -172,15 +211,13 @@ export class WorkerSteps {
     const made = await this.branches.make(hookChange(hook, changes, message, outputs.value));
     if (!made.ok) return made;
     const tasks = [recordOf(state, definitionOf(hook.held.task))];
-    return commitBoth(this.branches, view, made.value, { tasks, evidence: [] });
+    return commitBoth(this.branches, view, publish, made.value, { tasks, evidence: [] });
   }
 
   /** Empties a hook whose work is over, once the ledger has it. What lay there stays in the history of its branch. */
   async clear(worker: string): Promise<Result<void>> {
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const hook = heldHook(view.value, worker);
+    return this.sharing.change(async (view, publish) => {
+      const hook = heldHook(view, worker);
       if (!hook.ok) return hook;
       const free = isFree(hook.value);
       if (!free.ok) return free;
@@ -192,7 +229,7 @@ export class WorkerSteps {
       if (!changes.ok) return changes;
       const change = hookChange(hook.value, changes.value, `Clear ${hook.value.held.task.id}`);
       const made = await this.branches.make({ ...change, onto: onto.value });
-      return made.ok ? commitBoth(this.branches, view.value, made.value, { tasks: [], evidence: [] }) : made;
+      return made.ok ? commitBoth(this.branches, view, publish, made.value, { tasks: [], evidence: [] }) : made;
     });
   }
 

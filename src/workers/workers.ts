@@ -3,6 +3,7 @@ import type { HookError } from '../core/workers/hookContent';
 import type { Lease } from '../core/workers/hookSteps';
 import { ForgeBranches } from './forgeBranches';
 import { type WorkerPorts, locateForge } from './forgeFolder';
+import { Sharing } from './sharing';
 import { Slinging } from './slinging';
 import type { EndedWork, ResultDraft } from './workEnding';
 import { WorkerStatuses } from './workerStatus';
@@ -29,14 +30,16 @@ export function workEnvironment({ folder, lease, action }: ClaimedWork): Readonl
 
 /** The workers of a repository: their hooks and the ledger. */
 export class Workers {
+  readonly sharing: Sharing;
   readonly slinging: Slinging;
   readonly steps: WorkerSteps;
   readonly statuses: WorkerStatuses;
 
   private constructor(branches: ForgeBranches, ports: WorkerPorts) {
-    this.slinging = new Slinging(branches, ports);
-    this.steps = new WorkerSteps(branches, ports);
-    this.statuses = new WorkerStatuses(branches, ports);
+    this.sharing = new Sharing(branches, ports);
+    this.slinging = new Slinging(branches, this.sharing, ports);
+    this.steps = new WorkerSteps(branches, this.sharing, ports);
+    this.statuses = new WorkerStatuses(branches, this.sharing, ports);
   }
 
   /** Those of the repository that a folder belongs to. Fails with `no_repository`. Nothing is made until a task is. */

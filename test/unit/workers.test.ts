@@ -30,6 +30,7 @@ import type { ProcessIdentity, Vitality } from '../../src/core/liveness';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 const TASK: HookTask = { id: 'convoy-a1b2.1', type: 'translate', input: {}, assigned: '2026-11-22T12:00:00.000Z' };
+const CLONE = 'this-clone';
 const OWNER: ProcessIdentity = {
   ...{ machine_id: 'm', boot_id: 'b', pid_namespace: 'n', pid: 1, start_time: '1', incarnation: 'x' },
 };
@@ -39,12 +40,12 @@ function codeOf(result: Result<unknown>): string {
 }
 
 function pending(): HookState {
-  return slung(TASK, 'translator-1', { claim: 0, incarnation: 0, sequence: 0 }, NOW);
+  return slung(TASK, 'translator-1', { claim: 0, incarnation: 0, sequence: 0 }, CLONE, NOW);
 }
 
 function running(state = pending()): HookState {
   const plan = planHookRecovery(state, { owner: 'dead', partial: true });
-  return unwrap(started(state, plan, OWNER, NOW));
+  return unwrap(started(state, plan, { owner: OWNER, clone: CLONE }, NOW));
 }
 
 describe('the name of a worker', () => {
@@ -124,6 +125,7 @@ describe('recovery', () => {
     ['machine rebooted', running(), { owner: 'rebooted', partial: true }, 'resume'],
     ['owner alive', running(), { owner: 'alive', partial: true }, 'nothing'],
     ['owner elsewhere', running(), { owner: 'unknown', partial: true }, 'ask'],
+    ['in another clone', running(), { owner: 'dead', elsewhere: true, partial: true }, 'ask'],
     ['owner not named', running(), { owner: undefined, partial: true }, 'ask'],
     ['a human knows', running(), { owner: 'unknown', partial: false, ownerIsGone: true }, 'restart'],
     ['a human errs', running(), { owner: 'alive', partial: false, ownerIsGone: true }, 'nothing'],
@@ -147,7 +149,7 @@ describe('recovery', () => {
     expect(planHookRecovery(state, { owner: 'dead', partial: true }).action).toBe('give_up');
     const over = unwrap(givenUp(state, NOW));
     expect(over.status).toBe('FAILED');
-    expect(codeOf(checkLease(over, leaseOf(state)))).toBe('stale_caller');
+    expect(codeOf(checkLease(over, leaseOf(state), CLONE))).toBe('stale_caller');
   });
 });
 
@@ -155,10 +157,13 @@ describe('a worker that comes late', () => {
   it('changes nothing', () => {
     const first = running();
     const second = running(first);
-    expect(codeOf(checkLease(second, leaseOf(second)))).toBe('ok');
+    expect(codeOf(checkLease(second, leaseOf(second), CLONE))).toBe('ok');
     const { incarnation, claim } = second;
     for (const wrong of [{ incarnation: incarnation - 1 }, { claim: claim - 1 }, { taskId: 'x' }, { worker: 'x' }])
-      expect(codeOf(checkLease(second, { ...leaseOf(second), ...wrong })), JSON.stringify(wrong)).toBe('stale_caller');
+      expect(codeOf(checkLease(second, { ...leaseOf(second), ...wrong }, CLONE)), JSON.stringify(wrong)).toBe(
+        'stale_caller',
+      );
+    expect(codeOf(checkLease(second, leaseOf(second), 'another')), 'in another clone').toBe('stale_caller');
     const late = recordOf(unwrap(ended({ ...first, sequence: 99 }, 'complete', NOW)), TASK);
     expect(compareStamps(late, recordOf(second, TASK))).toBeLessThan(0);
   });
@@ -195,7 +200,7 @@ describe('whatever happens on a hook', () => {
           const before = state;
           const result =
             what === 'start'
-              ? started(before, planHookRecovery(before, { owner, partial }), OWNER, NOW)
+              ? started(before, planHookRecovery(before, { owner, partial }), { owner: OWNER, clone: CLONE }, NOW)
               : what === 'handoff'
                 ? handedOff(before, reason, 'here', NOW)
                 : ended(before, what, NOW);

@@ -84,6 +84,8 @@ export const hookStatusSchema = z.looseObject({
   updatedAt: timestamp,
   /** The process that works on it, where it is known: one that lives as long as the work does. */
   owner: z.optional(z.looseObject({ ...processIdentitySchema.shape })),
+  /** The clone of the repository that has it: the others leave it alone. */
+  clone: z.optional(label),
   handoffReason: z.optional(z.enum(HANDOFF_REASONS)),
   /** Where the next incarnation goes on, in the words of the one before. */
   resumePoint: z.optional(text),

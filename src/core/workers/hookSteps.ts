@@ -41,12 +41,20 @@ export interface HookSigns {
   readonly owner: Vitality | undefined;
   /** Whether the worker left anything. */
   readonly partial: boolean;
+  /** Another clone has it, maybe on another machine: from here nobody sees whether its owner lives. */
+  readonly elsewhere?: boolean;
   /** A human says that whoever had it is gone. */
   readonly ownerIsGone?: boolean;
 }
 
+/** Who takes work: a process that lives as long as it is done, where one does, and the clone of the repository that it is in. */
+export interface Taker {
+  readonly owner: ProcessIdentity | undefined;
+  readonly clone: string;
+}
+
 /** The hook of a worker to whom a task is slung. */
-export function slung(task: HookTask, worker: string, last: Stamp, now: number): HookState {
+export function slung(task: HookTask, worker: string, last: Stamp, clone: string, now: number): HookState {
   return {
     status: 'PENDING',
     taskId: task.id,
@@ -56,12 +64,13 @@ export function slung(task: HookTask, worker: string, last: Stamp, now: number):
     sequence: last.sequence + 1,
     attempts: 0,
     updatedAt: toTimestamp(now),
+    clone,
     schema_version: SCHEMA_VERSION,
   };
 }
 
 /** Says what becomes of the work on a hook when somebody comes to do it. */
-export function planHookRecovery(state: HookState, { owner, partial, ownerIsGone }: HookSigns): RecoveryPlan {
+export function planHookRecovery(state: HookState, { partial, ownerIsGone, ...signs }: HookSigns): RecoveryPlan {
   switch (state.status) {
     case 'PENDING':
       return { action: 'run', reason: 'It was never begun.' };
@@ -70,6 +79,7 @@ export function planHookRecovery(state: HookState, { owner, partial, ownerIsGone
       return { action: 'nothing', reason: `It is over: ${state.status}.` };
     case 'IN_PROGRESS': {
       const handed = state.handoffReason !== undefined;
+      const owner = signs.elsewhere === true ? undefined : signs.owner;
       if (!handed && owner === 'alive') return { action: 'nothing', reason: 'Its worker is at work.' };
       const isGone = handed || owner === 'dead' || owner === 'rebooted' || ownerIsGone === true;
       if (!isGone)
@@ -90,12 +100,7 @@ function isTry({ handoffReason }: HookState): boolean {
 }
 
 /** The hook of a worker that begins or goes on; a plan that lets nobody work is refused. */
-export function started(
-  state: HookState,
-  plan: RecoveryPlan,
-  owner: ProcessIdentity | undefined,
-  now: number,
-): Result<HookState> {
+export function started(state: HookState, plan: RecoveryPlan, { owner, clone }: Taker, now: number): Result<HookState> {
   if (plan.action !== 'run' && plan.action !== 'resume' && plan.action !== 'restart')
     return fail('illegal_transition', `The work of ${state.worker} can't be taken: ${plan.reason}`, {
       mend: plan.action === 'ask' ? 'If its worker is gone, recover it by hand.' : 'See: atlas worker status',
@@ -108,6 +113,7 @@ export function started(
     sequence: state.sequence + 1,
     attempts: state.attempts + (isTry(state) ? 1 : 0),
     updatedAt: toTimestamp(now),
+    clone,
     ...(owner === undefined ? {} : { owner: { ...owner } }),
     ...(plan.action === 'resume' && resumePoint !== undefined ? { resumePoint } : {}),
   });
@@ -118,9 +124,10 @@ export function leaseOf({ worker, taskId, claim, incarnation }: HookState): Leas
   return { worker, taskId, claim, incarnation };
 }
 
-/** Whether a lease is that of whoever is at work now. Fails with `stale_caller`. */
-export function checkLease(state: HookState, lease: Lease): Result<HookState> {
+/** Whether a lease, of work in this clone, is that of whoever is at work now. Fails with `stale_caller`. */
+export function checkLease(state: HookState, lease: Lease, clone: string): Result<HookState> {
   const isSame =
+    (state.clone ?? clone) === clone &&
     state.worker === lease.worker &&
     state.taskId === lease.taskId &&
     state.claim === lease.claim &&
@@ -173,6 +180,7 @@ export function recordOf(state: HookState, task: TaskDefinition): TaskRecord {
     at: state.updatedAt,
     status: state.status,
     worker: state.worker,
+    ...(state.clone === undefined ? {} : { clone: state.clone }),
     task,
   };
 }

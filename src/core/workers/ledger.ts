@@ -24,6 +24,8 @@ export const taskRecordSchema = z
     status: z.enum(TASK_STATUSES),
     /** Whose hook it is on, or was last. */
     worker: z.optional(workerName),
+    /** In which clone of the repository. */
+    clone: z.optional(z.string()),
     task: taskDefinitionSchema,
   })
   .check(z.refine(({ id, task }) => id === task.id, 'the record of one task holds another'));

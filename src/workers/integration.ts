@@ -1,0 +1,240 @@
+import { type Result, ok } from '../core/errors';
+import { LEDGER_FILES, type LedgerTexts } from '../core/workers/ledger';
+import { mergeLedgers } from '../core/workers/ledgerLines';
+import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../core/workers/names';
+import { compareStamps } from '../core/workers/stamp';
+import { type CommitBefore, type ForgeBranch, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
+import { type HookOnBranch, LEDGER_KINDS, readHook, readLedgerTexts } from './forgeView';
+import { authorOf } from './gitObjects';
+import { hookChange, keepOutputs, leftBehind } from './hookChange';
+import type { FolderFile } from './hookTree';
+import type { WorkerPorts } from './forgeFolder';
+
+/** What came of bringing a remote's branches and ours together; nothing of either is dropped. */
+export interface Integration {
+  /** Workers whose hook another clone moved on. */
+  readonly received: readonly string[];
+  /** Workers that two clones had: one's files count, the other's are in the history. */
+  readonly superseded: readonly { readonly worker: string; readonly counts: 'ours' | 'theirs' }[];
+  /** Workers here that can't be beside one of the remote: a pool and a worker have the same name. */
+  readonly clashing: readonly { readonly ours: string; readonly theirs: string }[];
+  /** Whether the ledger's lines of both were put together. */
+  readonly ledgerMerged: boolean;
+}
+
+/** How a branch here lies to that of a remote. */
+export type Relation = 'behind' | 'ahead' | 'diverged';
+
+interface Pair {
+  readonly ref: string;
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+/** A hook whose branch another clone moved on. */
+interface Moved {
+  readonly made: MadeCommit;
+  readonly counts?: 'ours' | 'theirs';
+}
+
+/** Brings what a remote had when it was last fetched into our branches: on from ours, or both put together. */
+export class Integrating {
+  constructor(
+    private readonly branches: ForgeBranches,
+    private readonly ports: WorkerPorts,
+  ) {}
+
+  /** Moves our branches on to a remote's; where both moved, to a commit that has both before it. */
+  async integrate(remote: string): Promise<Result<Integration>> {
+    const ours = await this.branches.tips();
+    const theirs = await this.branches.tipsOf(remote);
+    if (!ours.ok) return ours;
+    if (!theirs.ok) return theirs;
+    const clashing = clashes(ours.value, theirs.value);
+    const out = new Set(clashing.map(({ theirs: worker }) => worker));
+    const made: MadeCommit[] = [];
+    const received: string[] = [];
+    const superseded: { worker: string; counts: 'ours' | 'theirs' }[] = [];
+    const pairs: Pair[] = [];
+    for (const [ref, commit] of theirs.value) {
+      const worker = workerOfBranch(ref);
+      if ((worker === undefined && ref !== LEDGER_BRANCH) || out.has(worker ?? '')) continue;
+      const mine = ours.value.get(ref);
+      if (mine !== undefined) {
+        if (mine !== commit) pairs.push({ ref, ours: mine, theirs: commit });
+        continue;
+      }
+      const fresh = await this.forward(this.branchOf(ref), undefined, commit);
+      if (!fresh.ok) return fresh;
+      made.push(fresh.value);
+      if (worker !== undefined) received.push(worker);
+    }
+    const relations = await this.relations(pairs);
+    if (!relations.ok) return relations;
+    let ledgerMerged = false;
+    for (const [index, pair] of pairs.entries()) {
+      const relation = relations.value[index];
+      if (relation === 'ahead' || relation === undefined) continue;
+      const worker = workerOfBranch(pair.ref);
+      const moved = await (worker === undefined ? this.ledger(pair, relation) : this.hook(pair, worker, relation));
+      if (!moved.ok) return moved;
+      made.push(moved.value.made);
+      if (worker === undefined) ledgerMerged = relation === 'diverged';
+      else received.push(worker);
+      const { counts } = moved.value;
+      if (worker !== undefined && counts !== undefined) superseded.push({ worker, counts });
+    }
+    const published = await this.branches.publish(made);
+    return published.ok ? ok({ received, superseded, clashing, ledgerMerged }) : published;
+  }
+
+  /** How branches lie to one another. */
+  private async relations(pairs: readonly Pair[]): Promise<Result<Relation[]>> {
+    if (pairs.length === 0) return ok([]);
+    const [ours, theirs] = [pairs.map((pair) => pair.ours), pairs.map((pair) => pair.theirs)];
+    const incoming = await this.branches.objects.newCommits(theirs, ours);
+    if (!incoming.ok) return incoming;
+    const outgoing = await this.branches.objects.newCommits(ours, theirs);
+    if (!outgoing.ok) return outgoing;
+    return ok(
+      pairs.map((pair) => {
+        if (leadsTo(pair.theirs, pair.ours, incoming.value)) return 'behind';
+        return leadsTo(pair.ours, pair.theirs, outgoing.value) ? 'ahead' : 'diverged';
+      }),
+    );
+  }
+
+  private branchOf(ref: string): ForgeBranch {
+    const worker = workerOfBranch(ref);
+    const { forge } = this.branches;
+    return { ref, folder: worker === undefined ? forge.ledger : forge.hook(worker) };
+  }
+
+  private async ledger(pair: Pair, relation: Relation): Promise<Result<Moved>> {
+    if (relation === 'behind') {
+      const made = await this.forward(this.branchOf(pair.ref), pair.ours, pair.theirs);
+      return made.ok ? ok({ made: made.value }) : made;
+    }
+    const before = await this.branches.before(pair.theirs);
+    const ours = await readLedgerTexts(this.branches, pair.ours);
+    const theirs = await readLedgerTexts(this.branches, pair.theirs);
+    if (!before.ok) return before;
+    if (!ours.ok) return ours;
+    if (!theirs.ok) return theirs;
+    const made = await this.branches.make({
+      ...{ branch: this.branchOf(pair.ref), from: pair.ours, onto: before.value, merging: pair.ours },
+      ...{ changes: union(ours.value, theirs.value), message: 'Merge ledgers', author: authorOf('atlas') },
+    });
+    return made.ok ? ok({ made: made.value }) : made;
+  }
+
+  /** A hook that another clone moved on. What lies in its folder here and was never committed is kept first. */
+  private async hook(pair: Pair, worker: string, relation: Relation): Promise<Result<Moved>> {
+    const branch = this.branchOf(pair.ref);
+    const ours = await readHook(this.branches, worker, pair.ours);
+    if (!ours.ok) return ours;
+    const late = await this.uncommitted(ours.value);
+    if (!late.ok) return late;
+    if (relation === 'behind' && late.value === undefined) {
+      const made = await this.forward(branch, pair.ours, pair.theirs);
+      return made.ok ? ok({ made: made.value }) : made;
+    }
+    const theirs = await readHook(this.branches, worker, pair.theirs);
+    if (!theirs.ok) return theirs;
+    const mine: Result<CommitBefore> =
+      late.value === undefined ? await this.branches.before(pair.ours) : ok(late.value);
+    const yours = await this.branches.before(pair.theirs);
+    if (!mine.ok) return mine;
+    if (!yours.ok) return yours;
+    const counts = relation === 'diverged' && isOursNewer(ours.value, theirs.value) ? 'ours' : 'theirs';
+    const { files } = counts === 'ours' ? mine.value : yours.value;
+    const made = await this.branches.make({
+      ...{ branch, from: pair.ours, merging: mine.value.commit, changes: new Map() },
+      onto: { commit: pair.theirs, files, objects: mine.value.objects },
+      ...{ message: `Keep both of ${worker}`, author: authorOf('atlas') },
+    });
+    if (!made.ok) return made;
+    if (counts === 'ours') return ok({ made: { ...made.value, shown: new Map() }, counts });
+    const shown = await this.difference(mine.value.commit === pair.ours ? pair.ours : late.value, pair.theirs);
+    return shown.ok ? ok({ made: { ...made.value, shown: shown.value, ...this.unseen(branch) }, counts }) : shown;
+  }
+
+  /** A commit with what lies in a hook's folder and no branch has; `undefined` where that is nothing. */
+  private async uncommitted(hook: HookOnBranch): Promise<Result<MadeCommit | undefined>> {
+    if (this.branches.worktrees.gitDirOf(hook.branch.folder) === undefined) return ok(undefined);
+    const left = await leftBehind(this.branches, this.ports.files, hook);
+    if (!left.ok) return left;
+    const changes = await keepOutputs(this.branches, hook, left.value);
+    if (!changes.ok) return changes;
+    const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
+    if (added.size === 0) return ok(undefined);
+    return this.branches.make(hookChange(hook, added, `Keep what ${hook.worker} had here`));
+  }
+
+  /** Our branch is to be where theirs is; its folder shows that, where there is one. */
+  private async forward(branch: ForgeBranch, from: string | undefined, to: string): Promise<Result<MadeCommit>> {
+    const base = { branch, from, changes: new Map(), message: 'sync', author: authorOf('atlas'), commit: to };
+    const at = { ...base, files: new Map(), objects: [] };
+    const unseen = this.unseen(branch);
+    if (unseen.unseen) return ok({ ...at, ...unseen });
+    const shown = await this.difference(from, to);
+    return shown.ok ? ok({ ...at, shown: shown.value }) : shown;
+  }
+
+  /** The folders of workers of other clones are made when they are needed here. */
+  private unseen({ ref, folder }: ForgeBranch): { readonly unseen: boolean } {
+    return { unseen: ref !== LEDGER_BRANCH && this.branches.worktrees.gitDirOf(folder) === undefined };
+  }
+
+  /** What leads a folder from one commit to another. */
+  private async difference(
+    from: string | MadeCommit | undefined,
+    to: string,
+  ): Promise<Result<Map<string, FolderFile | undefined>>> {
+    const after = await this.branches.readAll(to);
+    if (!after.ok) return after;
+    if (from === undefined) return ok(new Map(after.value));
+    const before = typeof from === 'string' ? await this.branches.before(from) : ok(from);
+    if (!before.ok) return before;
+    const gone = [...before.value.files.keys()].filter((path) => !after.value.has(path));
+    return ok(new Map([...gone.map((path) => [path, undefined] as const), ...after.value]));
+  }
+}
+
+function union(ours: LedgerTexts, theirs: LedgerTexts): Map<string, FolderFile> {
+  const merged = LEDGER_KINDS.map((kind) => [kind, mergeLedgers(ours[kind], theirs[kind])] as const);
+  return new Map(merged.filter(([, text]) => text !== '').map(([kind, text]) => [LEDGER_FILES[kind], textFile(text)]));
+}
+
+/** Of one task, the later record counts; of two, the one that was shared first, since all others know of it. */
+function isOursNewer(ours: HookOnBranch, theirs: HookOnBranch): boolean {
+  const [mine, yours] = [ours, theirs].map(({ work }) => (work.ok ? work.value?.state : undefined));
+  if (!theirs.work.ok) return ours.work.ok;
+  return mine !== undefined && mine.taskId === yours?.taskId && compareStamps(mine, yours) > 0;
+}
+
+function clashes(
+  ours: ReadonlyMap<string, string>,
+  theirs: ReadonlyMap<string, string>,
+): { readonly ours: string; readonly theirs: string }[] {
+  const workers = (refs: ReadonlyMap<string, string>): string[] =>
+    [...refs.keys()].map(workerOfBranch).filter((worker) => worker !== undefined);
+  const mine = workers(ours);
+  return workers(theirs).flatMap((worker) => {
+    const clash = clashingWorker(worker, mine);
+    return clash === undefined ? [] : [{ ours: clash, theirs: worker }];
+  });
+}
+
+/** Whether one commit comes before another, by the parents of those that are new. */
+function leadsTo(from: string, to: string, parents: ReadonlyMap<string, readonly string[]>): boolean {
+  const waiting = [from];
+  const seen = new Set<string>();
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    if (at === to) return true;
+    if (seen.has(at)) continue;
+    seen.add(at);
+    waiting.push(...(parents.get(at) ?? []));
+  }
+  return false;
+}

@@ -1,0 +1,37 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { race } from '../support/forgeRace';
+import { type ForgeWorld, makeForgeWorld } from '../support/forgeWorld';
+import { WorkerPool } from '../support/workers';
+
+/** How many tasks are raced for; `npm run test:workers` has all 200. */
+const TASKS = Number(process.env['ATLAS_RACE_TASKS'] ?? 24);
+
+let world: ForgeWorld;
+let pool: WorkerPool;
+
+beforeAll(async () => {
+  pool = await WorkerPool.open('test/support/forgeWorker.ts');
+});
+afterAll(async () => {
+  await pool.close();
+});
+beforeEach(() => {
+  world = makeForgeWorld();
+});
+afterEach(() => {
+  world.dispose();
+});
+
+describe('clones of one bare repository', { timeout: TASKS * 15_000 }, () => {
+  it.each([
+    { clones: 2, workersPerClone: 2, offlineSteps: 0 },
+    { clones: 5, workersPerClone: 1, offlineSteps: 6 },
+  ])('race for tasks, $clones of them: each is done once, and no commit is lost', async (options) => {
+    const report = await race(world, pool, { ...options, tasks: TASKS, kills: Math.ceil(TASKS / 8) });
+    console.log(JSON.stringify(report));
+    expect(report.problems).toEqual([]);
+    expect(report.said['ran']).toBeGreaterThan(TASKS / 2);
+    expect(report.kills).toBe(Math.ceil(TASKS / 8));
+    if (options.offlineSteps > 0) expect(report.said['remote_unreachable']).toBeGreaterThan(0);
+  });
+});
