@@ -51,6 +51,11 @@ export interface CommitBefore {
 /** A commit that was made, and that its branch does not have yet. */
 export interface MadeCommit extends Change, CommitBefore {}
 
+interface Shown {
+  readonly each: MadeCommit;
+  readonly shown: Result<unknown>;
+}
+
 /** A text as a file. */
 export function textFile(text: string): FolderFile {
   return { bytes: Buffer.from(text, 'utf8'), executable: false };
@@ -173,13 +178,17 @@ export class ForgeBranches {
     const { author, message } = made[0] ?? { author: authorOf('atlas'), message: 'sync' };
     const moved = await this.objects.move(moves, author, message);
     if (!moved.ok) return moved;
-    const shows = made
-      .filter(({ unseen }) => unseen !== true)
-      .map(async (each) => ({
-        each,
-        shown: await this.show(each.branch, each.commit, each.shown ?? each.changes),
-      }));
-    for (const { each, shown } of await Promise.all(shows)) {
+    const seen = made.filter(({ unseen }) => unseen !== true);
+    // Where a worktree has to be added, git looks at all others, and none must be in the making then.
+    const isAdding = seen.some(({ branch }) => this.worktrees.gitDirOf(branch.folder) === undefined);
+    const show = async (each: MadeCommit): Promise<Shown> => ({
+      each,
+      shown: await this.show(each.branch, each.commit, each.shown ?? each.changes),
+    });
+    const shows: Shown[] = [];
+    if (isAdding) for (const each of seen) shows.push(await show(each));
+    else shows.push(...(await Promise.all(seen.map(show))));
+    for (const { each, shown } of shows) {
       if (!shown.ok)
         return fail(
           'recorded_not_written',

@@ -150,6 +150,18 @@ export class GitObjects {
     return ok(files);
   }
 
+  /** The first parent of a commit; `undefined` where it has none. */
+  async parentOf(commit: string): Promise<Result<string | undefined>> {
+    const objects = await this.reader.read([commit]);
+    if (!objects.ok) return objects;
+    const [found] = objects.value;
+    const header =
+      Buffer.from(found?.bytes ?? [])
+        .toString('utf8')
+        .split('\n\n')[0] ?? '';
+    return ok(/^parent ([0-9a-f]+)$/mu.exec(header)?.[1]);
+  }
+
   /**
    * Of commits that are reached from `tips` and not from `others`, their parents. What two branches have in common is in neither's.
    */

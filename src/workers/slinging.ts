@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import { parseDuration, toTimestamp } from '../core/time';
 import {
@@ -148,7 +149,14 @@ export class Slinging {
     worker: string,
   ): Promise<Result<{ readonly changes: HookChanges; readonly onto: MadeCommit | undefined }>> {
     const hook = view.hooks.get(worker);
-    if (hook === undefined) return ok({ changes: new Map(), onto: undefined });
+    if (hook === undefined) {
+      const { folder } = hookBranch(this.branches, worker);
+      if (this.ports.files.stat(join(folder, HOOK_FILES.task)) === undefined)
+        return ok({ changes: new Map(), onto: undefined });
+      return fail('damaged', `${folder} holds the work of a hook whose branch is gone.`, {
+        mend: 'It is kept by: atlas worker repair --yes',
+      });
+    }
     const left = await leftBehind(this.branches, this.ports.files, hook);
     if (!left.ok) return left;
     const onto = await keepLateFiles(this.branches, hook, left.value);

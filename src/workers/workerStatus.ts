@@ -56,6 +56,12 @@ export class WorkerStatuses {
 
   /** All workers by name: those with a branch, and folders that lost theirs. */
   async all(): Promise<Result<ForgeStatus>> {
+    const seen = await this.look();
+    return seen.ok ? ok({ workers: seen.value.workers, ledger: seen.value.view.ledger }) : seen;
+  }
+
+  /** The same, with what it was seen in. */
+  async look(): Promise<Result<{ readonly workers: readonly WorkerStatus[]; readonly view: ForgeView }>> {
     const view = await readForge(this.branches);
     if (!view.ok) return view;
     const remote = await this.sharing.remoteName();
@@ -64,7 +70,7 @@ export class WorkerStatuses {
     for (const hook of view.value.hooks.values()) workers.push(await this.statusOf(view.value, hook, shared));
     for (const worker of this.foldersWithoutBranch(view.value)) workers.push(this.withoutBranch(worker));
     workers.sort((a, b) => (a.worker < b.worker ? -1 : 1));
-    return ok({ workers, ledger: view.value.ledger });
+    return ok({ workers, view: view.value });
   }
 
   private async statusOf(view: ForgeView, hook: HookOnBranch, shared: boolean): Promise<WorkerStatus> {

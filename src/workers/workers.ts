@@ -3,6 +3,7 @@ import type { HookError } from '../core/workers/hookContent';
 import type { Lease } from '../core/workers/hookSteps';
 import { ForgeBranches } from './forgeBranches';
 import { type WorkerPorts, locateForge } from './forgeFolder';
+import { Repairs } from './repairs';
 import { Sharing } from './sharing';
 import { Slinging } from './slinging';
 import type { EndedWork, ResultDraft } from './workEnding';
@@ -34,12 +35,15 @@ export class Workers {
   readonly slinging: Slinging;
   readonly steps: WorkerSteps;
   readonly statuses: WorkerStatuses;
+  readonly repairs: Repairs;
 
   private constructor(branches: ForgeBranches, ports: WorkerPorts) {
     this.sharing = new Sharing(branches, ports);
     this.slinging = new Slinging(branches, this.sharing, ports);
     this.steps = new WorkerSteps(branches, this.sharing, ports);
     this.statuses = new WorkerStatuses(branches, this.sharing, ports);
+    const { sharing, statuses, steps } = this;
+    this.repairs = new Repairs({ branches, sharing, statuses, ending: steps.ending, ports });
   }
 
   /** Those of the repository that a folder belongs to. Fails with `no_repository`. Nothing is made until a task is. */

@@ -1,10 +1,11 @@
 import { dirname, join, resolve } from 'node:path';
-import { type Result, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { locateRepository, readSmall } from '../git/locate';
 import { ensureFolder, renameWithRetry } from '../storage/atomicFile';
 import type { ForgeFolder } from './forgeFolder';
 import { authorOf } from './gitObjects';
+import { type FolderFile, writeFolder } from './hookTree';
 import type { WorkerGit } from './workerGit';
 
 /** Git's worktrees below `.forge/`, one a branch. They show what the branches hold; nothing is kept by them alone. */
@@ -31,6 +32,11 @@ export class ForgeWorktrees {
   async ensure(folder: string, ref: string): Promise<Result<{ readonly added: boolean }>> {
     const safe = this.forge.prepare(folder);
     if (!safe.ok) return safe;
+    const other = this.otherBranch(folder, ref);
+    if (other !== undefined)
+      return fail('unsafe_path', `In ${folder} another branch is checked out: ${other}.`, {
+        mend: `Put it back: git -C "${folder}" checkout ${ref.replace(/^refs\/heads\//u, '')}`,
+      });
     if (this.gitDirOf(folder) !== undefined) return ok({ added: false });
     const { files } = this.ports;
     if (files.stat(folder) !== undefined && files.list(folder).length > 0) {
@@ -70,9 +76,28 @@ export class ForgeWorktrees {
   }
 
   private setAside(folder: string): void {
-    const name = folder.slice(this.forge.path.length + 1).replaceAll(/[\\/]/gu, '.');
-    const target = join(this.forge.path, 'set-aside', `${name}.${this.ports.ids.hex(4)}`);
+    const target = this.asideFor(folder);
     ensureFolder(this.ports.files, dirname(target));
     renameWithRetry(this.ports.files, folder, target);
+  }
+
+  /** Keeps copies of files that somebody edited, where they are in nobody's way. Throws file errors. */
+  keepAside(folder: string, edited: ReadonlyMap<string, FolderFile>): void {
+    if (edited.size === 0) return;
+    const target = this.asideFor(folder);
+    ensureFolder(this.ports.files, target);
+    writeFolder(this.ports.files, this.ports.ids, target, edited);
+  }
+
+  private asideFor(folder: string): string {
+    const name = folder.slice(this.forge.path.length + 1).replaceAll(/[\\/]/gu, '.');
+    return join(this.forge.path, 'set-aside', `${name}.${this.ports.ids.hex(4)}`);
+  }
+
+  /** The branch, or the commit, that somebody checked out in a folder of ours; `undefined` where it is its own. */
+  otherBranch(folder: string, ref: string): string | undefined {
+    const gitDir = this.gitDirOf(folder);
+    const head = gitDir === undefined ? undefined : readSmall(join(gitDir, 'HEAD'))?.trim();
+    return head === undefined || head === `ref: ${ref}` ? undefined : head.replace(/^ref: (?:refs\/heads\/)?/u, '');
   }
 }

@@ -158,15 +158,28 @@ export function ended(state: HookState, how: 'complete' | 'fail', now: number): 
 
 /** The work is over since nobody is to try it again; the incarnation is new, so that the one before can't say otherwise. */
 export function givenUp(state: HookState, now: number): Result<HookState> {
-  const moved = moveTo(state, 'fail', now);
+  const moved = moveTo(state, 'fail', now, true);
   return moved.ok ? ok({ ...moved.value, incarnation: state.incarnation + 1 }) : moved;
 }
 
-function moveTo(state: HookState, step: 'handoff' | 'complete' | 'fail', now: number): Result<HookState> {
+function moveTo(
+  state: HookState,
+  step: 'handoff' | 'complete' | 'fail',
+  now: number,
+  isForced = false,
+): Result<HookState> {
   if (state.status !== 'IN_PROGRESS')
     return fail('illegal_transition', `The work of ${state.worker} is ${state.status}, so this can't be done.`, {
       mend: state.status === 'PENDING' ? 'Claim it first.' : 'Nothing is left to do.',
     });
+  if (state.handoffReason !== undefined && !isForced)
+    return fail(
+      'stale_caller',
+      `The work of ${state.worker} was handed on (${state.handoffReason}); its next incarnation ends it.`,
+      {
+        mend: 'Claim it again to go on with it.',
+      },
+    );
   const { owner: _gone, handoffReason: _why, resumePoint: _where, ...rest } = state;
   const at = { sequence: state.sequence + 1, updatedAt: toTimestamp(now) };
   return ok({ ...rest, ...at, status: HOOK_STEPS.IN_PROGRESS[step] });

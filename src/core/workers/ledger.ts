@@ -61,8 +61,11 @@ export type EvidenceRecord = z.infer<typeof evidenceRecordSchema>;
 /** The ledger's files, by what is in them. */
 export const LEDGER_FILES = { tasks: 'tasks.jsonl', convoys: 'convoys.jsonl', evidence: 'evidence.jsonl' } as const;
 
+/** One of its kinds of records. */
+export type LedgerKind = keyof typeof LEDGER_FILES;
+
 /** The texts of the ledger's files. */
-export type LedgerTexts = Readonly<Record<keyof typeof LEDGER_FILES, string>>;
+export type LedgerTexts = Readonly<Record<LedgerKind, string>>;
 
 /** The ledger, read. */
 export interface Ledger {

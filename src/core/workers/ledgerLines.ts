@@ -104,6 +104,11 @@ function conflictsOf<T extends LedgerRecord>(all: readonly T[], last: ReadonlyMa
   return [...sides].flatMap(([id, each]) => (each.length < 2 ? [] : [{ id, sides: each }]));
 }
 
+/** What is common to all records of a line that is one, of whatever kind. */
+export function recordIn(line: string): LedgerRecord | undefined {
+  return parseLine(recordSchema, line).record;
+}
+
 /** Adds records. A torn last line stays where it is, as a line of its own. */
 export function appendRecords(text: string, records: readonly LedgerRecord[]): string {
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
