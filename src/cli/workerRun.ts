@@ -57,6 +57,7 @@ async function waited(
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Result<Answer>> {
+  let isTold = context.json || context.quiet;
   const watch = new HookWatch(opened.workers.commonDir, wanted.worker, opened.ports.log);
   try {
     while (!signal.aborted) {
@@ -67,6 +68,8 @@ async function waited(
         const done = await ran(context, opened, wanted, signal);
         if (done.ok || done.error.code !== 'illegal_transition' || !(await wasTaken(opened, wanted))) return done;
       }
+      if (!isTold) context.streams.err(`atlas: ${wanted.worker} waits for work.\n`);
+      isTold = true;
       await watch.sign(signal);
     }
   } finally {

@@ -17,6 +17,7 @@ export class HookWatch {
     private readonly commonDir: string,
     private readonly worker: string,
     log: Logger,
+    private readonly patienceMs = PATIENCE_MS,
   ) {
     this.watches = new FolderWatches(log);
   }
@@ -31,15 +32,14 @@ export class HookWatch {
       const next = path[length] ?? '';
       if (existsSync(folder)) this.watch(folder, (name) => name === null || name === next || name === `${next}.lock`);
     }
-    // Where branches are packed, or kept in tables, it is their file that changes.
-    this.watch(this.commonDir, (name) => name === 'packed-refs', 'packed');
+    // Where branches are kept in tables, it is one of those that changes.
     const tables = join(this.commonDir, 'reftable');
     if (existsSync(tables)) this.watch(tables, () => true);
   }
 
-  private watch(folder: string, concerns: (name: string | null) => boolean, kind = ''): void {
+  private watch(folder: string, concerns: (name: string | null) => boolean): void {
     this.watches.watch(
-      `${kind}:${folder}`,
+      folder,
       folder,
       (_event, name) => concerns(name),
       () => {
@@ -55,7 +55,7 @@ export class HookWatch {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.wake();
-      }, PATIENCE_MS);
+      }, this.patienceMs);
       const cancel = (): void => {
         this.wake();
       };
