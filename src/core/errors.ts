@@ -22,6 +22,7 @@ export type AtlasErrorCode =
   | 'remote_unreachable'
   | 'remote_refused'
   | 'stop_blocked'
+  | 'work_failed'
   | 'cancelled';
 
 /** Why a signing key can't be used. */

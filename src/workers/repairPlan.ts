@@ -4,6 +4,7 @@ import type { AtlasError } from '../core/errors';
 import type { LedgerKind } from '../core/workers/ledger';
 import { type LedgerFinding, type LedgerRecord, recordIn } from '../core/workers/ledgerLines';
 import { LEDGER_BRANCH, branchOf, workerOfBranch } from '../core/workers/names';
+import type { RepairAction } from '../core/workers/repair';
 import { readSmall } from '../git/locate';
 import type { ForgeBranches } from './forgeBranches';
 import type { ForgeView } from './forgeView';
@@ -11,22 +12,6 @@ import type { WorkerStatus } from './workerStatus';
 
 /** How old a lock of git's is that nobody holds any more, in ms: git holds one for the moment of a write. */
 const LOCK_AGE_MS = 10_000;
-
-/** What repair does about something that is not as it should be; `by_hand`: nothing, a human decides. */
-export type RepairAction =
-  | 'remove_lock'
-  | 'forget_worktree'
-  | 'keep_folder'
-  | 'roll_back'
-  | 'show_folder'
-  | 'hand_on'
-  | 'give_up'
-  | 'withdraw'
-  | 'complete_ledger'
-  | 'set_lines_aside'
-  | 'take_lines'
-  | 'reopen_task'
-  | 'by_hand';
 
 /** One thing that is not as it should be. */
 export interface RepairItem {
