@@ -14,6 +14,7 @@ import {
 } from '../core/workers/hookContent';
 import { definitionOf, recordOf } from '../core/workers/hookSteps';
 import {
+  type ConvoyRecord,
   type EvidenceRecord,
   LEDGER_FILES,
   type Ledger,
@@ -57,6 +58,7 @@ export interface HookOnBranch {
 export interface NewRecords {
   readonly tasks: readonly TaskRecord[];
   readonly evidence: readonly EvidenceRecord[];
+  readonly convoys?: readonly ConvoyRecord[];
 }
 
 /** All branches of ours at one moment. */
@@ -182,8 +184,12 @@ function recordsMissing(hooks: Iterable<HookOnBranch>, ledger: Ledger): NewRecor
   return { tasks, evidence };
 }
 
-function added(texts: LedgerTexts, { tasks, evidence }: NewRecords): LedgerTexts {
-  return { ...texts, tasks: appendRecords(texts.tasks, tasks), evidence: appendRecords(texts.evidence, evidence) };
+function added(texts: LedgerTexts, { tasks, evidence, convoys = [] }: NewRecords): LedgerTexts {
+  return {
+    tasks: appendRecords(texts.tasks, tasks),
+    convoys: appendRecords(texts.convoys, convoys),
+    evidence: appendRecords(texts.evidence, evidence),
+  };
 }
 
 /** The change that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. */
@@ -195,8 +201,9 @@ export function ledgerChange(
 ): Change | undefined {
   const tasks = [...view.behind.tasks, ...records.tasks];
   const evidence = [...view.behind.evidence, ...records.evidence];
-  if (tasks.length === 0 && evidence.length === 0) return undefined;
-  const texts = added(view.texts, { tasks, evidence });
+  const { convoys = [] } = records;
+  if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return undefined;
+  const texts = added(view.texts, { tasks, evidence, convoys });
   const changed = LEDGER_KINDS.filter((kind) => texts[kind] !== view.texts[kind] || view.ledgerCommit === undefined);
   return {
     branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger },
