@@ -24,6 +24,7 @@ const BUNDLES = [
   { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
   { out: 'window', source: 'src/extension/extension.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
+  { out: 'forge', source: 'src/cli/forgeMain.ts', target: 'cli' },
   { out: 'command', source: 'src/cli/run.ts', target: 'cli' },
   { out: 'hook', source: 'src/cli/hookMain.ts', target: 'hook' },
   { out: 'parts/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },

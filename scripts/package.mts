@@ -17,7 +17,7 @@ const LATE_PACKAGES = ['marked', '@bsv/sdk', 'yaml', 'chokidar'];
 const ALLOWED = [
   /^package(\.nls(\.[a-z-]+)?)?\.json$/,
   /^(README\.md|CHANGELOG\.md|LICENSE)$/,
-  /^dist\/(extension|window|cli|command|hook)\.js$/,
+  /^dist\/(extension|window|cli|forge|command|hook)\.js$/,
   /^dist\/(parts|editor)\/[a-zA-Z0-9]+\.js$/,
   /^dist\/webview\/[a-z]+\.(js|css)$/,
   /^dist\/package\.json$/,
@@ -33,6 +33,7 @@ const REQUIRED = [
   'dist/extension.js',
   'dist/window.js',
   'dist/cli.js',
+  'dist/forge.js',
   'dist/command.js',
   'dist/hook.js',
   'dist/package.json',

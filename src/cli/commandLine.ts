@@ -31,6 +31,8 @@ export interface CommandSpec {
   readonly does: string;
   readonly operands?: readonly Operand[];
   readonly options?: readonly OptionSpec[];
+  /** Options may stand among the operands; where one of them takes the rest, what is not ours stands behind `--`. */
+  readonly interleaved?: true;
   readonly example: string;
   /** Neither shown in the help nor completed: programs call it. */
   readonly hidden?: true;
@@ -49,6 +51,8 @@ export type Parsed =
 /** Where a program's help is shown, and what it says of itself. */
 export interface ProgramTexts {
   readonly version: string;
+  /** What it was called as. */
+  readonly program: 'atlas' | 'forge';
   readonly columns: number;
 }
 
@@ -107,20 +111,20 @@ export function parseCommandLine(
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return ok({ kind: 'text', text: written.join('') });
     const name = commandNamed(args, specs)?.name;
-    const mend = `See: atlas ${name === undefined ? '' : `${name} `}--help`;
-    return fail('usage', error.code === 'commander.help' ? incomplete(args, specs) : sentence(error), { mend });
+    const mend = `See: ${texts.program} ${name === undefined ? '' : `${name} `}--help`;
+    return fail('usage', error.code === 'commander.help' ? incomplete(args, specs, texts) : sentence(error), { mend });
   }
   return found.parsed === undefined
-    ? fail('usage', 'No command was given.', { mend: 'See: atlas --help' })
+    ? fail('usage', 'No command was given.', { mend: `See: ${texts.program} --help` })
     : ok(found.parsed);
 }
 
 /** What can follow the words that name a group of commands. */
-function incomplete(args: readonly string[], specs: readonly CommandSpec[]): string {
+function incomplete(args: readonly string[], specs: readonly CommandSpec[], { program }: ProgramTexts): string {
   const words = ownArguments(args).filter((arg) => !arg.startsWith('-'));
   const [group = ''] = words;
   const next = specs.flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
-  return `"atlas ${oneLine(group, 40)}" needs one of: ${next.join(', ')}.`;
+  return `"${program} ${oneLine(group, 40)}" needs one of: ${next.join(', ')}.`;
 }
 
 /** What the parser says, as a sentence: `error: unknown option '--x'` begins in small letters. */
@@ -131,7 +135,7 @@ function sentence({ message }: CommanderError): string {
 
 function programOf(
   specs: readonly CommandSpec[],
-  { version, columns }: ProgramTexts,
+  { version, columns, program: name }: ProgramTexts,
   write: (text: string) => void,
   call: (spec: CommandSpec, call: Call) => void,
 ): Command {
@@ -149,9 +153,9 @@ function programOf(
       .helpCommand(false)
       .enablePositionalOptions();
   };
-  const program = settle(new Command('atlas'))
+  const program = settle(new Command(name))
     .description('Keeps a coding task recoverable: where it stands, what is done, what its tests proved.')
-    .version(version, '-V, --version', 'the version of atlas');
+    .version(version, '-V, --version', `the version of ${name}`);
   const groups = new Map<string, Command>();
   for (const spec of specs) {
     const words = spec.name.split(' ');
@@ -194,7 +198,8 @@ function describe(command: Command, spec: CommandSpec, call: (spec: CommandSpec,
     if (choices === undefined && flags.includes('<')) option.argParser(valueReader(list === true));
     command.addOption(option);
   }
-  if (spec.operands?.at(-1)?.usage.includes('…') === true) command.passThroughOptions();
+  const takesRest = spec.operands?.at(-1)?.usage.includes('…') === true;
+  if (takesRest && spec.interleaved !== true) command.passThroughOptions();
   command.action((...received: unknown[]) => {
     const values = received.slice(0, spec.operands?.length ?? 0);
     const rest = values.find((value): value is string[] => Array.isArray(value)) ?? [];

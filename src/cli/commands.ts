@@ -3,6 +3,7 @@ import { INBOX_COMMANDS } from './inboxCommands';
 import { LIFECYCLE_COMMANDS } from './lifecycleCommands';
 import { TASK } from './options';
 import { TASK_COMMANDS } from './taskCommands';
+import { WORKER_COMMANDS } from './workerCommands';
 
 const YES: OptionSpec = { flags: '-y, --yes', does: 'answers the question with yes' };
 
@@ -98,6 +99,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./receipts')).verify,
   },
   ...INBOX_COMMANDS,
+  ...WORKER_COMMANDS,
   {
     name: 'cleanup',
     does: 'Removes the hook files of finished tasks whose retention is over.',

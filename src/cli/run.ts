@@ -1,23 +1,41 @@
 import { type Result, ok } from '../core/errors';
 import { answering } from './answering';
-import { type Parsed, commandNamed, parseCommandLine, wantsJson, wantsQuiet } from './commandLine';
+import {
+  type CommandSpec,
+  type Parsed,
+  type ProgramTexts,
+  commandNamed,
+  parseCommandLine,
+  wantsJson,
+  wantsQuiet,
+} from './commandLine';
 import { COMMANDS } from './commands';
 import { CliContext, type Surroundings, VERSION } from './context';
 import { type Answer, EXIT, type Streams } from './output';
 import { fitted } from './table';
+import { WORKER_COMMANDS, asForge, nameFromForge } from './workerCommands';
 
 /** How wide help is where there is no terminal, in characters. */
 const HELP_COLUMNS = 100;
 
-/** Runs one command line and gives what to exit with. */
-export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
+/**
+ * Runs one command line and gives what to exit with.
+ * @param program what it was called as: `forge` knows only the hooks of workers, as `forge hook …`
+ */
+export async function runCli(
+  args: readonly string[],
+  surroundings: Surroundings,
+  program: ProgramTexts['program'] = 'atlas',
+): Promise<number> {
   const { streams } = surroundings;
-  const parsed = parse(args, streams);
+  const specs = program === 'atlas' ? COMMANDS : WORKER_COMMANDS.map(asForge);
+  const parsed = parse(args, specs, program, streams);
   // After `run`, what looks like an option of ours may be its agent's: only the parser knows.
   const said = parsed.ok && parsed.value.kind === 'call' ? parsed.value : undefined;
   const json = said?.call.flag('json') ?? wantsJson(args);
   const context = new CliContext(surroundings, json, said?.call.flag('quiet') ?? wantsQuiet(args));
-  const name = (said?.spec ?? commandNamed(args, COMMANDS))?.name ?? '';
+  const called = (said?.spec ?? commandNamed(args, specs))?.name ?? '';
+  const name = program === 'atlas' ? called : nameFromForge(called);
   return answering({ name, byHost: args[0] === 'lifecycle' }, context, async () => answerOf(parsed, context));
 }
 
@@ -33,6 +51,11 @@ async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Re
   });
 }
 
-function parse(args: readonly string[], { columns = HELP_COLUMNS }: Streams): Result<Parsed> {
-  return parseCommandLine(args, COMMANDS, { version: VERSION, columns });
+function parse(
+  args: readonly string[],
+  specs: readonly CommandSpec[],
+  program: ProgramTexts['program'],
+  { columns = HELP_COLUMNS }: Streams,
+): Result<Parsed> {
+  return parseCommandLine(args, specs, { version: VERSION, columns, program });
 }

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/hook';
 import { INBOX_STATUSES } from '../core/inbox';
 import { VERDICTS } from '../core/receipt';
+import { WORKER_ANSWERS, WORKER_SHARED } from './workerSchemas';
 
 /*
  * What `--json` prints, by command. The published schema is made from these, and the commands' answers are checked
@@ -307,6 +308,7 @@ export const ANSWERS = {
   }),
   completion: z.strictObject({ shell: text, script: text }),
   mcp: z.strictObject({}),
+  ...WORKER_ANSWERS,
 } as const;
 
 /** What JSON says of a task. */
@@ -335,6 +337,7 @@ export const SHARED = {
   'verdict counts': verdictCounts,
   'inbox item data': inboxItem,
   'plan data': plan,
+  ...WORKER_SHARED,
 };
 
 /** The document that `--json` prints for a command: its answer, with an error too where what it found is a failure. */

@@ -20,6 +20,7 @@ export type AtlasErrorCode =
   | 'no_repository'
   | 'git_failed'
   | 'stop_blocked'
+  | 'work_failed'
   | 'cancelled';
 
 /** Why a signing key can't be used. */

@@ -18,9 +18,10 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const [EXIT_NOT_STARTED, EXIT_INTERRUPTED] = [127, 130];
 const MARKER = /^[\w.-]+$/;
 
-/** A shell command to be run once. */
+/** A command to be run once. */
 export interface CommandRun {
-  readonly command: string;
+  /** A line for the shell, or a program with its arguments, which is started as it is. */
+  readonly command: string | readonly string[];
   readonly cwd: string;
   /** The environment of whoever asks; what belongs to the editor, a debugger or a git hook is taken out here. */
   readonly env: NodeJS.ProcessEnv;
@@ -35,6 +36,8 @@ export interface CommandRun {
   readonly signal: AbortSignal;
   /** Gets the output as it comes. */
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
+  /** Is told the process id of what was started: the leader of a group of its own, but on Windows. */
+  readonly onStart?: (pid: number) => void;
   /** From SIGTERM to SIGKILL in ms; 5000 unless given. */
   readonly graceMs?: number;
 }
@@ -104,7 +107,8 @@ export class CommandRunner {
     }
     const captures = openCaptures(request);
     if (!captures.ok) return captures;
-    const argv = this.system.argv(request.command);
+    const { command } = request;
+    const argv = typeof command === 'string' ? this.system.argv(command) : command;
     const ran = await this.ran(request, argv, captures.value);
     const [stdout, stderr] = [await captures.value.stdout.close(), await captures.value.stderr.close()];
     return ok({ argv, ...ran, stdout, stderr });
@@ -137,6 +141,7 @@ export class CommandRunner {
     captures: Captures,
   ): Promise<{ ending: Ending; end: Moment }> {
     const { child, tree } = launched;
+    if (child.pid !== undefined) request.onStart?.(child.pid);
     let exit: Exit | undefined;
     const exited = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {

@@ -1,8 +1,17 @@
 import { type AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
-import type { HookError } from '../core/workers/hookContent';
-import type { Lease } from '../core/workers/hookSteps';
+import {
+  type HandoffReason,
+  type HookError,
+  type HookResult,
+  type HookState,
+  isOver,
+} from '../core/workers/hookContent';
+import { type Lease, checkLease } from '../core/workers/hookSteps';
+import { Convoys } from './convoys';
 import { ForgeBranches } from './forgeBranches';
 import { type WorkerPorts, locateForge } from './forgeFolder';
+import { readForge } from './forgeView';
+import { endLeftovers, mayHaveLeft } from './leftovers';
 import { Slinging } from './slinging';
 import type { EndedWork, ResultDraft } from './workEnding';
 import { WorkerStatuses } from './workerStatus';
@@ -10,7 +19,17 @@ import { type ClaimedWork, type Claiming, WorkerSteps } from './workerSteps';
 
 /** What became of work that was done by a program. */
 export type Execution =
-  { readonly ok: true; readonly result?: ResultDraft } | { readonly ok: false; readonly error: HookError };
+  | { readonly ok: true; readonly result?: ResultDraft }
+  | { readonly ok: false; readonly error: HookError }
+  /** It was ended before it came to an end: the next incarnation goes on. */
+  | { readonly ok: 'handed_on'; readonly reason: HandoffReason; readonly resumePoint: string };
+
+/** Work that a program did: over, or handed on to the next incarnation, and then without a result. */
+export interface RanWork {
+  readonly state: HookState;
+  readonly result: HookResult | undefined;
+  readonly skipped: readonly string[];
+}
 
 /** Does work that was claimed: starts the program, waits for its end, and says what came of it. */
 export type Execute = (work: ClaimedWork) => Promise<Execution>;
@@ -32,11 +51,16 @@ export class Workers {
   readonly slinging: Slinging;
   readonly steps: WorkerSteps;
   readonly statuses: WorkerStatuses;
+  readonly convoys: Convoys;
 
-  private constructor(branches: ForgeBranches, ports: WorkerPorts) {
+  private constructor(
+    private readonly branches: ForgeBranches,
+    private readonly ports: WorkerPorts,
+  ) {
     this.slinging = new Slinging(branches, ports);
     this.steps = new WorkerSteps(branches, ports);
     this.statuses = new WorkerStatuses(branches, ports);
+    this.convoys = new Convoys(branches, ports);
   }
 
   /** Those of the repository that a folder belongs to. Fails with `no_repository`. Nothing is made until a task is. */
@@ -45,9 +69,31 @@ export class Workers {
     return repository.ok ? ok(new Workers(new ForgeBranches(repository.value, ports), ports)) : repository;
   }
 
-  /** Claims a worker's work, has it done, and records how it ended. Whatever `execute` makes of it, the work comes to an end. */
-  async run(claiming: Claiming, execute: Execute): Promise<Result<EndedWork>> {
-    const work = await this.steps.claim(claiming);
+  /** Git's own folder of the repository, which all its worktrees share. */
+  get commonDir(): string {
+    return this.branches.forge.repository.commonDir;
+  }
+
+  /**
+   * Takes the work that hangs on a hook, as {@link WorkerSteps.claim}; what a run that died left behind on this machine is ended before,
+   * so that the work is never done twice at once.
+   */
+  async claim(claiming: Claiming): Promise<Result<ClaimedWork>> {
+    const plan = await this.steps.plan(claiming.worker, claiming.ownerIsGone);
+    if (!plan.ok) return plan;
+    const { action } = plan.value;
+    const state = await this.stateOf(claiming.worker);
+    if (!state.ok) return state;
+    if (action !== 'nothing' && action !== 'ask' && state.value !== undefined && mayHaveLeft(state.value)) {
+      const ended = await endLeftovers(this.commonDir, state.value, this.ports);
+      if (!ended.ok) return ended;
+    }
+    return this.steps.claim(claiming);
+  }
+
+  /** Claims a worker's work, has it done, and records how it ended. Whatever `execute` makes of it, the work comes to an end or is handed on. */
+  async run(claiming: Claiming, execute: Execute): Promise<Result<RanWork>> {
+    const work = await this.claim(claiming);
     if (!work.ok) return work;
     const { lease } = work.value;
     let execution: Execution;
@@ -56,12 +102,43 @@ export class Workers {
     } catch (error) {
       return this.failed(lease, { code: 'not_run', message: messageOf(error).slice(0, 4000), recoverable: true });
     }
+    const said = await this.saidByItself(lease);
+    if (!said.ok) return said;
+    if (said.value !== undefined) return ok(said.value);
+    if (execution.ok === 'handed_on') return this.handedOn(lease, execution);
     if (!execution.ok) return this.failed(lease, execution.error);
     const ended = await this.steps.ending.end(lease, 'complete', execution.result);
     if (ended.ok || ended.error.code !== 'verification_failed') return ended;
     const failed = await this.failed(lease, { code: 'bad_result', message: ended.error.message, recoverable: true });
     if (!failed.ok) return failed;
     return fail('verification_failed', `${lease.taskId} has failed: ${ended.error.message}`, mendOf(ended.error));
+  }
+
+  /** How the program ended or handed on its work by a call of its own, where it did: then that counts. */
+  private async saidByItself(lease: Lease): Promise<Result<RanWork | undefined>> {
+    const view = await readForge(this.branches);
+    if (!view.ok) return view;
+    const work = view.value.hooks.get(lease.worker)?.work;
+    if (work?.ok !== true || work.value === undefined) return ok(undefined);
+    const { state, result } = work.value;
+    if (!checkLease(state, lease).ok || (!isOver(state.status) && state.handoffReason === undefined))
+      return ok(undefined);
+    return ok({ state, result: isOver(state.status) ? result : undefined, skipped: [] });
+  }
+
+  private async handedOn(
+    lease: Lease,
+    { reason, resumePoint }: { readonly reason: HandoffReason; readonly resumePoint: string },
+  ): Promise<Result<RanWork>> {
+    const handed = await this.steps.handoff(lease, reason, resumePoint);
+    return handed.ok ? ok({ state: handed.value, result: undefined, skipped: [] }) : handed;
+  }
+
+  private async stateOf(worker: string): Promise<Result<HookState | undefined>> {
+    const view = await readForge(this.branches);
+    if (!view.ok) return view;
+    const work = view.value.hooks.get(worker)?.work;
+    return ok(work?.ok === true ? work.value?.state : undefined);
   }
 
   private async failed(lease: Lease, error: HookError): Promise<Result<EndedWork>> {

@@ -86,6 +86,7 @@ describe('the npm package', { timeout: 60_000 }, () => {
       'README.md',
       'dist/cli.js',
       'dist/command.js',
+      'dist/forge.js',
       'dist/hook.js',
       'dist/package.json',
       'package.json',
@@ -115,6 +116,10 @@ describe('the npm package', { timeout: 60_000 }, () => {
     const { version } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8')) as { version: string };
     expect(await atlas(user, '--version')).toBe(`${version}\n`);
     expect(await npm(user, 'exec', '--offline', '--', 'atlas', '--version')).toBe(`${version}\n`);
+    expect(await npm(user, 'exec', '--offline', '--', 'forge', '--version')).toBe(`${version}\n`);
+    expect(await npm(user, 'exec', '--offline', '--', 'forge', 'hook', 'list', '--help')).toMatch(
+      /^Usage: forge hook list/u,
+    );
   });
 
   it('works: a task, git hooks, a commit that makes a checkpoint, receipts that others can check', async () => {

@@ -153,6 +153,7 @@ describe('work', { timeout: 60_000 }, () => {
     const folder = await slung();
     const write = "require('fs').writeFileSync(process.env.FORGE_HOOK + '/out.bin', Buffer.from([1, 13, 10, 255]))";
     const { result } = unwrap(await world.workers.run({ worker: W, owner }, script(write)));
+    if (result === undefined) throw new Error('no result');
     expect(result).toMatchObject({ taskId: 't1', status: 'COMPLETE' });
     expect(result.evidence.inputHash).toBe(hashOf(path.join(folder, 'context.json')));
     expect(result.evidence.outputHash).toBe(hashOf(path.join(folder, 'out.bin')));

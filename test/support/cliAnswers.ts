@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { unwrap } from '../../src/core/errors';
 import type { Desk } from './cliDesk';
+import { WORKER_TRIALS } from './cliWorkerAnswers';
 
 /** A line that a command is tried with, in a situation of its own. */
 export interface Line {
@@ -312,5 +313,6 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   },
   'lifecycle doctor': { lines: [line(0, 'lifecycle doctor'), line(1, 'lifecycle doctor x')] },
   'lifecycle status': { lines: [line(0, 'lifecycle status'), line(1, 'lifecycle status x')] },
+  ...WORKER_TRIALS,
   completion: { lines: [line(0, 'completion bash'), line(2, 'completion tcsh')] },
 };

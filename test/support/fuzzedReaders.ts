@@ -457,7 +457,7 @@ export function otherReaders({ envelopes, publicKeys, bundles }: FuzzWorld): Fuz
         const args = Buffer.from(input).toString('utf8').split('\0').slice(0, 200);
         const told = `${String(wantsJson(args))}${String(wantsQuiet(args))}`;
         commandNamed(args, specs);
-        const parsed = parseCommandLine(args, specs, { version: '0.0.0', columns: 80 });
+        const parsed = parseCommandLine(args, specs, { version: '0.0.0', columns: 80, program: 'atlas' });
         if (!parsed.ok) {
           must(
             parsed.error instanceof AtlasError && parsed.error.code === 'usage',
