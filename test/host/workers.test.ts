@@ -12,8 +12,6 @@ import { WorkersTree } from '../../src/extension/workers/workersTree';
 import { locateRepository } from '../../src/git/locate';
 import { LazyAtlas } from '../../src/service/lazyAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { Convoys } from '../../src/workers/convoys';
-import { ForgeBranches } from '../../src/workers/forgeBranches';
 import type { WorkerStatus } from '../../src/workers/workerStatus';
 import { Workers } from '../../src/workers/workers';
 import { type Shown, answering } from './answers';
@@ -27,7 +25,6 @@ describe('the workers in a window', () => {
   let api: AtlasApi;
   let folder: string;
   let workers: Workers;
-  let convoys: Convoys;
   let model: WorkersModel;
   let tree: WorkersTree;
   const places = new vscode.EventEmitter<void>();
@@ -76,7 +73,6 @@ describe('the workers in a window', () => {
     folder = repository.main;
     const atlas = new LazyAtlas(systemPorts(api.root, 'test', silentLog));
     workers = unwrap(Workers.open(folder, atlas.ports));
-    convoys = new Convoys(new ForgeBranches(repository, atlas.ports), atlas.ports);
     model = new WorkersModel(
       {
         atlas,
@@ -136,17 +132,17 @@ describe('the workers in a window', () => {
       ['w-alive', 'task-w-alive · in progress · now', 'play-circle', 'worker IN_PROGRESS running'],
       [
         'w-dead',
-        'task-w-dead · in progress · its process has died · now',
+        'task-w-dead · its process has died · in progress · now',
         'warning',
         'worker IN_PROGRESS run recover held running',
       ],
       ['w-done', 'task-w-done · complete · now', 'pass', 'worker COMPLETE free clear'],
-      ['w-failed', 'task-w-failed · failed · not to be tried again · now', 'error', 'worker FAILED free clear'],
+      ['w-failed', 'task-w-failed · not to be tried again · failed · now', 'error', 'worker FAILED free clear'],
       ['w-free', 'nothing to do', 'circle-outline', 'worker FREE free'],
-      ['w-gone', 'task-w-gone · not begun · its folder is gone · now', 'warning', 'worker PENDING run recover'],
+      ['w-gone', 'task-w-gone · its folder is gone · not begun · now', 'warning', 'worker PENDING run recover'],
       [
         'w-held',
-        'task-w-held · in progress · nobody sees whether it is at work · now',
+        'task-w-held · nobody sees whether it is at work · in progress · now',
         'warning',
         'worker IN_PROGRESS recover held running',
       ],
@@ -154,7 +150,7 @@ describe('the workers in a window', () => {
       ['w-new', 'task-w-new · not begun · now', 'circle-large-outline', 'worker PENDING run'],
       ['Tasks', '7 in progress · 1 failed · 2 complete', 'checklist', 'tasks'],
     ]);
-    assert.deepEqual(await texts('pool'), ['p1 | late · not begun · past its deadline · now']);
+    assert.deepEqual(await texts('pool'), ['p1 | late · past its deadline · not begun · now']);
   });
 
   it('says what hangs there, and whatever it says is plain text', async () => {
@@ -173,7 +169,10 @@ describe('the workers in a window', () => {
     const failed = all.find((node) => node.kind === 'worker' && node.worker === 'w-failed');
     assert.ok(failed);
     const { tooltip, accessibilityInformation } = tree.resolveTreeItem(await tree.getTreeItem(failed), failed);
-    assert.match(accessibilityInformation?.label ?? '', /^Worker w-failed, task-w-failed, failed/u);
+    assert.match(
+      accessibilityInformation?.label ?? '',
+      /^Worker w-failed, task-w-failed, not to be tried again, failed/u,
+    );
     assert.ok(tooltip instanceof vscode.MarkdownString);
     assert.equal(tooltip.isTrusted ?? false, false);
     assert.equal(tooltip.supportHtml ?? false, false);
@@ -215,7 +214,7 @@ describe('the workers in a window', () => {
         { id: 'b1', type: 't', blockedBy: ['r1'] },
       ]),
     );
-    unwrap(await convoys.create({ id: 'c1', title: HOSTILE, tasks: ['r1', 'task-w-done'] }));
+    unwrap(await workers.convoys.create({ id: 'c1', title: HOSTILE, tasks: ['r1', 'task-w-done'] }));
     const ledger = path.join(folder, '.forge', 'ledger');
     const lines = readFileSync(path.join(ledger, 'tasks.jsonl'), 'utf8').trimEnd().split('\n');
     const record = JSON.parse(lines.findLast((line) => line.includes('"id":"r1"')) ?? '') as Record<string, unknown>;

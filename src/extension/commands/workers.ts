@@ -2,8 +2,6 @@ import * as vscode from 'vscode';
 import { AtlasError } from '../../core/errors';
 import { checkTaskId } from '../../core/ids';
 import type { Ledger } from '../../core/workers/ledger';
-import { Convoys } from '../../workers/convoys';
-import { ForgeBranches } from '../../workers/forgeBranches';
 import { plain } from '../platform/messages';
 import type { TextDocuments } from '../platform/textDocuments';
 import { bucketCount } from '../workers/looks';
@@ -198,11 +196,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
     }),
   );
   if (picked.length === 0) return;
-  const convoys = new Convoys(
-    new ForgeBranches(looked.repository, context.session.atlas.ports),
-    context.session.atlas.ports,
-  );
-  unwrapped(await convoys.create({ id, tasks: picked.map(({ value }) => value) }));
+  unwrapped(await looked.workers.convoys.create({ id, tasks: picked.map(({ value }) => value) }));
   await model.look();
 };
 

@@ -83,8 +83,9 @@ export function workerRow(
   const { state } = status;
   const said = [
     ...(state === undefined ? [] : [state.taskId]),
-    shapeLabel(shape),
+    // First what is wrong: a side bar is narrow.
     ...problems.map(problemLabel),
+    shapeLabel(shape),
     ...(state === undefined ? [] : [ageOf(state.updatedAt, now)]),
   ];
   const isUnfinished = shape === 'PENDING' || shape === 'IN_PROGRESS' || shape === 'FREE';
