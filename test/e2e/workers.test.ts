@@ -77,7 +77,7 @@ describe('the workers', () => {
     await pane().click();
     // A person would make room, too: the rows that are out of sight are not drawn.
     await workbench.page.locator('.pane-header', { hasText: 'Tasks' }).click();
-    await row(/^translators1 workers$/).waitFor();
+    await row(/^translators1 worker$/).waitFor();
     await row(/^adatranslate-1 · not begun · now$/).waitFor();
     await row(/^Tasks1 in progress$/).waitFor();
   });
@@ -123,6 +123,7 @@ describe('the workers', () => {
     await everyState();
     await workbench.useTheme(theme);
     await row(/^done/).waitFor();
+    await openRows();
     await workbench.page.mouse.move(900, 400);
     await shoot(THEMES[theme]);
   });
@@ -157,9 +158,15 @@ describe('the workers', () => {
     unwrap(await workers.slinging.addTasks([...tasks, { id: 'summary-3', type: 'summary' }]));
     unwrap(await workers.convoys.create({ id: 'c1', title: 'Reviews', tasks: ['review-1', 'review-2', 'summary-1'] }));
     await row(/^done/).waitFor();
-    await workbench.expand(row(/^done/));
-    await workbench.expand(row(/^Evidence/));
-    await workbench.expand(row(/^Tasks/));
+  }
+
+  /** Opens what a reload closed. */
+  async function openRows(): Promise<void> {
+    const tasks = workbench.page.locator('.pane-header', { hasText: 'Tasks' });
+    if ((await tasks.getAttribute('aria-expanded')) === 'true') await tasks.click();
+    for (const text of [/^done/, /^Evidence/, /^Tasks/]) await workbench.expand(row(text));
+    await row(/^late\.mdnot recorded$/).waitFor();
+    await row(/^Reviews1 of 3 complete$/).waitFor();
   }
 
   async function shoot(name: string): Promise<void> {

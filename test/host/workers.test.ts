@@ -128,7 +128,7 @@ describe('the workers in a window', () => {
       contextValue,
     ]);
     assert.deepEqual(shown, [
-      ['pool', '1 workers · 1 need you', 'organization', 'pool'],
+      ['pool', '1 worker · 1 needs you', 'organization', 'pool'],
       ['w-alive', 'task-w-alive · in progress · now', 'play-circle', 'worker IN_PROGRESS running'],
       [
         'w-dead',
@@ -235,7 +235,7 @@ describe('the workers in a window', () => {
       'Complete | 2',
       '$ (trash) [x] (command:atlas.slingTask) <b>**bold**</b> | 1 of 2 complete',
     ]);
-    assert.deepEqual(await texts('Tasks', 'Blocked'), ['b1 | t · waits for r1 · now']);
+    assert.deepEqual(await texts('Tasks', 'Blocked'), ['b1 | waits for r1 · t · now']);
     assert.deepEqual(await texts('Tasks', 'Conflicts'), ['r1 | task, recorded twice']);
     const sides = await texts('Tasks', 'Conflicts', 'r1');
     assert.match(sides[0] ?? '', /^OPEN · nobody \| counts/u);

@@ -59,9 +59,9 @@ export function poolRow(node: NodeOf<'pool'>, workers: readonly WorkerStatus[]):
   const waiting = workers.filter(needsHuman).length;
   const busy = workers.filter(({ state }) => state?.status === 'IN_PROGRESS').length;
   const parts = [
-    vscode.l10n.t('{0} workers', workers.length),
+    workers.length === 1 ? vscode.l10n.t('1 worker') : vscode.l10n.t('{0} workers', workers.length),
     ...(busy === 0 ? [] : [vscode.l10n.t('{0} in progress', busy)]),
-    ...(waiting === 0 ? [] : [vscode.l10n.t('{0} need you', waiting)]),
+    ...(waiting === 0 ? [] : [waiting === 1 ? vscode.l10n.t('1 needs you') : vscode.l10n.t('{0} need you', waiting)]),
   ];
   return rowOf(node, {
     label: node.pool,
@@ -138,9 +138,10 @@ function partOf({ part }: NodeOf<'part'>, { task, context, result }: WorkerStatu
     }
     case 'context': {
       const earlier = context?.previousAttempts?.length ?? 0;
+      const tools = context?.tools.length ?? 0;
       const said = [
-        vscode.l10n.t('{0} tools', context?.tools.length ?? 0),
-        ...(earlier === 0 ? [] : [vscode.l10n.t('{0} earlier attempts', earlier)]),
+        tools === 1 ? vscode.l10n.t('1 tool') : vscode.l10n.t('{0} tools', tools),
+        ...(earlier === 0 ? [] : [vscode.l10n.t('failed before: {0}', earlier)]),
       ];
       return { label: vscode.l10n.t('Context'), description: said.join(' · '), look: { icon: 'book' } };
     }

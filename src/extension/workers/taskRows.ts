@@ -50,9 +50,9 @@ export function taskRow(node: NodeOf<'task'>, ledger: Ledger, now: number): vsco
 export function taskDetails(ledger: Ledger, record: TaskRecord, now: number): string {
   const blockers = record.status === 'OPEN' ? openBlockers(ledger, record.task) : [];
   return [
-    record.task.type,
-    ...(record.worker === undefined ? [] : [record.worker]),
     ...(blockers.length === 0 ? [] : [vscode.l10n.t('waits for {0}', blockers.join(', '))]),
+    ...(record.worker === undefined ? [] : [record.worker]),
+    record.task.type,
     ageOf(record.at, now),
   ].join(' · ');
 }

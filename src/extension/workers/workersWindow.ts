@@ -39,7 +39,7 @@ export class WorkersWindow implements vscode.Disposable {
       .all()
       .flatMap(({ status }) => (status.ok ? status.value.workers.filter(needsHuman) : [])).length;
     this.view.badge =
-      waiting === 0 ? undefined : { value: waiting, tooltip: vscode.l10n.t('{0} workers need you', waiting) };
+      waiting === 0 ? undefined : { value: waiting, tooltip: vscode.l10n.t('Workers that need you: {0}', waiting) };
   }
 
   dispose(): void {
