@@ -238,6 +238,8 @@ describe('the id of a row', () => {
       { kind: 'note', repository: '/a', worker: 'b', of: 'history' },
       { kind: 'task', repository: '/a', task: 'x', under: 'y' },
       { kind: 'task', repository: '/a', task: 'x","y', under: '' },
+      { kind: 'task', repository: '/a', task: 'x', under: 'y,z' },
+      { kind: 'task', repository: '/a', task: 'x,y', under: 'z' },
     ];
     expect(new Set(nodes.map(nodeId)).size).toBe(nodes.length);
   });
