@@ -9,7 +9,6 @@ import { registerCommands } from './commands/register';
 import { ConfigProblems } from './configProblems';
 import { FileActivity } from './fileActivity';
 import { GitBridge } from './git/gitBridge';
-import type { InboxWindow } from './inbox/inboxWindow';
 import { Notifications } from './notifications';
 import { LatePanels } from './panels/latePanels';
 import { setting } from './platform/config';
@@ -35,11 +34,11 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
   const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
-  let opened: Promise<InboxWindow> | undefined;
-  const inbox = async (): Promise<InboxWindow> =>
-    (opened ??= import('./inbox/inboxWindow').then(({ openInbox }) => openInbox(session, extension)));
+  const inbox = once(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
+  const home = once(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
+  const workers = async () => (await home()).open();
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
-  const context = { session, tree, log, git, verdicts, panels, inbox, launcherFolder, terminals: new Map() };
+  const context = { session, tree, log, git, verdicts, panels, inbox, workers, launcherFolder, terminals: new Map() };
   const launcher = import('./launcherSetup').then((setup) => setup.offerCommand(extension, launcherFolder, root, log));
   // An editor that starts us for a tool's sake expects it when we are started.
   void import('./agentTools/offer').then((tools) => tools.offerAgentTools(extension, session, log));
@@ -66,6 +65,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     .start(openFolders())
     .then(() => git.start())
     .then(inbox)
+    .then(home)
     .then(() => launcher)
     .catch((error: unknown) => {
       setContext('atlas.storeDamaged', true);
@@ -77,4 +77,10 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
 function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): Session {
   const { version } = extension.extension.packageJSON as { version: string };
   return new Session(new LazyAtlas(systemPorts(root, version, log)));
+}
+
+/** What is loaded once, when it is first asked for. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return async () => (loaded ??= load());
 }

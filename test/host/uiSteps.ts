@@ -33,6 +33,20 @@ export const uiSteps = {
     await rows.filter({ hasText: text }).first().waitFor();
     return rows.allInnerTexts();
   },
+  /** Waits for the quick pick or input box with that title. */
+  quickTitle: (page: Page, title: string) => page.locator('.quick-input-title', { hasText: title }).waitFor(),
+  /** Answers it: chooses the row with that text where there are rows, else types it. */
+  quickAnswer: async (page: Page, { title, text }: { title: string; text: string }): Promise<void> => {
+    await page.locator('.quick-input-title').getByText(title, { exact: true }).waitFor();
+    const row = page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+    if (text !== '' && (await row.isVisible())) await row.click();
+    else {
+      await page.locator('.quick-input-widget input[type="text"]').first().fill(text);
+      await page.keyboard.press('Enter');
+    }
+    // What has the same title comes next only once this one is gone.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  },
   /** Clicks what the selector finds in the workbench. */
   click: (page: Page, selector: string) => page.locator(selector).first().click(),
   /** Takes a picture of the window; returns its path. */

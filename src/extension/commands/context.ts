@@ -7,6 +7,7 @@ import type { ChannelLogger } from '../platform/log';
 import type { Verdicts } from '../receipts/verdicts';
 import type { Session } from '../session';
 import type { TasksTree } from '../views/tasksTree';
+import type { WorkersWindow } from '../workers/workersWindow';
 
 /** What the commands act on. */
 export interface CommandContext {
@@ -18,6 +19,8 @@ export interface CommandContext {
   readonly verdicts: Verdicts;
   /** The inbox, loaded with the window's view of it. */
   readonly inbox: () => Promise<InboxWindow>;
+  /** The workers, loaded with the window's view of them. */
+  readonly workers: () => Promise<WorkersWindow>;
   /** Where the launcher of the `atlas` command lies. */
   readonly launcherFolder: string;
   /** The terminals of validations that ended, by task: the next one takes its place. */

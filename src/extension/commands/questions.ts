@@ -57,11 +57,13 @@ export interface TextQuestion {
   readonly prompt: string;
   readonly placeholder?: string;
   readonly value: string | undefined;
-  /** What is said where nothing was written. */
-  readonly empty: string;
+  /** What is said where nothing was written; `undefined` where that is an answer too. */
+  readonly empty: string | undefined;
+  /** What is wrong with an answer; `undefined` where nothing is. */
+  readonly check?: (text: string) => string | undefined;
 }
 
-/** Asks for a text that isn't empty. */
+/** Asks for a text. */
 export async function askText(question: TextQuestion, step: Step, keep: (text: string) => void): Promise<boolean> {
   const input = vscode.window.createInputBox();
   input.title = question.title;
@@ -70,8 +72,12 @@ export async function askText(question: TextQuestion, step: Step, keep: (text: s
   input.value = question.value ?? '';
   const answer = await run<string>(input, step, (accept, back) => [
     input.onDidAccept(() => {
-      if (input.value.trim() === '') input.validationMessage = question.empty;
+      const wrong = input.value.trim() === '' ? question.empty : question.check?.(input.value);
+      if (wrong !== undefined) input.validationMessage = wrong;
       else accept(input.value);
+    }),
+    input.onDidChangeValue(() => {
+      input.validationMessage = undefined;
     }),
     input.onDidTriggerButton(back),
   ]);

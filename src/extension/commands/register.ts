@@ -23,67 +23,62 @@ const READING = new Set([
   'showMoreInboxItems',
 ]);
 
-/** What the commands do, by the module that has them: loaded when one of them is first called. */
+type Load = () => Promise<CommandHandler>;
+
+/** Commands by the names that the module which has them gives them; it is loaded when one of them is first called. */
+function family<N extends string>(
+  load: () => Promise<Readonly<Record<NoInfer<N>, CommandHandler>>>,
+  ...names: readonly N[]
+): Record<string, Load> {
+  return Object.fromEntries(names.map((name) => [name, async () => (await load())[name]]));
+}
+
 const drive = async () => import('./drive');
 const files = async () => import('./files');
+const receipts = async () => import('./receipts');
 const maintain = async () => import('./maintain');
 const gitHooks = async () => import('./gitHooks');
-const receipts = async () => import('./receipts');
 
-/** Those of the inbox, whose module has them by the same names. */
-const INBOX = [
-  'addInboxItem',
-  'claimInboxItem',
-  'completeInboxItem',
-  'cancelInboxItem',
-  'showInboxItem',
-  'showMoreInboxItems',
-  'resumeSession',
-] as const;
-
-/** Every command by its name; its id is `atlas.<name>`. */
-function commandTable(documents: TextDocuments): Readonly<Record<string, () => Promise<CommandHandler>>> {
+/** Commands of tasks and of the store by their names. */
+function taskTable(documents: TextDocuments): Record<string, Load> {
   return {
-    startTask: async () => (await import('./startTask')).startTask,
-    checkpoint: async () => (await drive()).checkpoint,
-    startStep: async () => (await drive()).startStep,
-    submitStepOutput: async () => (await drive()).submitStepOutput,
-    completeStep: async () => (await drive()).completeStep,
-    approve: async () => (await drive()).approve,
-    reject: async () => (await drive()).reject,
-    resume: async () => (await drive()).resume,
-    recover: async () => (await drive()).recover,
-    abandonTask: async () => (await drive()).abandonTask,
-    failTask: async () => (await drive()).failTask,
-    stillWorking: async () => (await drive()).stillWorking,
-    openHookMd: async () => (await files()).openHookMd,
-    copyRecoverySynopsis: async () => (await files()).copyRecoverySynopsis,
-    regenerateHookMd: async () => (await files()).regenerateHookMd,
-    exportHook: async () => (await files()).exportHook,
+    ...family(async () => import('./startTask'), 'startTask'),
+    ...family(drive, 'checkpoint', 'startStep', 'submitStepOutput', 'completeStep', 'approve', 'reject', 'resume'),
+    ...family(drive, 'recover', 'abandonTask', 'failTask', 'stillWorking'),
+    ...family(
+      files,
+      'openHookMd',
+      'copyRecoverySynopsis',
+      'regenerateHookMd',
+      'exportHook',
+      'compareCheckpointWithNow',
+    ),
     showCheckpoint: async () => (await files()).showCheckpoint(documents),
-    compareCheckpointWithNow: async () => (await files()).compareCheckpointWithNow,
-    runValidation: async () => (await import('./validate')).runValidation,
-    openReceipts: async () => (await receipts()).openReceipts,
-    verifyReceipt: async () => (await receipts()).verifyReceipt,
+    ...family(async () => import('./validate'), 'runValidation'),
+    ...family(receipts, 'openReceipts', 'verifyReceipt', 'exportReceipts'),
     verifyAllReceipts: async () => (await receipts()).verifyAllReceipts(documents),
-    exportReceipts: async () => (await receipts()).exportReceipts,
-    cleanUpHooks: async () => (await maintain()).cleanUpHooks,
-    destroyWorkspace: async () => (await maintain()).destroyWorkspace,
-    openConfiguration: async () => (await maintain()).openConfiguration,
+    ...family(maintain, 'cleanUpHooks', 'destroyWorkspace', 'openConfiguration', 'showLog', 'sortTasks'),
+    ...family(maintain, 'showMoreTasks', 'showAllWorkspaces', 'showThisWindowsTasks'),
     runDoctor: async () => (await import('./doctor')).runDoctor(documents),
     installGitHooks: async () => (await gitHooks()).installGitHooks(documents),
-    removeGitHooks: async () => (await gitHooks()).removeGitHooks,
+    ...family(gitHooks, 'removeGitHooks'),
     installAtlasCommand: async () => (await import('./atlasCommand')).installAtlasCommand(documents),
     setUpAgent: async () => (await import('./setUpAgent')).setUpAgent(documents),
-    showLog: async () => (await maintain()).showLog,
-    sortTasks: async () => (await maintain()).sortTasks,
-    showMoreTasks: async () => (await maintain()).showMoreTasks,
-    showAllWorkspaces: async () => (await maintain()).showAllWorkspaces,
-    showThisWindowsTasks: async () => (await maintain()).showThisWindowsTasks,
-    showTaskActions: async () => (await import('./taskActions')).showTaskActions,
-    ...Object.fromEntries(
-      INBOX.map((name) => [name, async () => (await import('./inbox')).inboxCommands(documents)[name]]),
-    ),
+    ...family(async () => import('./taskActions'), 'showTaskActions'),
+  };
+}
+
+/** Every command by its name; its id is `atlas.<name>`. */
+function commandTable(documents: TextDocuments): Readonly<Record<string, Load>> {
+  const inbox = async () => (await import('./inbox')).inboxCommands(documents);
+  const workers = async () => (await import('./workers')).workerCommands(documents);
+  return {
+    ...taskTable(documents),
+    ...family(inbox, 'addInboxItem', 'claimInboxItem', 'completeInboxItem', 'cancelInboxItem', 'showInboxItem'),
+    ...family(inbox, 'showMoreInboxItems', 'resumeSession'),
+    ...family(workers, 'addWorkerTask', 'slingTask', 'runWorker', 'recoverWorker', 'handOffWork', 'completeWork'),
+    ...family(workers, 'failWork', 'clearWorker', 'createConvoy', 'showWorker', 'copyHookPath', 'refreshWorkers'),
+    ...family(workers, 'showMoreWorkers'),
   };
 }
 

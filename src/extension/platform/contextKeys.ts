@@ -12,6 +12,8 @@ export interface ContextKeys {
   readonly 'atlas.hasInbox': boolean;
   /** Whether one of them has an item that is neither done nor cancelled. */
   readonly 'atlas.hasOpenInboxItem': boolean;
+  /** Whether a repository of this window has workers. */
+  readonly 'atlas.hasWorkers': boolean;
   /** Whether the store's root can't be used. */
   readonly 'atlas.storeDamaged': boolean;
   /** Whether the tree shows all workspaces instead of this window's. */

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import type { FileSystem, Logger, Repository } from '../../core/ports';
+import { type Concerns, FolderWatches } from '../../storage/folderWatches';
+
+interface WatchPorts {
+  readonly files: FileSystem;
+  readonly log: Logger;
+}
+
+interface Wanted {
+  readonly folder: string;
+  readonly concerns: Concerns;
+}
+
+/** More hooks than this are followed by their branches only. */
+const MAX_FOLDERS = 200;
+
+/** What programs write for a moment. Some systems don't name the file; then it may have been any. */
+const isLasting: Concerns = (_event, name) => name === null || !/\.(?:lock|tmp)$/u.test(name);
+const only =
+  (wanted: string): Concerns =>
+  (_event, name) =>
+    name === null || name === wanted;
+
+/**
+ * Tells what happens to the workers of some repositories, by whatever process: where their branches lie in git's folder, and, while
+ * anybody looks, in the hooks' folders.
+ */
+export class WorkersWatch {
+  private readonly watches: FolderWatches;
+  /** By repository: folder and inode. git removes and makes folders of branches, and a watch stays with the old one. */
+  private readonly followed = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(
+    private readonly ports: WatchPorts,
+    private readonly tell: () => void,
+  ) {
+    this.watches = new FolderWatches(ports.log);
+  }
+
+  /**
+   * Watches a repository, as it is now. To be called before each look: folders come and go.
+   * @param hooks the folders of hooks that somebody looks at; `undefined` while nobody does
+   */
+  follow(repository: Repository, hooks: readonly string[] | undefined): void {
+    const before = this.followed.get(repository.main) ?? new Map<string, string>();
+    const now = new Map<string, string>();
+    const wanted = [...this.branches(repository), ...(hooks === undefined ? [] : this.folders(repository, hooks))];
+    for (const { folder, concerns } of wanted) {
+      const stat = this.ports.files.stat(folder);
+      // What a link leads to is not the repository's.
+      if (stat?.kind !== 'folder') continue;
+      if (before.get(folder) !== stat.ino) this.watches.end(folder);
+      this.watches.watch(folder, folder, concerns, this.tell);
+      now.set(folder, stat.ino);
+    }
+    for (const folder of before.keys()) if (!now.has(folder)) this.watches.end(folder);
+    this.followed.set(repository.main, now);
+  }
+
+  private branches({ commonDir }: Repository): Wanted[] {
+    const heads = join(commonDir, 'refs', 'heads');
+    const forge = join(heads, 'forge');
+    const hooks = join(forge, 'hooks');
+    return [
+      { folder: heads, concerns: only('forge') },
+      // Where git keeps branches in tables instead of files.
+      { folder: join(commonDir, 'reftable'), concerns: isLasting },
+      ...[forge, hooks, ...this.foldersIn(hooks)].map((folder) => ({ folder, concerns: isLasting })),
+    ];
+  }
+
+  private folders({ main }: Repository, hooks: readonly string[]): Wanted[] {
+    const base = join(main, '.forge', 'hooks');
+    const inside = hooks.slice(0, MAX_FOLDERS).flatMap((folder) => [folder, join(folder, 'evidence')]);
+    return [
+      { folder: main, concerns: only('.forge') },
+      ...[base, ...this.foldersIn(base), ...inside].map((folder) => ({ folder, concerns: isLasting })),
+    ];
+  }
+
+  private foldersIn(folder: string): string[] {
+    const { files } = this.ports;
+    if (files.stat(folder)?.kind !== 'folder') return [];
+    const all = files.list(folder).map((name) => join(folder, name));
+    return all.filter((each) => files.stat(each)?.kind === 'folder').slice(0, MAX_FOLDERS);
+  }
+
+  /** Forgets all repositories but these. */
+  keepOnly(repositories: readonly Repository[]): void {
+    const kept = new Set(repositories.map(({ main }) => main));
+    for (const [main, folders] of this.followed) {
+      if (kept.has(main)) continue;
+      for (const folder of folders.keys()) this.watches.end(folder);
+      this.followed.delete(main);
+    }
+  }
+
+  /** Stops watching. */
+  close(): void {
+    this.watches.close();
+    this.followed.clear();
+  }
+}
