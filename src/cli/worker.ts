@@ -69,7 +69,7 @@ function statusWord({ state, damage }: WorkerStatus): string {
 }
 
 function nextWord({ plan, stale, orphaned, elsewhere }: WorkerStatus): string {
-  const words = [elsewhere ? 'elsewhere' : undefined, plan?.action === 'nothing' ? undefined : plan?.action, stale, ...orphaned];
+  const words = [elsewhere ? 'elsewhere' : plan?.action === 'nothing' ? undefined : plan?.action, stale, ...orphaned];
   return words.flatMap((word) => word?.replaceAll('_', ' ') ?? []).join(', ');
 }
 

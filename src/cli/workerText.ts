@@ -13,7 +13,8 @@ export const ORPHANED: Readonly<Record<WorkerStatus['orphaned'][number], string>
   no_branch: 'its branch was removed; the folder is left',
   ledger_behind: 'the ledger does not know of its last step yet; the next change of the ledger adds it',
   folder_differs: "the protocol's files in the folder were edited; what the branch says counts",
-  claimed_elsewhere: 'another worker has the same task, and that one counts; atlas worker repair takes it off this hook',
+  claimed_elsewhere:
+    'another worker has the same task, and that one counts; atlas worker repair takes it off this hook',
 };
 
 const PLANS: Readonly<Record<RecoveryPlan['action'], string>> = {

@@ -25,6 +25,7 @@ function status(more: Partial<WorkerStatus> = {}): WorkerStatus {
   return {
     ...{ worker: 'w1', folder: '/r/.forge/hooks/w1', commit: 'c', state: undefined, task: undefined },
     ...{ context: undefined, result: undefined, plan: undefined, damage: undefined, stale: undefined, orphaned: [] },
+    elsewhere: false,
     ...more,
   };
 }
@@ -53,6 +54,7 @@ describe('what is shown of a worker', () => {
   it('needs a human where something is wrong that time does not mend', () => {
     expect(needsHuman(held('IN_PROGRESS', plan('nothing')))).toBe(false);
     expect(needsHuman(held('PENDING', { orphaned: ['ledger_behind'] }))).toBe(false);
+    expect(needsHuman(held('IN_PROGRESS', { elsewhere: true, ...plan('ask') })), 'of another clone').toBe(false);
     for (const more of [
       { damage: DAMAGE },
       { stale: 'owner_dead' as const, ...plan('resume') },

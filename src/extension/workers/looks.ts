@@ -122,6 +122,8 @@ export function problemLabel(problem: Problem): string {
       return vscode.l10n.t('damaged');
     case 'no_branch':
       return vscode.l10n.t('its branch is gone');
+    case 'claimed_elsewhere':
+      return vscode.l10n.t('another worker has its task');
     case 'owner_dead':
       return vscode.l10n.t('its process has died');
     case 'ask':
@@ -144,11 +146,17 @@ export function problemLabel(problem: Problem): string {
 /** What is wrong and what mends it, in sentences. */
 export function problemText(problem: Problem, { damage, task, folder }: WorkerStatus): string {
   const recover = vscode.l10n.t('"Recover Worker" shows how to go on.');
+  const repair = vscode.l10n.t('"Repair Workers" mends it.');
   switch (problem) {
     case 'damaged':
       return damage === undefined ? vscode.l10n.t("It can't be read.") : explain(damage);
     case 'no_branch':
-      return vscode.l10n.t('{0} is there, but no branch holds it. Save what you need of it, then remove it.', folder);
+      return vscode.l10n.t('{0} is there, but no branch holds it. {1}', folder, repair);
+    case 'claimed_elsewhere':
+      return vscode.l10n.t(
+        'Two clones slung the task without knowing of each other, and the other one counts. {0}',
+        repair,
+      );
     case 'owner_dead':
       return [vscode.l10n.t('The process that worked on it has ended without a result.'), recover].join(' ');
     case 'ask':

@@ -16,6 +16,7 @@ export function shapeOf({ damage, state, commit }: WorkerStatus): WorkerShape {
 export const PROBLEMS = [
   'damaged',
   'no_branch',
+  'claimed_elsewhere',
   'owner_dead',
   'ask',
   'give_up',
@@ -29,12 +30,15 @@ export const PROBLEMS = [
 export type Problem = (typeof PROBLEMS)[number];
 
 /** What is wrong with a worker's hook, the gravest first. */
-export function problemsOf({ damage, stale, orphaned, plan, result }: WorkerStatus): Problem[] {
+export function problemsOf({ damage, stale, orphaned, plan, result, elsewhere }: WorkerStatus): Problem[] {
+  // Nobody sees from here how another clone's work goes: nothing is wrong with that.
+  const isAsking = plan?.action === 'ask' && !elsewhere;
   const found = new Set<Problem>([
     ...(damage === undefined ? [] : (['damaged'] as const)),
     ...(stale === undefined ? [] : [stale]),
     ...orphaned,
-    ...(plan?.action === 'ask' || plan?.action === 'give_up' ? [plan.action] : []),
+    ...(isAsking ? (['ask'] as const) : []),
+    ...(plan?.action === 'give_up' ? (['give_up'] as const) : []),
     ...(result?.status === 'FAILED' && result.error?.recoverable === false ? (['hopeless'] as const) : []),
   ]);
   return PROBLEMS.filter((problem) => found.has(problem));
