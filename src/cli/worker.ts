@@ -26,6 +26,14 @@ export async function openWorkers(context: CliContext): Promise<Result<OpenWorke
   return workers.ok ? ok({ workers: workers.value, ports }) : workers;
 }
 
+/** What a caller should know where a change is not with the remote yet: it is recorded all the same. */
+export function unsharedNotes({ workers: { sharing } }: OpenWorkers): string[] {
+  const why = sharing.unshared;
+  return why === undefined
+    ? []
+    : [`It is recorded here, and not shared yet. ${why.message}`, why.mend ?? ''].filter(Boolean);
+}
+
 /** The worker that the first operand names. Fails with `invalid_name`. */
 export function workerOf(call: Call): Result<string> {
   return checkWorker(call.operands[0] ?? '');
@@ -147,6 +155,7 @@ export async function clear(context: CliContext, call: Call): Promise<Result<Ans
     exit: EXIT.done,
     text: `The hook of ${worker.value} is free; its history keeps what lay there.\n`,
     data,
+    notes: unsharedNotes(opened.value),
   });
 }
 

@@ -178,6 +178,22 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./worker')).clear,
   },
   {
+    name: 'worker repair',
+    does: 'Says what crashes, cleaning and hands left around hooks and ledger; with --yes, mends it. Nothing finished or unshared is deleted.',
+    options: [{ flags: '-y, --yes', does: 'does what the plan says' }],
+    example: 'atlas worker repair',
+    load: async () => (await import('./workerSync')).repair,
+  },
+  {
+    name: 'worker sync',
+    does: 'Shares hooks and ledger with other clones by a remote: fetches and pushes forge/*.',
+    operands: [
+      { usage: '[remote]', does: 'which one; else that of .forge/config.yaml, the one that shares already, or origin' },
+    ],
+    example: 'atlas worker sync origin',
+    load: async () => (await import('./workerSync')).sync,
+  },
+  {
     name: 'worker convoy create',
     does: 'Groups tasks of the ledger.',
     operands: [

@@ -10,7 +10,7 @@ import type { EndedWork, ResultDraft } from '../workers/workEnding';
 import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
-import { leaseData, openWorkers, workerOf } from './worker';
+import { leaseData, openWorkers, unsharedNotes, workerOf } from './worker';
 import type { WorkerAnswer } from './workerSchemas';
 import { objectOf } from './workerTasks';
 
@@ -147,7 +147,9 @@ async function ended(
   const opened = await openWorkers(context);
   if (!opened.ok) return opened;
   const done = await opened.value.workers.steps.ending.end(lease.value, how, draft.value);
-  return done.ok ? ok(endedAnswer(worker.value, done.value)) : done;
+  if (!done.ok) return done;
+  const answer = endedAnswer(worker.value, done.value);
+  return ok({ ...answer, notes: [...(answer.notes ?? []), ...unsharedNotes(opened.value)] });
 }
 
 function endedAnswer(worker: string, { state, result, changed, skipped }: EndedWork): Answer {
@@ -185,5 +187,5 @@ export async function handoff(context: CliContext, call: Call): Promise<Result<A
     ...{ lease: leaseData(lease.value), reason: reason as HandoffReason, resume_point: point },
   };
   const text = `${handed.value.taskId} is handed on; the next incarnation goes on with: atlas worker run ${worker.value} -- <command>\n`;
-  return ok({ exit: EXIT.done, text, data });
+  return ok({ exit: EXIT.done, text, data, notes: unsharedNotes(opened.value) });
 }

@@ -10,7 +10,7 @@ import { Cancellation } from './cancellation';
 import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
-import { type OpenWorkers, openWorkers, workerOf } from './worker';
+import { type OpenWorkers, openWorkers, unsharedNotes, workerOf } from './worker';
 import { ownerIsGone, skippedNotes } from './workerLease';
 import type { WorkerAnswer, WorkerRunData } from './workerSchemas';
 import { ofPlan } from './workerText';
@@ -50,6 +50,9 @@ export async function run(context: CliContext, call: Call): Promise<Result<Answe
   }
 }
 
+/** How often a worker that waits asks the remote, in ms. */
+const ASKING_MS = 30_000;
+
 /** Waits for work, and does it. Work that another took meanwhile is waited out. */
 async function waited(
   context: CliContext,
@@ -58,10 +61,15 @@ async function waited(
   signal: AbortSignal,
 ): Promise<Result<Answer>> {
   let isTold = context.json || context.quiet;
-  const watch = new HookWatch(opened.workers.commonDir, wanted.worker, opened.ports.log);
+  const remote = await opened.workers.sharing.remoteName();
+  const isShared = remote.ok && remote.value !== undefined;
+  const { commonDir } = opened.workers;
+  const watch = new HookWatch(commonDir, wanted.worker, opened.ports.log, isShared ? ASKING_MS : undefined);
   try {
     while (!signal.aborted) {
       watch.arm();
+      // What other machines sling shows nowhere here until the remote is asked; one that can't be reached is asked again.
+      if (isShared) await opened.workers.sharing.sync();
       const plan = await opened.workers.steps.plan(wanted.worker, wanted.ownerIsGone);
       if (!plan.ok && plan.error.code !== 'not_found') return plan;
       if (plan.ok && plan.value.action !== 'nothing') {
@@ -86,11 +94,12 @@ async function wasTaken({ workers }: OpenWorkers, { worker }: Wanted): Promise<b
 
 async function ran(
   context: CliContext,
-  { workers, ports }: OpenWorkers,
+  opened: OpenWorkers,
   { worker, argv, ownerIsGone: gone, timeoutMs }: Wanted,
   signal: AbortSignal,
 ): Promise<Result<Answer>> {
   if (signal.aborted) return fail('cancelled', 'It was ended before the work was begun.');
+  const { workers, ports } = opened;
   const [program = ''] = argv;
   const end: { value?: ProgramEnd } = {};
   const done = await workers.run({ worker, owner: ports.processes.self(), ownerIsGone: gone }, async (work) => {
@@ -100,7 +109,10 @@ async function ran(
     end.value = await runProgram(workers.commonDir, work, { ...how, onOutput: passing(context) }, ports);
     return end.value.execution;
   });
-  return done.ok ? ranAnswer(worker, program, done.value, end.value) : done;
+  if (!done.ok) return done;
+  const answer = ranAnswer(worker, program, done.value, end.value);
+  if (!answer.ok) return answer;
+  return ok({ ...answer.value, notes: [...(answer.value.notes ?? []), ...unsharedNotes(opened)] });
 }
 
 /** What a program under us is told by, as one that an agent may be. */

@@ -7,7 +7,7 @@ import type { Call } from './call';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import { table } from './table';
-import { openWorkers } from './worker';
+import { openWorkers, unsharedNotes } from './worker';
 import { convoyAnswer, convoyData } from './workerConvoys';
 import type { LedgerTaskData, WorkerAnswer } from './workerSchemas';
 
@@ -105,7 +105,7 @@ export async function addTasks(context: CliContext, call: Call): Promise<Result<
     ...(data.added.length === 0 ? [] : [`Added: ${data.added.join(', ')}\n`]),
     ...(data.known.length === 0 ? [] : [`There already, and left as they were: ${data.known.join(', ')}\n`]),
   ];
-  return ok({ exit: EXIT.done, text: text.join(''), data });
+  return ok({ exit: EXIT.done, text: text.join(''), data, notes: unsharedNotes(opened.value) });
 }
 
 async function tasksFrom(context: CliContext, call: Call, now: number): Promise<Result<readonly unknown[]>> {
@@ -228,7 +228,10 @@ export async function sling(context: CliContext, call: Call): Promise<Result<Ans
   const more = text.ok ? objectOf(text.value, 'The context') : text;
   if (!more.ok) return more;
   const tools = call.list('tool');
-  const slung = await workers.slinging.sling({ worker, task: task.value, tools, context: more.value });
+  const slung = await workers.slinging.sling({
+    ...{ worker, task: task.value, context: more.value },
+    ...(tools.length === 0 ? {} : { tools }),
+  });
   if (!slung.ok) return slung;
   const { claim, folder, task: hung } = slung.value;
   const data: WorkerAnswer<'worker sling'> = { worker, task_id: id, claim, folder };
@@ -257,6 +260,7 @@ export async function createConvoy(context: CliContext, call: Call): Promise<Res
     exit: EXIT.done,
     text: changed ? `Convoy ${id} has ${made.tasks.length} tasks.\n` : `Convoy ${id} was there already.\n`,
     data,
+    notes: unsharedNotes(opened.value),
   });
 }
 

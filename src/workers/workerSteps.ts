@@ -77,6 +77,11 @@ export function isHere(branches: ForgeBranches, { clone }: HookState): boolean {
   return clone === undefined || clone === branches.forge.knownClone();
 }
 
+/** Whether this clone may go on with the work without asking the remote. */
+function isOwnWork(branches: ForgeBranches, state: HookState): boolean {
+  return state.status === 'IN_PROGRESS' && isHere(branches, state);
+}
+
 /** Where two clones that did not know of each other slung one task to two workers, one of them counts, on every machine alike. */
 export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state } }: HeldHook): Result<void> {
   const counted = ledger.tasks.last.get(state.taskId);
@@ -135,11 +140,11 @@ export class WorkerSteps {
     if (!before.ok) return before;
     const now = heldHook(before.value, worker);
     // Work that this clone has goes on without the remote: no other machine takes it unless a human says so.
-    const isOwn = now.ok && now.value.held.state.status !== 'PENDING' && isHere(this.branches, now.value.held.state);
+    const isOwn = now.ok && isOwnWork(this.branches, now.value.held.state);
     const take = async (view: ForgeView, publish: Publish): Promise<Result<ClaimedWork>> => {
       const hook = heldHook(view, worker);
       if (!hook.ok) return hook;
-      if (isOwn && (hook.value.held.state.status === 'PENDING' || !isHere(this.branches, hook.value.held.state)))
+      if (isOwn && !isOwnWork(this.branches, hook.value.held.state))
         return fail('illegal_transition', `The hook of ${worker} was given away just now.`, { mend: 'Try again.' });
       const counts = claimThatCounts(view, hook.value);
       if (!counts.ok) return counts;

@@ -88,7 +88,8 @@ export class Workers {
    */
   async claim(claiming: Claiming): Promise<Result<ClaimedWork>> {
     const plan = await this.steps.plan(claiming.worker, claiming.ownerIsGone);
-    if (!plan.ok) return plan;
+    // What another machine slung is not here before the remote was asked.
+    if (!plan.ok) return plan.error.code === 'not_found' ? this.steps.claim(claiming) : plan;
     const { action } = plan.value;
     const state = await this.stateOf(claiming.worker);
     if (!state.ok) return state;
@@ -130,8 +131,7 @@ export class Workers {
     if (work?.ok !== true || work.value === undefined) return ok(undefined);
     const { state, result } = work.value;
     const mine = checkLease(state, lease, this.branches.forge.clone());
-    if (!mine.ok || (!isOver(state.status) && state.handoffReason === undefined))
-      return ok(undefined);
+    if (!mine.ok || (!isOver(state.status) && state.handoffReason === undefined)) return ok(undefined);
     return ok({ state, result: isOver(state.status) ? result : undefined, skipped: [] });
   }
 

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import type { Line, Trial } from './cliAnswers';
 import type { Desk } from './cliDesk';
 
@@ -11,6 +13,24 @@ function line(exit: number, words: string, last: readonly string[] = [], more: O
 /** A task hangs on the hook of w1. */
 async function slung(desk: Desk): Promise<void> {
   await desk.ok('worker', 'sling', 't1', 'w1');
+}
+
+/** The same, and then everything that git doesn't know was removed. */
+async function cleaned(desk: Desk): Promise<void> {
+  await slung(desk);
+  git(desk, 'clean', '-ffdxq');
+}
+
+/** The same, in a repository that has a remote. */
+async function withRemote(desk: Desk): Promise<void> {
+  await slung(desk);
+  const bare = path.join(desk.folder, '.git', 'remote.git');
+  git(desk, 'init', '--quiet', '--bare', bare);
+  git(desk, 'remote', 'add', 'origin', bare);
+}
+
+function git({ folder }: Desk, ...args: string[]): void {
+  execFileSync('git', args, { cwd: folder, stdio: 'ignore' });
 }
 
 /** It was claimed by a worker that runs itself. */
@@ -147,6 +167,24 @@ export const WORKER_TRIALS: Readonly<Record<string, Trial>> = {
       line(3, 'worker clear w1'),
       line(3, 'worker clear w9'),
       line(2, 'worker clear'),
+    ],
+  },
+  'worker repair': {
+    before: cleaned,
+    lines: [
+      line(0, 'worker repair'),
+      line(0, 'worker repair --yes'),
+      line(0, 'worker repair --yes'),
+      line(2, 'worker repair w1'),
+    ],
+  },
+  'worker sync': {
+    before: withRemote,
+    lines: [
+      line(3, 'worker sync nowhere'),
+      line(0, 'worker sync'),
+      line(0, 'worker sync origin'),
+      line(2, 'worker sync a b'),
     ],
   },
   'worker convoy create': {
