@@ -75,7 +75,7 @@ export class ForgeBranches {
     this.git = new WorkerGit(repository);
     this.forge = new ForgeFolder(repository, ports);
     this.worktrees = new ForgeWorktrees(this.git, this.forge, ports);
-    this.objects = new GitObjects(this.git);
+    this.objects = new GitObjects(this.git, ports);
   }
 
   /** The commits of all our branches, by full name. */
@@ -154,18 +154,22 @@ export class ForgeBranches {
    * a folder can't be written, that is said (`recorded_not_written`), and it is made again when it is needed.
    */
   async publish(made: readonly MadeCommit[]): Promise<Result<void>> {
-    const stored = await this.store(made);
+    const stored = this.store(made);
     return stored.ok ? this.settle(made) : stored;
   }
 
   /** Keeps commits, before any branch has them. What can't be shown at all is not begun. */
-  async store(made: readonly MadeCommit[]): Promise<Result<void>> {
+  store(made: readonly MadeCommit[]): Result<void> {
     for (const { branch, unseen } of made) {
       const safe = unseen === true ? ok(undefined) : this.prepare(branch);
       if (!safe.ok) return safe;
     }
-    const objects = made.flatMap((each) => each.objects);
-    return objects.length === 0 ? ok(undefined) : this.objects.store(objects);
+    try {
+      this.objects.store(made.flatMap((each) => each.objects));
+      return ok(undefined);
+    } catch (error) {
+      return { ok: false, error: fileError('write_failed', "Git's objects can't be written", error) };
+    }
   }
 
   /** Moves the branches to commits that are kept, and `also` those that follow a remote's, all or none; has the folders show them. */
@@ -176,18 +180,21 @@ export class ForgeBranches {
     ];
     if (moves.length === 0) return ok(undefined);
     const { author, message } = made[0] ?? { author: authorOf('atlas'), message: 'sync' };
-    const moved = await this.objects.move(moves, author, message);
-    if (!moved.ok) return moved;
     const seen = made.filter(({ unseen }) => unseen !== true);
     // Where a worktree has to be added, git looks at all others, and none must be in the making then.
     const isAdding = seen.some(({ branch }) => this.worktrees.gitDirOf(branch.folder) === undefined);
-    const show = async (each: MadeCommit): Promise<Shown> => ({
-      each,
-      shown: await this.show(each.branch, each.commit, each.shown ?? each.changes),
-    });
+    // An index only says what a folder shows, so that it need not wait for the branch; the folder itself does.
+    const indexing = isAdding
+      ? []
+      : seen.map(async ({ branch, commit }) => this.worktrees.showCommit(branch.folder, commit));
+    const moved = await this.objects.move(moves, author, message);
+    const indexed = await Promise.all(indexing);
+    if (!moved.ok) return moved;
     const shows: Shown[] = [];
-    if (isAdding) for (const each of seen) shows.push(await show(each));
-    else shows.push(...(await Promise.all(seen.map(show))));
+    for (const [index, each] of seen.entries()) {
+      const wanted = each.shown ?? each.changes;
+      shows.push({ each, shown: await this.show(each.branch, each.commit, wanted, indexed[index]) });
+    }
     for (const { each, shown } of shows) {
       if (!shown.ok)
         return fail(
@@ -210,8 +217,16 @@ export class ForgeBranches {
     }
   }
 
-  /** Has a branch's folder show a commit: adds it where it is not there, else only writes what is named. */
-  async show(branch: ForgeBranch, commit: string, changes: Changes): Promise<Result<{ readonly added: boolean }>> {
+  /**
+   * Has a branch's folder show a commit: adds it where it is not there, else only writes what is named.
+   * @param before what came of having its index say so, where that was done already
+   */
+  async show(
+    branch: ForgeBranch,
+    commit: string,
+    changes: Changes,
+    before?: Result<void>,
+  ): Promise<Result<{ readonly added: boolean }>> {
     try {
       const ensured = await this.worktrees.ensure(branch.folder, branch.ref);
       if (!ensured.ok) return ensured;
@@ -222,7 +237,7 @@ export class ForgeBranches {
         wanted = all.value;
       }
       writeFolder(this.ports.files, this.ports.ids, branch.folder, wanted);
-      const indexed = await this.worktrees.showCommit(branch.folder, commit);
+      const indexed = before ?? (await this.worktrees.showCommit(branch.folder, commit));
       return indexed.ok ? ensured : indexed;
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };

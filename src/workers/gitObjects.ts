@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
+import type { FileSystem, Ids } from '../core/ports';
 import { readSmall } from '../git/locate';
 import {
   type HashName,
@@ -10,8 +11,8 @@ import {
   hashOfId,
   newObject,
   newTree,
-  packOf,
   parseTree,
+  writeLoose,
 } from './gitPack';
 import { MAX_DEPTH } from './hookTree';
 import { ObjectReader } from './objectReader';
@@ -23,6 +24,8 @@ const FOLDER = '40000';
 export const ANYWHERE = 'anywhere';
 /** More than any hook may hold; a tree from elsewhere can name itself a thousandfold. */
 const MAX_ENTRIES = 10_000;
+
+const MAX_KNOWN = 32;
 
 /** The files of a tree by path, with `/`. */
 export type TreeFiles = ReadonlyMap<string, TreeEntry>;
@@ -94,8 +97,13 @@ function buildTree(hash: HashName, files: readonly (readonly [string, TreeEntry]
 export class GitObjects {
   private readonly reader: ObjectReader;
   private format: HashName | undefined;
+  /** The newest commits that were asked for: a commit never changes. */
+  private readonly known = new Map<string, TreeFiles>();
 
-  constructor(private readonly git: WorkerGit) {
+  constructor(
+    private readonly git: WorkerGit,
+    private readonly ports: { readonly files: FileSystem; readonly ids: Ids },
+  ) {
     this.reader = new ObjectReader(git);
   }
 
@@ -127,6 +135,17 @@ export class GitObjects {
 
   /** The files of a commit; what is neither a file nor a folder is left out. Fails with `git_failed` where it has none. */
   async files(commit: string): Promise<Result<TreeFiles>> {
+    const known = this.known.get(commit);
+    if (known !== undefined) return ok(known);
+    const read = await this.readFiles(commit);
+    if (!read.ok) return read;
+    const [oldest] = this.known.size < MAX_KNOWN ? [] : this.known.keys();
+    if (oldest !== undefined) this.known.delete(oldest);
+    this.known.set(commit, read.value);
+    return read;
+  }
+
+  private async readFiles(commit: string): Promise<Result<TreeFiles>> {
     const files = new Map<string, TreeEntry>();
     let folders: { readonly path: string; readonly name: string }[] = [{ path: '', name: `${commit}^{tree}` }];
     for (let depth = 0; folders.length > 0; depth += 1) {
@@ -180,12 +199,9 @@ export class GitObjects {
     return ok(objects.value.map((object) => (object?.type === 'blob' ? object.bytes : undefined)));
   }
 
-  /** Keeps objects; once this is over, they are on disk. */
-  async store(objects: readonly NewObject[]): Promise<Result<void>> {
-    const hash = await this.hash();
-    if (!hash.ok) return hash;
-    const stored = await this.git.run(['unpack-objects', '-q'], { input: packOf(hash.value, objects) });
-    return stored.ok ? ok(undefined) : stored;
+  /** Keeps objects; once this is over, they are on disk. Throws file errors. */
+  store(objects: readonly NewObject[]): void {
+    writeLoose(this.ports.files, this.ports.ids, this.git.repository.commonDir, objects);
   }
 
   /** Moves branches, all or none: none where one is no longer where it was. `author` stands in their logs. */

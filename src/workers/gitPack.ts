@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
+import type { FileSystem, Ids } from '../core/ports';
+import { ensureFolder, renameWithRetry } from '../storage/atomicFile';
 
 /** How a repository names its objects. */
 export type HashName = 'sha1' | 'sha256';
@@ -22,8 +25,6 @@ export interface TreeEntry {
 export interface NamedEntry extends TreeEntry {
   readonly name: string;
 }
-
-const PACK_TYPES = { commit: 1, tree: 2, blob: 3 } as const;
 
 /** The hash that made an id. */
 export function hashOfId(id: string): HashName {
@@ -63,27 +64,36 @@ export function parseTree(bytes: Uint8Array, hash: HashName): NamedEntry[] | und
   return entries;
 }
 
-/** The objects as git's pack format has them (gitformat-pack), whole, without deltas: one call of git takes them all. */
-export function packOf(hash: HashName, objects: Iterable<NewObject>): Buffer {
-  const unique = [...new Map([...objects].map((each) => [each.id, each])).values()];
-  const header = Buffer.alloc(12);
-  header.write('PACK', 'latin1');
-  header.writeUInt32BE(2, 4);
-  header.writeUInt32BE(unique.length, 8);
-  const parts = unique.flatMap(({ type, bytes }) => [entryHeader(PACK_TYPES[type], bytes.length), deflateSync(bytes)]);
-  const body = Buffer.concat([header, ...parts]);
-  return Buffer.concat([body, createHash(hash).update(body).digest()]);
+/**
+ * Keeps objects as git itself does before it packs them (gitformat: "loose objects"), each whole and on disk; those that are there stay.
+ * A process of git's would take as long for one as this for all. Throws file errors.
+ */
+export function writeLoose(files: FileSystem, ids: Ids, commonDir: string, objects: Iterable<NewObject>): void {
+  const root = join(commonDir, 'objects');
+  // In a repository that a group shares, git gives its folder the group's rights, and so do we.
+  const mode = (files.stat(root)?.mode ?? 0o755) & 0o777;
+  for (const { type, id, bytes } of objects) {
+    const folder = join(root, id.slice(0, 2));
+    const path = join(folder, id.slice(2));
+    if (files.stat(path) !== undefined) continue;
+    ensureFolder(files, folder, mode);
+    // What is left of a write that was interrupted, git clears away by this name.
+    const temporary = join(folder, `tmp_obj_${ids.hex(8)}`);
+    const content = deflateSync(Buffer.concat([Buffer.from(`${type} ${bytes.length}\0`), bytes]));
+    try {
+      files.write(temporary, content, { exclusive: true, sync: true, mode: mode & 0o444 });
+      renameWithRetry(files, temporary, path);
+    } catch (error) {
+      removeIfThere(files, temporary);
+      if (files.stat(path) === undefined) throw error;
+    }
+  }
 }
 
-/** Type and length: four bits of the length, then seven a byte, the lowest first. */
-function entryHeader(type: number, length: number): Buffer {
-  const bytes: number[] = [];
-  let rest = Math.floor(length / 16);
-  let byte = (type << 4) | (length % 16);
-  while (rest > 0) {
-    bytes.push(byte | 0x80);
-    byte = rest % 128;
-    rest = Math.floor(rest / 128);
+function removeIfThere(files: FileSystem, path: string): void {
+  try {
+    files.unlink(path);
+  } catch {
+    // It was never made; the first error tells.
   }
-  return Buffer.from([...bytes, byte]);
 }

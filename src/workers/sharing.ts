@@ -165,7 +165,7 @@ export class Sharing {
     made: readonly MadeCommit[],
     settling: readonly MadeCommit[],
   ): Promise<Result<{ readonly refused: string | undefined; readonly sent: readonly string[] }>> {
-    const stored = await this.branches.store(made);
+    const stored = this.branches.store(made);
     if (!stored.ok) return stored;
     const refs = await this.unsent(remote, made);
     if (!refs.ok) return refs;
