@@ -65,6 +65,11 @@ export class Sharing {
     });
   }
 
+  /** The names of the repository's remotes. */
+  async remotes(): Promise<Result<readonly string[]>> {
+    return remoteNames(this.branches.git);
+  }
+
   /** A name from outside may be an option of git's, or a place that nobody set up: only the repository's remotes count. */
   private async checkedName(name: string): Promise<Result<string>> {
     const names = await remoteNames(this.branches.git);

@@ -318,6 +318,39 @@ describe('the workers in a window', () => {
     assert.equal((await statusOf('w-tried'))?.state?.status, 'FAILED');
   });
 
+  it('repairs what was found only once that was wanted', async () => {
+    await sling('w-broken');
+    await claim('w-broken', dead());
+    rmSync(hook('w-broken'), { recursive: true });
+    const [asked] = await run('repairWorkers', undefined, 'Not Now');
+    assert.match(asked?.detail ?? '', /^w-broken: Its process is gone\..*\nw-broken: Its folder was removed\./mu);
+    assert.equal((await statusOf('w-broken'))?.state?.handoffReason, undefined);
+    await run('repairWorkers', undefined, 'Repair');
+    assert.equal((await statusOf('w-broken'))?.state?.handoffReason, 'error');
+    assert.deepEqual((await statusOf('w-broken'))?.orphaned, []);
+  });
+
+  it('shares workers with a remote only once that was wanted', async () => {
+    // Other suites may have given it one.
+    if ((await git(folder, 'remote')) === '') {
+      const [none] = await run('syncWorkers', undefined);
+      assert.match(none?.message ?? '', /no remote to share workers by/u);
+      await git(folder, 'init', '--quiet', '--bare', path.join(folder, '.git', 'remote.git'));
+      await git(folder, 'remote', 'add', 'origin', path.join(folder, '.git', 'remote.git'));
+    }
+    const bare = await git(folder, 'remote', 'get-url', 'origin');
+    const before = await git(bare, 'for-each-ref');
+    await run('syncWorkers', undefined, 'Not Now');
+    assert.equal(await git(bare, 'for-each-ref'), before);
+    await run('syncWorkers', undefined, 'Share');
+    assert.match(await git(bare, 'for-each-ref', '--format=%(refname)'), /^refs\/heads\/forge\/ledger$/mu);
+    // Now it is known: nobody is asked again.
+    const again = await run('syncWorkers', undefined);
+    assert.match(again.at(-1)?.message ?? '', /Workers here and at origin are the same/u);
+    rmSync(path.join(folder, '.forge', 'config.yaml'));
+    await git(folder, 'update-ref', '-d', 'refs/remotes/origin/forge/ledger');
+  });
+
   it('refuses what no row of it names', async () => {
     for (const argument of [
       { kind: 'worker', repository: '/', worker: 'w-new' },

@@ -78,7 +78,7 @@ function commandTable(documents: TextDocuments): Readonly<Record<string, Load>> 
     ...family(inbox, 'showMoreInboxItems', 'resumeSession'),
     ...family(workers, 'addWorkerTask', 'slingTask', 'runWorker', 'recoverWorker', 'handOffWork', 'completeWork'),
     ...family(workers, 'failWork', 'clearWorker', 'createConvoy', 'showWorker', 'copyHookPath', 'refreshWorkers'),
-    ...family(workers, 'showMoreWorkers'),
+    ...family(workers, 'showMoreWorkers', 'syncWorkers', 'repairWorkers'),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   askPick,
   askText,
 } from './questions';
+import { Cancelled } from './cancelled';
 import type { Step } from './questions';
 
 /** A worker with the repository that it is in. */
@@ -77,6 +78,14 @@ export async function repositoryFor(model: WorkersModel, argument: unknown, titl
     value,
   }));
   return askOne({ title, placeholder: vscode.l10n.t('In which repository?'), items });
+}
+
+/** Asks in a dialog; anything but the button ends the command without a word. */
+export async function confirm(question: string, detail: string, title: string): Promise<void> {
+  const button: vscode.MessageItem = { title };
+  const later: vscode.MessageItem = { title: vscode.l10n.t('Not Now'), isCloseAffordance: true };
+  const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, button, later);
+  if (answer !== button) throw new Cancelled();
 }
 
 /** Asks for one of some, and for nothing else. */

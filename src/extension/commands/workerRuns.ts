@@ -4,9 +4,8 @@ import { oneLine } from '../../core/text';
 import type { RecoveryPlan } from '../../core/workers/hookSteps';
 import { plain } from '../platform/messages';
 import type { WorkersWindow } from '../workers/workersWindow';
-import { Cancelled } from './cancelled';
 import type { CommandHandler } from './context';
-import { type FoundWorker, askOneText, unwrapped, workerFor } from './workerChoices';
+import { type FoundWorker, askOneText, confirm, unwrapped, workerFor } from './workerChoices';
 
 const COMMAND_KEY = 'atlas.workerCommand';
 const MAX_COMMAND = 4000;
@@ -106,7 +105,7 @@ async function follow(
       const question = vscode.l10n.t('Give up on {0}?', plain(status.state?.taskId ?? status.worker));
       await confirm(question, detail, vscode.l10n.t('Mark as Failed'));
       // Whoever asks for work that was tried too often has it marked, and is told so.
-      const claimed = await looked.workers.steps.claim({ worker: status.worker, ownerIsGone });
+      const claimed = await looked.workers.claim({ worker: status.worker, ownerIsGone });
       await window.model.look();
       if (!claimed.ok) throw claimed.error;
       return;
@@ -128,12 +127,4 @@ function planQuestion(action: 'run' | 'resume' | 'restart', worker: string): str
     case 'restart':
       return vscode.l10n.t('Begin the work of {0} anew?', worker);
   }
-}
-
-/** Asks in a dialog; anything but the button ends the command without a word. */
-async function confirm(question: string, detail: string, title: string): Promise<void> {
-  const button: vscode.MessageItem = { title };
-  const later: vscode.MessageItem = { title: vscode.l10n.t('Not Now'), isCloseAffordance: true };
-  const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, button, later);
-  if (answer !== button) throw new Cancelled();
 }

@@ -26,6 +26,7 @@ import {
 import { showWorker } from './workerFiles';
 import { clearWorker, copyHookPath, endWork, handOffWork } from './workerSteps';
 import { recoverWorker, runWorker } from './workerRuns';
+import { repairWorkers, syncWorkers } from './workerSync';
 
 function idProblem(id: string): string | undefined {
   const checked = checkTaskId(id.trim());
@@ -226,6 +227,8 @@ export function workerCommands(documents: TextDocuments) {
     createConvoy,
     showWorker: showWorker(documents),
     copyHookPath,
+    syncWorkers,
+    repairWorkers,
     refreshWorkers,
     showMoreWorkers,
   };
