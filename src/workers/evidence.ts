@@ -25,9 +25,14 @@ export interface Evidence {
   readonly files: ReadonlyMap<string, FolderFile>;
 }
 
+/** Whether a file of a hook was left there by its worker, and is none of the protocol's own. */
+export function isOutput(path: string): boolean {
+  return !OWN.has(path);
+}
+
 /** What a worker left in its folder beside the protocol's own files. */
 export function outputsOf(files: ReadonlyMap<string, FolderFile>): [path: string, file: FolderFile][] {
-  return [...files].filter(([path]) => !OWN.has(path)).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...files].filter(([path]) => isOutput(path)).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** The evidence of what lies in a folder. */

@@ -1,13 +1,14 @@
+import { join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem } from '../core/ports';
 import { type HookState, isOver, serializeContent } from '../core/workers/hookContent';
 import { fileError } from '../storage/fileErrors';
-import { HOOK_FILES, outputsOf } from './evidence';
+import { HOOK_FILES, isOutput, outputsOf } from './evidence';
 import { type Change, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
 import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from './forgeView';
 import { authorOf } from './gitObjects';
 import type { Publish } from './sharing';
-import { type FolderContent, type FolderFile, readFolder } from './hookTree';
+import { type FolderContent, type FolderFile, holdsFile, readFolder } from './hookTree';
 
 /** What a worker left, in its folder; where that was removed, what its branch has. */
 export interface LeftBehind extends FolderContent {
@@ -57,6 +58,44 @@ export async function leftBehind(
 /** Whether a worker left anything that another can go on with. */
 export function isPartial(left: LeftBehind, { resumePoint }: HookState): boolean {
   return resumePoint !== undefined || left.files.has(HOOK_FILES.result) || outputsOf(left.files).length > 0;
+}
+
+/** What is seen of a hook without reading what its worker left. */
+export interface HookGlance {
+  /** Whether its worker left anything. */
+  readonly partial: boolean;
+  /** Whether the protocol's own files in its folder are other than its branch has them. */
+  readonly differs: boolean;
+}
+
+/** Looks at a hook's folder; where that was removed, at its branch. */
+export async function glanceAt(
+  branches: ForgeBranches,
+  files: FileSystem,
+  hook: HeldHook,
+): Promise<Result<HookGlance>> {
+  const { folder } = hook.branch;
+  const isLeft = (path: string): boolean => path === HOOK_FILES.result || isOutput(path);
+  const hasPoint = hook.held.state.resumePoint !== undefined;
+  if (branches.worktrees.gitDirOf(folder) === undefined) {
+    const kept = await branches.objects.files(hook.commit);
+    return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
+  }
+  try {
+    const differs = [...ownFiles(hook.held)].some(
+      ([path, file]) => file !== undefined && !isFile(files, join(folder, path), file.bytes),
+    );
+    return ok({ partial: hasPoint || holdsFile(files, folder, isLeft), differs });
+  } catch (error) {
+    return { ok: false, error: fileError('unreadable', `${folder} can't be read`, error) };
+  }
+}
+
+function isFile(files: FileSystem, path: string, bytes: Uint8Array): boolean {
+  const stat = files.stat(path);
+  return (
+    stat?.kind === 'file' && stat.size === bytes.length && Buffer.compare(files.read(path, stat.size), bytes) === 0
+  );
 }
 
 /** What takes a worker's files into its branch, and out of it what it removed. */

@@ -68,6 +68,22 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
   return ok({ files: found, skipped });
 }
 
+/** Whether a folder holds a file that is meant, as {@link readFolder} would read it; nothing is read. Throws file errors. */
+export function holdsFile(files: FileSystem, folder: string, isMeant: (path: string) => boolean): boolean {
+  const waiting = [''];
+  for (let inside = waiting.shift(), seen = 0; inside !== undefined && seen < MAX_FILES; inside = waiting.shift()) {
+    for (const name of files.list(join(folder, inside))) {
+      const path = inside === '' ? name : `${inside}/${name}`;
+      if (path === '.git' || !isSafePath(path)) continue;
+      seen += 1;
+      const kind = files.stat(join(folder, path))?.kind;
+      if (kind === 'file' && isMeant(path)) return true;
+      if (kind === 'folder') waiting.push(path);
+    }
+  }
+  return false;
+}
+
 function tooMuch(folder: string): Result<never> {
   return fail('usage', `${folder} holds more than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB.`, {
     mend: 'Keep large results elsewhere and name them in the result; move them out of the folder.',

@@ -8,7 +8,7 @@ import { HOOK_FILES } from './evidence';
 import type { ForgeBranches } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, hookBranch, readForge } from './forgeView';
-import { type HeldHook, type LeftBehind, isPartial, leftBehind, ownFiles } from './hookChange';
+import { type HeldHook, glanceAt } from './hookChange';
 import type { Sharing } from './sharing';
 import { claimThatCounts, isHere, ownerVitality } from './workerSteps';
 
@@ -85,14 +85,15 @@ export class WorkerStatuses {
     if (work === undefined) return { ...NOTHING, ...base, orphaned: gone };
     const { state, task, context, result } = work;
     const owner = elsewhere ? undefined : ownerVitality(this.ports, state);
-    const left = await leftBehind(this.branches, this.ports.files, hook);
-    const partial = left.ok && isPartial(left.value, state);
+    const held = { ...hook, held: work };
+    const seen = await glanceAt(this.branches, this.ports.files, held);
+    const partial = seen.ok && seen.value.partial;
     return {
       ...{ ...base, state, task, context, result },
       plan: planHookRecovery(state, { owner, elsewhere, partial }),
-      damage: left.ok ? undefined : left.error,
+      damage: seen.ok ? undefined : seen.error,
       stale: staleness(state, task, owner, this.ports.clock.now()),
-      orphaned: [...gone, ...orphanings(view, { ...hook, held: work }, left)],
+      orphaned: [...gone, ...orphanings(view, held, seen.ok && seen.value.differs)],
     };
   }
 
@@ -121,16 +122,10 @@ export class WorkerStatuses {
   }
 }
 
-const EMPTY = new Uint8Array();
-
-function orphanings(view: ForgeView, hook: HeldHook, left: Result<LeftBehind>): Orphaning[] {
+function orphanings(view: ForgeView, hook: HeldHook, differs: boolean): Orphaning[] {
   const { id } = hook.held.task;
   const isBehind = [...view.behind.tasks, ...view.behind.evidence].some(
     (each) => ('taskId' in each ? each.taskId : each.id) === id,
-  );
-  const shown = left.ok ? left.value.files : new Map<string, never>();
-  const differs = [...ownFiles(hook.held)].some(
-    ([path, file]) => file !== undefined && Buffer.compare(shown.get(path)?.bytes ?? EMPTY, file.bytes) !== 0,
   );
   return [
     ...(isBehind ? (['ledger_behind'] as const) : []),

@@ -111,6 +111,7 @@ export function recordIn(line: string): LedgerRecord | undefined {
 
 /** Adds records. A torn last line stays where it is, as a line of its own. */
 export function appendRecords(text: string, records: readonly LedgerRecord[]): string {
+  if (records.length === 0) return text;
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
   return before + records.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
