@@ -59,10 +59,14 @@ export async function list(context: CliContext): Promise<Result<Answer>> {
   if (!all.ok) return all;
   const { workers } = all.value;
   const data: WorkerAnswer<'worker list'> = { workers: workers.map(workerData) };
-  return ok({ exit: EXIT.done, text: listText(context, workers), wanted: true, data });
+  const remote = workers.length > 0 ? undefined : await opened.value.workers.sharing.remoteName();
+  const shared = remote?.ok === true ? remote.value : undefined;
+  return ok({ exit: EXIT.done, text: listText(context, workers, shared), wanted: true, data });
 }
 
-function listText({ streams }: CliContext, workers: readonly WorkerStatus[]): string {
+function listText({ streams }: CliContext, workers: readonly WorkerStatus[], remote: string | undefined): string {
+  if (workers.length === 0 && remote !== undefined)
+    return `There are no workers here yet. Those of ${oneLine(remote, 100)} come with: atlas worker sync\n`;
   if (workers.length === 0)
     return 'There are no workers yet. The first comes with: atlas worker sling <task> <worker>\n';
   return table(

@@ -16,8 +16,8 @@ export interface WorkerPorts {
   readonly log: Logger;
 }
 
-/** How long a change waits for those before it, in ms: each is a dozen git commands. */
-const LOCK_TIMEOUT_MS = 30_000;
+/** How long a change waits for each of those before it, in ms: longer than a remote may take, which a claim waits for. */
+const LOCK_TIMEOUT_MS = 90_000;
 const MAX_EXCLUDE_BYTES = 16 * 1024 * 1024;
 const EXCLUDED = '/.forge/';
 /** Lines that exclude the folder just as well. */

@@ -3,6 +3,7 @@ import { GitFailure, type WorkerGit } from './workerGit';
 
 /** How long a remote may take, in ms: meanwhile nobody else in this clone claims anything. */
 const TIMEOUT_MS = 60_000;
+const MAX_FETCHES = 3;
 const OURS = 'refs/heads/forge/';
 
 /** A branch and the commit that it is to have. */
@@ -37,8 +38,13 @@ export class ForgeRemote {
       ...['--no-recurse-submodules', '--no-filter', '--refmap='],
       ...[this.name, `+${OURS}*:refs/remotes/${this.name}/forge/*`],
     ];
-    const fetched = await this.git.run(args, { timeoutMs: TIMEOUT_MS });
-    return fetched.ok ? ok(undefined) : this.unreachable(fetched.error);
+    for (let tries = 1; ; tries += 1) {
+      const fetched = await this.git.run(args, { timeoutMs: TIMEOUT_MS });
+      if (fetched.ok) return ok(undefined);
+      // Another fetch, of the editor or of a person, was writing the same branches.
+      if (tries >= MAX_FETCHES || !fetched.error.message.includes('cannot lock ref'))
+        return this.unreachable(fetched.error);
+    }
   }
 
   /**

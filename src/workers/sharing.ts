@@ -27,6 +27,8 @@ export interface SyncReport extends Integration {
 
 /** How often another machine may be quicker, before somebody has to look. */
 const MAX_TRIES = 200;
+/** How often a remote may refuse although nobody was quicker: another's push may be on its way, or it has a rule. */
+const MAX_IN_VAIN = 4;
 /** The longest pause before another try, in ms; drawn anew each time, so that two machines don't go on in step. */
 const MAX_PAUSE_MS = 400;
 
@@ -82,26 +84,30 @@ export class Sharing {
 
   /** Makes a change of what this clone has already; the remote learns of it when it can be reached. */
   async change<T>(change: ForgeChange<T>): Promise<Result<T>> {
-    return this.branches.forge.alone(async () => {
+    const changed = await this.branches.forge.alone(async () => {
       const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const changed = await change(view.value, async (made) => this.branches.publish(made));
-      if (changed.ok) this.problem = await this.share();
-      return changed;
+      return view.ok ? change(view.value, async (made) => this.branches.publish(made)) : view;
     });
+    if (changed.ok) this.problem = await this.share();
+    return changed;
   }
 
-  /** Pushes what the remote doesn't have; what it has of others is taken in first. Says why it could not. */
+  /**
+   * Pushes what the remote doesn't have; where it has something of others, that is taken in first. Says why it could not. A remote that
+   * doesn't answer keeps nobody else waiting.
+   */
   private async share(): Promise<AtlasError | undefined> {
     const name = await this.remoteName();
     if (!name.ok) return name.error;
     if (name.value === undefined) return undefined;
     const remote = new ForgeRemote(this.branches.git, name.value);
-    const first = await this.send(remote, [], []);
+    const first = await this.send(remote, []);
     if (!first.ok) return first.error;
     if (first.value.refused === undefined) return undefined;
-    const synced = await this.untilTaken(remote, async () => this.send(remote, [], []));
-    return synced.ok ? undefined : synced.error;
+    const shared = await this.branches.forge.alone(async () =>
+      this.untilTaken(remote, async () => this.send(remote, [])),
+    );
+    return shared.ok ? undefined : shared.error;
   }
 
   /**
@@ -124,7 +130,7 @@ export class Sharing {
         if (!view.ok) return view;
         let refused: string | undefined;
         changed = await change(view.value, async (made) => {
-          const sent = await this.send(remote, made, made);
+          const sent = await this.send(remote, made);
           if (!sent.ok) return sent;
           ({ refused } = sent.value);
           return refused === undefined ? ok(undefined) : fail('remote_refused', refused);
@@ -142,6 +148,7 @@ export class Sharing {
     attempt: (integration: Integration) => Promise<Result<{ readonly refused: string | undefined }>>,
   ): Promise<Result<Integration>> {
     let before: string | undefined;
+    let inVain = 0;
     for (let tries = 0; ; tries += 1) {
       const fetched = await remote.fetch();
       if (!fetched.ok) return fetched;
@@ -154,7 +161,8 @@ export class Sharing {
       if (!tried.ok) return tried;
       const { refused } = tried.value;
       if (refused === undefined) return integrated;
-      if (state === before || tries >= MAX_TRIES)
+      inVain = state === before ? inVain + 1 : 0;
+      if (inVain >= MAX_IN_VAIN || tries >= MAX_TRIES)
         return fail('remote_refused', `The remote ${remote.name} does not take the branches forge/*: ${refused}`, {
           mend: 'See whether its rules allow pushing branches of that name.',
         });
@@ -168,7 +176,6 @@ export class Sharing {
   private async send(
     remote: ForgeRemote,
     made: readonly MadeCommit[],
-    settling: readonly MadeCommit[],
   ): Promise<Result<{ readonly refused: string | undefined; readonly sent: readonly string[] }>> {
     const stored = this.branches.store(made);
     if (!stored.ok) return stored;
@@ -183,7 +190,7 @@ export class Sharing {
       ref: trackingRef(remote.name, ref),
       ...{ from: ANYWHERE, to: commit },
     }));
-    const settled = await this.branches.settle(settling, follow);
+    const settled = await this.branches.settle(made, follow);
     return settled.ok ? ok({ refused: undefined, sent: refs.value.map(({ ref }) => ref) }) : settled;
   }
 
@@ -218,7 +225,7 @@ export class Sharing {
         for (const worker of integration.received) received.add(worker);
         superseded.push(...integration.superseded);
         ledgerMerged ||= integration.ledgerMerged;
-        const done = await this.send(remote, [], []);
+        const done = await this.send(remote, []);
         if (done.ok) ({ sent } = done.value);
         return done;
       });

@@ -69,6 +69,11 @@ export class GitFailure extends Error {
   }
 }
 
+/** The command among git's arguments: the first that is neither a setting nor what introduces one. */
+function verbOf(args: readonly string[]): string {
+  return args.find((arg, index) => arg !== '-c' && args[index - 1] !== '-c') ?? '';
+}
+
 /** Runs git in the main worktree of one repository, so that it reads and writes nothing there but objects, branches and worktrees of ours. */
 export class WorkerGit {
   private readonly settings: readonly string[];
@@ -96,7 +101,7 @@ export class WorkerGit {
         const said = oneLine(stderr.toString('utf8'), 400);
         const why = typeof error.code === 'number' ? said : `${said} (${error.code ?? error.signal ?? 'ended'})`;
         const cause = new GitFailure(error, stdout.toString('utf8'));
-        resolve(fail('git_failed', `git ${args[0] ?? ''} failed: ${why}`, { cause }));
+        resolve(fail('git_failed', `git ${verbOf(args)} failed: ${why}`, { cause }));
       });
       // Git may end before it has read everything; its exit code says why.
       child.stdin?.on('error', () => undefined);

@@ -11,7 +11,7 @@ export class ForgeSigns {
 
   constructor(private readonly files: FileSystem) {}
 
-  /** Whether a repository has workers, or had some whose branches were lost. */
+  /** Whether a repository has workers, or had some whose branches were lost, or was cloned from one that shares them. */
   has({ commonDir, main }: Repository): boolean {
     const { files } = this;
     return (
@@ -34,7 +34,7 @@ export class ForgeSigns {
 
   private read(path: string): boolean {
     try {
-      return Buffer.from(this.files.read(path, MAX_PACKED_BYTES)).includes(` ${LEDGER_BRANCH}\n`);
+      return Buffer.from(this.files.read(path, MAX_PACKED_BYTES)).includes('/forge/ledger\n');
     } catch {
       // git replaces it; the next look finds the new one.
       return false;
