@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
+import { readSmall } from '../git/locate';
 import { GitFailure, type WorkerGit } from './workerGit';
 
 /** How long a remote may take, in ms: meanwhile nobody else in this clone claims anything. */
@@ -32,8 +34,23 @@ export class ForgeRemote {
 
   /** Brings its branches `forge/*` here, below `refs/remotes/`, and nothing else. Fails with `remote_unreachable`. */
   async fetch(): Promise<Result<void>> {
+    const fetched = await this.fetchWith([]);
+    if (!fetched.ok || !(await this.isIncomplete())) return fetched;
+    return this.fetchWith(['--refetch']);
+  }
+
+  /** Whether somebody's own fetch, in a clone without all contents, brought branches of ours without theirs. */
+  private async isIncomplete(): Promise<boolean> {
+    const config = readSmall(join(this.git.repository.commonDir, 'config')) ?? '';
+    if (!/^\s*promisor\s*=/imu.test(config)) return false;
+    const glob = `--remotes=${this.name}/forge/*`;
+    const listed = await this.git.text(['rev-list', '--objects', '--no-walk', '--missing=print', glob]);
+    return !listed.ok || /^\?/mu.test(listed.value);
+  }
+
+  private async fetchWith(more: readonly string[]): Promise<Result<void>> {
     const args = [
-      ...['fetch', '--quiet', '--no-tags', '--no-prune', '--no-write-fetch-head', '--no-auto-maintenance'],
+      ...['fetch', '--quiet', '--no-tags', '--no-prune', '--no-write-fetch-head', '--no-auto-maintenance', ...more],
       // In a clone without all contents, ours are wanted all the same.
       ...['--no-recurse-submodules', '--no-filter', '--refmap='],
       ...[this.name, `+${OURS}*:refs/remotes/${this.name}/forge/*`],

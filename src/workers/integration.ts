@@ -85,7 +85,9 @@ export class Integrating {
       if (worker !== undefined && counts !== undefined) superseded.push({ worker, counts });
     }
     const published = await this.branches.publish(made);
-    return published.ok ? ok({ received, superseded, clashing, ledgerMerged }) : published;
+    // What one branch holds, and no folder can show, keeps nobody from the others.
+    const isDone = published.ok || published.error.code === 'recorded_not_written';
+    return isDone ? ok({ received, superseded, clashing, ledgerMerged }) : published;
   }
 
   /** How branches lie to one another. */
@@ -134,20 +136,20 @@ export class Integrating {
     const ours = await readHook(this.branches, worker, pair.ours);
     if (!ours.ok) return ours;
     const late = await this.uncommitted(ours.value);
-    if (!late.ok) return late;
-    if (relation === 'behind' && late.value === undefined) {
+    if (relation === 'behind' && (!late.ok || late.value === undefined)) {
       const made = await this.forward(branch, pair.ours, pair.theirs);
       return made.ok ? ok({ made: made.value }) : made;
     }
+    if (!late.ok) return late;
     const theirs = await readHook(this.branches, worker, pair.theirs);
     if (!theirs.ok) return theirs;
     const mine: Result<CommitBefore> =
       late.value === undefined ? await this.branches.before(pair.ours) : ok(late.value);
     const yours = await this.branches.before(pair.theirs);
     if (!mine.ok) return mine;
-    if (!yours.ok) return yours;
-    const counts = relation === 'diverged' && isOursNewer(ours.value, theirs.value) ? 'ours' : 'theirs';
-    const { files } = counts === 'ours' ? mine.value : yours.value;
+    const isOurs = !yours.ok || (relation === 'diverged' && isOursNewer(ours.value, theirs.value));
+    const counts = isOurs ? 'ours' : 'theirs';
+    const { files } = isOurs ? mine.value : yours.value;
     const made = await this.branches.make({
       ...{ branch, from: pair.ours, merging: mine.value.commit, changes: new Map() },
       onto: { commit: pair.theirs, files, objects: mine.value.objects },
@@ -178,7 +180,8 @@ export class Integrating {
     const unseen = this.unseen(branch);
     if (unseen.unseen) return ok({ ...at, ...unseen });
     const shown = await this.difference(from, to);
-    return shown.ok ? ok({ ...at, shown: shown.value }) : shown;
+    // Its files are more than a hook can hold: the branch moves on, and the folder stays as it is.
+    return ok(shown.ok ? { ...at, shown: shown.value } : { ...at, unseen: true });
   }
 
   /** The folders of workers of other clones are made when they are needed here. */

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { AtlasError } from '../core/errors';
 import type { LedgerKind } from '../core/workers/ledger';
 import { type LedgerFinding, type LedgerRecord, recordIn } from '../core/workers/ledgerLines';
-import { LEDGER_BRANCH, branchOf, workerOfBranch } from '../core/workers/names';
+import { LEDGER_BRANCH, branchOf, clashingWorker, workerOfBranch } from '../core/workers/names';
 import type { RepairAction } from '../core/workers/repair';
 import { readSmall } from '../git/locate';
 import type { ForgeBranches } from './forgeBranches';
@@ -160,6 +160,8 @@ function lostTasks({ view, workers }: RepairSigns): RepairItem[] {
     if (worker === undefined || (status !== 'PENDING' && status !== 'IN_PROGRESS') || unreadable.has(worker)) return [];
     const hook = view.hooks.get(worker);
     const held = hook?.work.ok === true ? hook.work.value?.state.taskId : undefined;
+    // The hook of a worker whose name clashes with one of ours is in another clone.
+    if (clashingWorker(worker, view.hooks.keys()) !== undefined) return [];
     if (held === id || workers.some((each) => each.worker === worker && each.orphaned.includes('no_branch'))) return [];
     return [
       item(

@@ -1,6 +1,6 @@
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import type { LedgerConflict, LedgerRecord } from '../core/workers/ledgerLines';
-import { LEDGER_BRANCH, workerOfBranch } from '../core/workers/names';
+import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../core/workers/names';
 import { ensureFolder } from '../storage/atomicFile';
 import { forgeConfigPath, readForgeConfig } from './forgeConfig';
 import type { ForgeBranches, MadeCommit } from './forgeBranches';
@@ -27,8 +27,8 @@ export interface SyncReport extends Integration {
 
 /** How often another machine may be quicker, before somebody has to look. */
 const MAX_TRIES = 200;
-/** How often a remote may refuse although nobody was quicker: another's push may be on its way, or it has a rule. */
-const MAX_IN_VAIN = 4;
+/** How often the remote may refuse although nobody was quicker: another's push may hold it up for a moment. More is a rule. */
+const MAX_REFUSALS = 5;
 /** The longest pause before another try, in ms; drawn anew each time, so that two machines don't go on in step. */
 const MAX_PAUSE_MS = 400;
 
@@ -148,7 +148,7 @@ export class Sharing {
     attempt: (integration: Integration) => Promise<Result<{ readonly refused: string | undefined }>>,
   ): Promise<Result<Integration>> {
     let before: string | undefined;
-    let inVain = 0;
+    let refusals = 0;
     for (let tries = 0; ; tries += 1) {
       const fetched = await remote.fetch();
       if (!fetched.ok) return fetched;
@@ -161,8 +161,8 @@ export class Sharing {
       if (!tried.ok) return tried;
       const { refused } = tried.value;
       if (refused === undefined) return integrated;
-      inVain = state === before ? inVain + 1 : 0;
-      if (inVain >= MAX_IN_VAIN || tries >= MAX_TRIES)
+      refusals = state === before ? refusals + 1 : 1;
+      if (refusals >= MAX_REFUSALS || tries >= MAX_TRIES)
         return fail('remote_refused', `The remote ${remote.name} does not take the branches forge/*: ${refused}`, {
           mend: 'See whether its rules allow pushing branches of that name.',
         });
@@ -200,10 +200,17 @@ export class Sharing {
     if (!ours.ok) return ours;
     if (!theirs.ok) return theirs;
     const wanted = new Map([...ours.value, ...made.map(({ branch, commit }) => [branch.ref, commit] as const)]);
-    const isOurs = (ref: string): boolean => ref === LEDGER_BRANCH || workerOfBranch(ref) !== undefined;
+    const workers = [...theirs.value.keys()].flatMap((ref) => workerOfBranch(ref) ?? []);
+    const claimed = new Set(made.map(({ branch }) => branch.ref));
+    // One that clashes with theirs would have the remote refuse all others too. Where that is what is claimed, it shall.
+    const isOurs = (ref: string): boolean => {
+      const worker = workerOfBranch(ref);
+      if (worker === undefined) return ref === LEDGER_BRANCH;
+      return claimed.has(ref) || clashingWorker(worker, workers) === undefined;
+    };
     return ok(
       [...wanted]
-        .filter(([ref, commit]) => isOurs(ref) && theirs.value.get(ref) !== commit)
+        .filter(([ref, commit]) => theirs.value.get(ref) !== commit && isOurs(ref))
         .map(([ref, commit]) => ({ ref, commit })),
     );
   }
@@ -246,6 +253,12 @@ export class Sharing {
 
   private async chosen(name: string | undefined): Promise<Result<string>> {
     if (name !== undefined) return this.checkedName(name);
+    const config = await readForgeConfig(this.ports.files, this.branches.forge);
+    if (!config.ok) return config;
+    if (config.value.remote === false)
+      return fail('invalid_config', `${forgeConfigPath(this.branches.forge)} says that nothing is shared.`, {
+        mend: 'Name the remote (atlas worker sync <remote>), or take "remote: false" out of it.',
+      });
     const shared = await this.remoteName();
     if (!shared.ok) return shared;
     if (shared.value !== undefined) return ok(shared.value);
@@ -265,7 +278,7 @@ export class Sharing {
     const safe = this.branches.forge.prepare(this.branches.forge.path);
     if (!safe.ok) return safe;
     ensureFolder(files, this.branches.forge.path);
-    const text = `# The remote that decides who has claimed a task. "false": nothing is shared.\nremote: ${JSON.stringify(name)}\n`;
+    const text = `# The remote that decides who has claimed a task; where nothing is to be shared: false, without quotes.\nremote: ${JSON.stringify(name)}\n`;
     files.write(path, text, { exclusive: true });
     return ok(undefined);
   }

@@ -10,6 +10,7 @@ import { hostRows } from './host';
 import { manyTaskRows } from './manyTasks';
 import { receiptRows } from './receipts';
 import { type Row, print } from './rows';
+import { workerRows } from './workers';
 import { writerRows } from './writers';
 
 const TMPFS = 0x01021994;
@@ -18,6 +19,7 @@ const TMPFS = 0x01021994;
 const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
   checkpoints: async (folder) => [await lockRow(folder), ...(await checkpointRows(folder))],
   writers: writerRows,
+  workers: workerRows,
   tasks: manyTaskRows,
   git: gitStateRows,
   command: commandRows,
