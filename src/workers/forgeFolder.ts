@@ -41,6 +41,7 @@ export function locateForge(folder: string): Result<Repository> {
 export class ForgeFolder {
   readonly path: string;
   private readonly lock: GenerationLock;
+  private id: string | undefined;
 
   constructor(
     readonly repository: Repository,
@@ -73,6 +74,11 @@ export class ForgeFolder {
 
   /** The same, where it was made. A folder that was copied, or that lies on another machine, is another clone. */
   knownClone(): string | undefined {
+    this.id ??= this.readClone();
+    return this.id;
+  }
+
+  private readClone(): string | undefined {
     const drawn = readSmall(this.clonePath)?.trim() ?? '';
     if (drawn === '') return undefined;
     return sha256([drawn, this.ports.processes.self().machine_id, this.repository.commonDir].join('\0')).slice(0, 16);

@@ -87,8 +87,10 @@ export async function readForge(branches: ForgeBranches): Promise<Result<ForgeVi
   const ledgerCommit = tips.value.get(LEDGER_BRANCH);
   const texts = await readLedgerTexts(branches, ledgerCommit);
   if (!texts.ok) return texts;
-  const behind = recordsMissing(hooks.value.values(), readLedger(texts.value));
-  const ledger = readLedger(added(texts.value, behind));
+  const known = readLedger(texts.value);
+  const behind = recordsMissing(hooks.value.values(), known);
+  const isBehind = behind.tasks.length + behind.evidence.length > 0;
+  const ledger = isBehind ? readLedger(added(texts.value, behind)) : known;
   return ok({ hooks: hooks.value, ledgerCommit, texts: texts.value, ledger, behind });
 }
 

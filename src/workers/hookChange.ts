@@ -68,16 +68,17 @@ export interface HookGlance {
   readonly differs: boolean;
 }
 
-/** Looks at a hook's folder; where that was removed, at its branch. */
+/** Looks at a hook's folder; where that is not there, at its branch. */
 export async function glanceAt(
   branches: ForgeBranches,
   files: FileSystem,
   hook: HeldHook,
+  isThere: boolean,
 ): Promise<Result<HookGlance>> {
   const { folder } = hook.branch;
   const isLeft = (path: string): boolean => path === HOOK_FILES.result || isOutput(path);
   const hasPoint = hook.held.state.resumePoint !== undefined;
-  if (branches.worktrees.gitDirOf(folder) === undefined) {
+  if (!isThere) {
     const kept = await branches.objects.files(hook.commit);
     return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
   }

@@ -68,16 +68,16 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
   return ok({ files: found, skipped });
 }
 
-/** Whether a folder holds a file that is meant, as {@link readFolder} would read it; nothing is read. Throws file errors. */
+/** Whether a folder holds a file that is meant, as {@link readFolder} would read it, in folders that are; nothing is read. Throws file errors. */
 export function holdsFile(files: FileSystem, folder: string, isMeant: (path: string) => boolean): boolean {
   const waiting = [''];
   for (let inside = waiting.shift(), seen = 0; inside !== undefined && seen < MAX_FILES; inside = waiting.shift()) {
     for (const name of files.list(join(folder, inside))) {
       const path = inside === '' ? name : `${inside}/${name}`;
-      if (path === '.git' || !isSafePath(path)) continue;
+      if (path === '.git' || !isMeant(path) || !isSafePath(path)) continue;
       seen += 1;
       const kind = files.stat(join(folder, path))?.kind;
-      if (kind === 'file' && isMeant(path)) return true;
+      if (kind === 'file') return true;
       if (kind === 'folder') waiting.push(path);
     }
   }

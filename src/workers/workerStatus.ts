@@ -86,7 +86,7 @@ export class WorkerStatuses {
     const { state, task, context, result } = work;
     const owner = elsewhere ? undefined : ownerVitality(this.ports, state);
     const held = { ...hook, held: work };
-    const seen = await glanceAt(this.branches, this.ports.files, held);
+    const seen = await glanceAt(this.branches, this.ports.files, held, there);
     const partial = seen.ok && seen.value.partial;
     return {
       ...{ ...base, state, task, context, result },

@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { locateRepository, readSmall } from '../git/locate';
@@ -19,6 +19,11 @@ export class ForgeWorktrees {
   /** Git's own folder of the worktree at a path; `undefined` where there is no worktree of this repository. */
   gitDirOf(folder: string): string | undefined {
     if (this.ports.files.stat(folder)?.kind !== 'folder') return undefined;
+    // What git writes there itself; whatever else names the place takes a closer look.
+    const named = /^gitdir: (.+)\r?\n?$/u.exec(readSmall(join(folder, '.git')) ?? '')?.[1];
+    if (named === undefined) return undefined;
+    const plain = join(this.forge.repository.commonDir, 'worktrees', basename(named));
+    if (resolve(named) === plain && this.ports.files.stat(join(plain, 'HEAD')) !== undefined) return plain;
     const found = locateRepository(folder);
     const { commonDir } = this.forge.repository;
     const isOurs = found?.worktree === folder && found.commonDir === commonDir && found.gitDir !== commonDir;
