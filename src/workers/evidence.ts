@@ -15,6 +15,11 @@ export const HOOK_FILES = {
 
 const OWN: ReadonlySet<string> = new Set<string>([...Object.values(HOOK_FILES), '.gitattributes']);
 
+/** Whether a path in a hook is one of the protocol's own files. */
+export function isOwn(path: string): boolean {
+  return OWN.has(path);
+}
+
 /** What proves which input became which output. */
 export interface Evidence {
   /** SHA-256 of context.json. */
