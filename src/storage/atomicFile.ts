@@ -36,7 +36,7 @@ export function unlinkWithRetry(files: FileSystem, path: string): void {
 
 /**
  * Replaces a file so that a reader sees the old or the new content, whole. With `durable`, the new content is on
- * disk when this returns. The temporary file lies beside it and is removed on failure.
+ * disk when this returns. The temporary file lies beside it, or `beside` another path, and is removed on failure.
  * @returns what the new file is, if its time tells it from any other write
  */
 export function replaceFile(
@@ -44,9 +44,9 @@ export function replaceFile(
   ids: Ids,
   path: string,
   data: FileData,
-  options: { durable: boolean; mode?: number; stampMs?: number },
+  options: { durable: boolean; mode?: number; stampMs?: number; beside?: string },
 ): FileStat | undefined {
-  const temporary = `${path}.${ids.hex(4)}.tmp`;
+  const temporary = `${options.beside ?? path}.${ids.hex(4)}.tmp`;
   let stat: FileStat | undefined;
   try {
     files.write(temporary, data, { exclusive: true, sync: options.durable, mode: options.mode ?? 0o644 });

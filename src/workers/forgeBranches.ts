@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { fileError } from '../storage/fileErrors';
 import { ForgeFolder, type WorkerPorts } from './forgeFolder';
@@ -54,6 +55,14 @@ export interface MadeCommit extends Change, CommitBefore {}
 interface Shown {
   readonly each: MadeCommit;
   readonly shown: Result<unknown>;
+}
+
+/** The file of a hook that is written last: where it is what the branch says, all else is. */
+const LAST = 'status.json';
+
+function lastLast(changes: Changes): Changes {
+  const rest = [...changes].filter(([path]) => path !== LAST);
+  return changes.has(LAST) ? new Map([...rest, [LAST, changes.get(LAST)]]) : changes;
 }
 
 /** A text as a file. */
@@ -182,7 +191,7 @@ export class ForgeBranches {
     const { author, message } = made[0] ?? { author: authorOf('atlas'), message: 'sync' };
     const seen = made.filter(({ unseen }) => unseen !== true);
     // Where a worktree has to be added, git looks at all others, and none must be in the making then.
-    const isAdding = seen.some(({ branch }) => this.worktrees.gitDirOf(branch.folder) === undefined);
+    const isAdding = seen.some(({ branch }) => !this.worktrees.shows(branch.folder));
     // An index only says what a folder shows, so that it need not wait for the branch; the folder itself does.
     const indexing = isAdding
       ? []
@@ -209,6 +218,11 @@ export class ForgeBranches {
     return ok(undefined);
   }
 
+  /** Whether a file in a branch's folder has the size that it should: what is only added to is then as it should be. */
+  hasSize({ folder }: ForgeBranch, path: string, size: number): boolean {
+    return this.ports.files.stat(join(folder, path))?.size === size;
+  }
+
   private prepare({ folder }: ForgeBranch): Result<void> {
     try {
       return this.forge.prepare(folder);
@@ -230,14 +244,16 @@ export class ForgeBranches {
     try {
       const ensured = await this.worktrees.ensure(branch.folder, branch.ref);
       if (!ensured.ok) return ensured;
-      let wanted: Changes = changes;
-      if (ensured.value.added) {
-        const all = await this.readAll(commit);
-        if (!all.ok) return all;
-        wanted = all.value;
+      const { files, ids } = this.ports;
+      if (this.worktrees.shows(branch.folder)) {
+        const indexed = before ?? (await this.worktrees.showCommit(branch.folder, commit));
+        if (indexed.ok) writeFolder(files, ids, branch.folder, lastLast(changes));
+        return indexed.ok ? ensured : indexed;
       }
-      writeFolder(this.ports.files, this.ports.ids, branch.folder, wanted);
-      const indexed = before ?? (await this.worktrees.showCommit(branch.folder, commit));
+      const all = await this.readAll(commit);
+      if (!all.ok) return all;
+      writeFolder(files, ids, branch.folder, all.value);
+      const indexed = await this.worktrees.showCommit(branch.folder, commit);
       return indexed.ok ? ensured : indexed;
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };

@@ -18,6 +18,7 @@ import {
   type EvidenceRecord,
   LEDGER_FILES,
   type Ledger,
+  type LedgerKind,
   type LedgerTexts,
   type TaskRecord,
   evidenceId,
@@ -42,7 +43,9 @@ export interface Work {
   readonly task: HookTask;
   readonly context: HookContext;
   /** The files as they are: written anew, their bytes could be others. */
-  readonly bytes: Readonly<Record<'status' | 'task' | 'context', Uint8Array>>;
+  readonly bytes: Readonly<Record<'status' | 'task' | 'context', Uint8Array>> & {
+    readonly result: Uint8Array | undefined;
+  };
   readonly result: HookResult | undefined;
 }
 
@@ -173,7 +176,7 @@ function parseWork(
     state,
     task: parsed.task.value,
     context: parsed.context.value,
-    bytes: { status: status ?? EMPTY, task: task ?? EMPTY, context: context ?? EMPTY },
+    bytes: { status: status ?? EMPTY, task: task ?? EMPTY, context: context ?? EMPTY, result },
     result: parsed.result.ok ? parsed.result.value : undefined,
   });
 }
@@ -229,11 +232,19 @@ export function ledgerChange(
   const { convoys = [] } = records;
   if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return undefined;
   const texts = added(view.texts, { tasks, evidence, convoys });
+  const branch = { ref: LEDGER_BRANCH, folder: branches.forge.ledger };
   const changed = LEDGER_KINDS.filter((kind) => texts[kind] !== view.texts[kind] || view.ledgerCommit === undefined);
+  // Whoever made the change before may have been killed before the folder showed it.
+  const stale = LEDGER_KINDS.filter(
+    (kind) => texts[kind] !== '' && !branches.hasSize(branch, LEDGER_FILES[kind], Buffer.byteLength(texts[kind])),
+  );
+  const filesOf = (kinds: readonly LedgerKind[]): Change['changes'] =>
+    new Map(kinds.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])]));
   return {
-    branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger },
+    branch,
     from: view.ledgerCommit,
-    changes: new Map(changed.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])])),
+    changes: filesOf(changed),
+    shown: filesOf(LEDGER_KINDS.filter((kind) => changed.includes(kind) || stale.includes(kind))),
     message,
     author,
   };

@@ -43,7 +43,7 @@ export async function leftBehind(
   files: FileSystem,
   { branch, commit }: HookOnBranch,
 ): Promise<Result<LeftBehind>> {
-  if (branches.worktrees.gitDirOf(branch.folder) === undefined) {
+  if (!branches.worktrees.shows(branch.folder)) {
     const kept = await branches.readAll(commit);
     return kept.ok ? ok({ files: kept.value, skipped: [], there: false }) : kept;
   }
@@ -120,13 +120,65 @@ export async function keepOutputs(
 }
 
 /** The protocol's own files of work, with a new state or as its branch has them: whatever lies in the folder, these are shown. */
-export function ownFiles({ bytes }: Work, state?: HookState): HookChanges {
+export function ownFiles({ bytes, state: held }: Work, state?: HookState): HookChanges {
   const file = (content: Uint8Array): FolderFile => ({ bytes: content, executable: false });
   return new Map<string, FolderFile | undefined>([
     [HOOK_FILES.task, file(bytes.task)],
     [HOOK_FILES.context, file(bytes.context)],
     [HOOK_FILES.status, state === undefined ? file(bytes.status) : textFile(serializeContent(state))],
+    // Until work is over, its result is its worker's own draft.
+    ...(state === undefined && isOver(held.status) && bytes.result !== undefined
+      ? [[HOOK_FILES.result, file(bytes.result)] as const]
+      : []),
   ]);
+}
+
+/** Whether a folder does not show the work that was hung on it and never begun: whoever slung it was killed in between. */
+function isUnshown({ work }: HookOnBranch, left: LeftBehind): boolean {
+  const held = work.ok ? work.value : undefined;
+  if (held?.state.status !== 'PENDING' || !left.there) return false;
+  return Buffer.compare(left.files.get(HOOK_FILES.status)?.bytes ?? new Uint8Array(), held.bytes.status) !== 0;
+}
+
+/**
+ * Has a hook's folder show its branch again: the protocol's own files; all, and nothing else, where it shows nothing of the work that
+ * hangs there. What is not as its branch has it is kept aside. Throws file errors.
+ */
+export async function showAgain(
+  branches: ForgeBranches,
+  files: FileSystem,
+  hook: HookOnBranch,
+): Promise<Result<{ readonly added: boolean }>> {
+  const { branch, commit, work } = hook;
+  const own = work.ok && work.value !== undefined ? ownFiles(work.value) : new Map<string, undefined>();
+  if (!branches.worktrees.shows(branch.folder)) return branches.show(branch, commit, own);
+  const left = await leftBehind(branches, files, hook);
+  if (!left.ok) return left;
+  const kept = await branches.readAll(commit);
+  if (!kept.ok) return kept;
+  const isAnew = isUnshown(hook, left.value);
+  const isShown = (path: string): boolean =>
+    isAnew || own.has(path) || (own.has(HOOK_FILES.result) && path.startsWith('evidence/') && !isOutput(path));
+  const changes: HookChanges = new Map();
+  for (const path of [...left.value.files.keys(), ...kept.value.keys()].filter(isShown)) {
+    const [now, wanted] = [left.value.files.get(path), kept.value.get(path)];
+    if (now === undefined || wanted === undefined || Buffer.compare(now.bytes, wanted.bytes) !== 0)
+      changes.set(path, wanted);
+  }
+  branches.worktrees.keepAside(branch.folder, new Map([...left.value.files].filter(([path]) => changes.has(path))));
+  return branches.show(branch, commit, changes);
+}
+
+/** What lies in the folder of a hook whose work is to be claimed: of the work that hangs there, and of none before. */
+export async function leftOfWork(
+  branches: ForgeBranches,
+  files: FileSystem,
+  hook: HookOnBranch,
+): Promise<Result<LeftBehind>> {
+  const left = await leftBehind(branches, files, hook);
+  if (!left.ok || !isUnshown(hook, left.value)) return left;
+  const shown = await showAgain(branches, files, hook);
+  return shown.ok ? leftBehind(branches, files, hook) : shown;
 }
 
 /** What empties a hook: all that its branch has or its folder shows. */

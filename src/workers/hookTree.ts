@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
@@ -90,13 +90,18 @@ function tooMuch(folder: string): Result<never> {
   });
 }
 
-/** Writes files below a folder, whole each, and removes those that are `undefined`. Paths were checked. Throws file errors. */
+/**
+ * Writes files below a folder, whole each, and removes those that are `undefined`. Paths were checked, and nobody else writes there now.
+ * Throws file errors.
+ */
 export function writeFolder(
   files: FileSystem,
   ids: Ids,
   folder: string,
   changes: ReadonlyMap<string, FolderFile | undefined>,
 ): void {
+  // What is half written lies beside the folder: in it, a crash would leave what looks like a worker's own file.
+  sweep(files, folder);
   for (const [path, file] of changes) {
     const target = join(folder, path);
     const blocked = linkAbove(files, folder, path);
@@ -105,8 +110,20 @@ export function writeFolder(
     else {
       ensureFolder(files, dirname(target));
       // The branch keeps it; what a loss of power takes from the folder is shown again.
-      replaceFile(files, ids, target, file.bytes, { durable: false, mode: file.executable ? 0o755 : 0o644 });
+      replaceFile(files, ids, target, file.bytes, {
+        ...{ durable: false, beside: folder, mode: file.executable ? 0o755 : 0o644 },
+      });
     }
+  }
+}
+
+/** Removes what somebody who was killed had half written. */
+function sweep(files: FileSystem, folder: string): void {
+  const name = basename(folder);
+  for (const each of files.list(dirname(folder))) {
+    if (!each.startsWith(`${name}.`) || !/^\.[0-9a-f]{8}\.tmp$/u.test(each.slice(name.length))) continue;
+    const path = join(dirname(folder), each);
+    if (files.stat(path)?.kind === 'file') remove(files, path);
   }
 }
 

@@ -177,7 +177,9 @@ function lostTasks({ view, workers }: RepairSigns): RepairItem[] {
 /** Locks of git's on our branches and indexes that nobody holds. */
 function oldLocks(branches: ForgeBranches, now: number): string[] {
   const { commonDir } = branches.forge.repository;
-  const roots = [join(commonDir, 'refs', 'heads', 'forge'), join(commonDir, 'worktrees')];
+  const remotes = join(commonDir, 'refs', 'remotes');
+  const ours = existsSync(remotes) ? readdirSync(remotes).map((name) => join(remotes, name, 'forge')) : [];
+  const roots = [join(commonDir, 'refs', 'heads', 'forge'), join(commonDir, 'worktrees'), ...ours];
   return roots.flatMap((root) => {
     if (!existsSync(root)) return [];
     return readdirSync(root, { recursive: true, withFileTypes: true })

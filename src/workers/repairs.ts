@@ -10,7 +10,7 @@ import { type Change, type ForgeBranches, type MadeCommit, textFile } from './fo
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, ledgerChange, readHook } from './forgeView';
 import { authorOf } from './gitObjects';
-import { commitBoth, emptied, heldHook, hookChange, keepOutputs, leftBehind, ownFiles } from './hookChange';
+import { commitBoth, emptied, heldHook, hookChange, keepOutputs, leftBehind, ownFiles, showAgain } from './hookChange';
 import { readFolder } from './hookTree';
 import { type RepairItem, findRepairs, linesInFolder } from './repairPlan';
 import type { Publish, Sharing } from './sharing';
@@ -178,17 +178,7 @@ export class Repairs {
     const { branches, ports } = this.parts;
     const hook = view.hooks.get(worker);
     if (hook === undefined) return fail('not_found', `There is no worker ${worker}.`);
-    const own =
-      hook.work.ok && hook.work.value !== undefined ? ownFiles(hook.work.value) : new Map<string, undefined>();
-    if (branches.worktrees.gitDirOf(hook.branch.folder) !== undefined) {
-      const left = await leftBehind(branches, ports.files, hook);
-      if (!left.ok) return left;
-      branches.worktrees.keepAside(
-        hook.branch.folder,
-        new Map([...left.value.files].filter(([path]) => own.has(path))),
-      );
-    }
-    const shown = await branches.show(hook.branch, hook.commit, own);
+    const shown = await showAgain(branches, ports.files, hook);
     return shown.ok ? ok(undefined) : shown;
   }
 

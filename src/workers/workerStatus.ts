@@ -75,7 +75,7 @@ export class WorkerStatuses {
 
   private async statusOf(view: ForgeView, hook: HookOnBranch, shared: boolean): Promise<WorkerStatus> {
     const { worker, branch, commit } = hook;
-    const there = this.branches.worktrees.gitDirOf(branch.folder) !== undefined;
+    const there = this.branches.worktrees.shows(branch.folder);
     const work = hook.work.ok ? hook.work.value : undefined;
     // Of a hook that several clones can have, the folder is made when it is needed.
     const elsewhere = work === undefined ? shared && !there : !isHere(this.branches, work.state);

@@ -39,7 +39,9 @@ import {
   keepLateFiles,
   keepOutputs,
   leftBehind,
+  leftOfWork,
   ownFiles,
+  showAgain,
 } from './hookChange';
 import type { Publish, Sharing } from './sharing';
 import { WorkEnding } from './workEnding';
@@ -148,7 +150,7 @@ export class WorkerSteps {
         return fail('illegal_transition', `The hook of ${worker} was given away just now.`, { mend: 'Try again.' });
       const counts = claimThatCounts(view, hook.value);
       if (!counts.ok) return counts;
-      const left = await leftBehind(this.branches, this.ports.files, hook.value);
+      const left = await leftOfWork(this.branches, this.ports.files, hook.value);
       if (!left.ok) return left;
       const plan = this.planOf(hook.value, left.value, ownerIsGone);
       if (plan.action === 'give_up') return this.giveUp(view, publish, hook.value, left.value, plan);
@@ -245,9 +247,7 @@ export class WorkerSteps {
       if (!view.ok) return view;
       const hook = view.value.hooks.get(worker);
       if (hook === undefined) return fail('not_found', `There is no worker ${worker}.`);
-      const changes: HookChanges =
-        hook.work.ok && hook.work.value !== undefined ? ownFiles(hook.work.value) : new Map<string, undefined>();
-      return this.branches.show(hook.branch, hook.commit, changes);
+      return showAgain(this.branches, this.ports.files, hook);
     });
   }
 }

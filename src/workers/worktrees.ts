@@ -30,6 +30,12 @@ export class ForgeWorktrees {
     return isOurs ? found.gitDir : undefined;
   }
 
+  /** Whether the worktree at a path has been written whole once: its index is made when that is done. */
+  shows(folder: string): boolean {
+    const gitDir = this.gitDirOf(folder);
+    return gitDir !== undefined && this.ports.files.stat(join(gitDir, 'index')) !== undefined;
+  }
+
   /**
    * Makes sure that a branch, which has to be there, has its worktree; adds it again where it was removed. Files that lie in a folder
    * without a worktree stay, or are moved aside. Says whether it was added, that is, holds nothing yet.

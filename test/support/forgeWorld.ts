@@ -95,9 +95,10 @@ export function makeForgeWorld(): ForgeWorld {
   };
 }
 
-/** Ours in git's folder: objects, branches, worktrees, the lock, and the one line that hides `.forge/`. */
+/** Ours in git's folder: objects, branches and where a remote has them, worktrees, the lock, and the one line that hides `.forge/`. */
 const OURS =
-  /^(?:objects\/|refs\/heads\/forge\/|logs\/refs\/heads\/forge\/|worktrees\/(?:ledger|w\d+|worker-\d+)\/|atlas\/|info\/exclude$)/u;
+  /^(?:objects\/|(?:logs\/)?refs\/(?:heads|remotes\/[^/]+)\/forge\/|worktrees\/(?:ledger|w\d+|worker-\d+)\/|atlas\/|info\/exclude$)/u;
+const OUR_REF = /\trefs\/(?:heads|remotes\/[^/]+)\/forge\//u;
 
 /** SHA-256 of everything that is the user's, by path: the worktree's files, and all that git keeps for it. */
 export function usersOwn({ folder, git }: ForgeWorld, worktree = folder): Map<string, string> {
@@ -121,7 +122,7 @@ export function usersOwn({ folder, git }: ForgeWorld, worktree = folder): Map<st
   ];
   for (const args of asked) picture.set(args.join(' '), git('-C', worktree, ...args));
   const refs = git('for-each-ref').split('\n');
-  picture.set('refs', refs.filter((line) => !line.includes('refs/heads/forge/')).join('\n'));
+  picture.set('refs', refs.filter((line) => !OUR_REF.test(line)).join('\n'));
   return picture;
 }
 
