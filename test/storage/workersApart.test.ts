@@ -90,6 +90,29 @@ describe("another clone's work", { timeout: 60_000 }, () => {
     }
   });
 
+  it('that two have in the same incarnation is that of one of them', async () => {
+    const first = unwrap(await a.claim('w1'));
+    await sync(b);
+    a.setUrl('nowhere');
+    unwrap(await a.workers.steps.handoff(first.lease, 'context_limit', 'page 2'));
+    const mine = unwrap(await a.claim('w1'));
+    const yours = unwrap(await b.claim('w1', true));
+    expect(mine.lease).toEqual(yours.lease);
+    writeFileSync(path.join(yours.folder, 'half.txt'), 'half of b');
+    a.setUrl(clones.bare);
+    // A has done more of it.
+    const report = unwrap(await a.workers.sharing.sync());
+    expect(report.superseded).toEqual([{ worker: 'w1', counts: 'ours' }]);
+    await sync(b);
+    expect(codeOf(await b.workers.steps.ending.end(yours.lease, 'complete'))).toBe('stale_caller');
+    expect((await b.statusOf('w1')).elsewhere).toBe(true);
+    unwrap(await a.workers.steps.ending.end(mine.lease, 'complete'));
+    await settled();
+    const kept = a.git('log', '--full-history', '--format=%H', '--diff-filter=A', 'forge/hooks/w1', '--', 'half.txt');
+    expect(a.git('show', `${kept}:half.txt`)).toBe('half of b');
+    expect(await b.tasks()).toEqual(['t1 COMPLETE w1']);
+  });
+
   it('that only lies in a folder is kept, where another took it over', async () => {
     const mine = unwrap(await a.claim('w1'));
     await sync(b);

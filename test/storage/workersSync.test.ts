@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
@@ -21,6 +21,12 @@ afterEach(() => {
 
 function configOf({ folder }: Clone): string {
   return path.join(folder, '.forge', 'config.yaml');
+}
+
+/** The texts of the files that lie in a folder. */
+function filesOf(folder: string): Map<string, string> {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(files.map(({ name }) => [name, readFileSync(path.join(folder, name), 'utf8')]));
 }
 
 /** Another clone, with all that the remote has. */
@@ -133,8 +139,12 @@ describe('two clones that want the same at once', { timeout: 60_000 }, () => {
     ['two tasks for one worker', 'w1', 'w1', 't1', 't2'],
   ])('%s: one wins, the other is refused and leaves no trace', async (_, mine, yours, first, second) => {
     unwrap(await a.workers.slinging.addTasks(['t1', 't2'].map((id) => ({ id, type: 'x', input: {} }))));
+    unwrap(await a.sling('w1', 't0'));
+    await a.done('w1');
     unwrap(await a.workers.sharing.sync());
+    if (yours !== mine) writeFileSync(a.hook('w1', 'late.txt'), 'late');
     const b = await synced('b');
+    const shown = filesOf(a.hook('w1'));
     const gate = await Gate.build();
     // The remote has told A what it has, and B comes before A's push is in.
     clones.hook('pre-receive', gate.line);
@@ -147,7 +157,9 @@ describe('two clones that want the same at once', { timeout: 60_000 }, () => {
       expect(codeOf(await late)).toBe('illegal_transition');
       expect(clones.refs).toBe(won);
       expect(a.git('for-each-ref', '--format=%(refname) %(objectname)', 'refs/heads/forge/')).toBe(won);
-      expect(existsSync(a.hook(mine))).toBe(false);
+      if (yours === mine)
+        expect(JSON.parse(filesOf(a.hook('w1')).get('task.json') ?? '')).toMatchObject({ id: second });
+      else expect(filesOf(a.hook('w1'))).toEqual(shown);
       expect(await a.tasks()).toEqual(await b.tasks());
       expect(a.git('log', '--format=%s', '--branches=forge/*')).not.toContain(`Sling ${first} to ${mine}`);
       const before = a.picture();
@@ -173,6 +185,26 @@ describe('two clones that want the same at once', { timeout: 60_000 }, () => {
       expect(await a.tasks()).toEqual(['t1 PENDING w1', 't2 PENDING w2']);
       expect(a.git('log', '--format=%s', 'forge/hooks/w1'), 'what was made first is dropped').toBe('Sling t1 to w1');
       expect(a.git('log', '--merges', '--format=%s', 'forge/ledger')).toBe('');
+    } finally {
+      gate.open();
+    }
+  });
+
+  it('start one hook: one wins, the other is refused and its folder stays as it was', async () => {
+    unwrap(await a.sling('w1', 't1'));
+    unwrap(await a.workers.sharing.sync());
+    const b = await synced('b');
+    const gate = await Gate.build();
+    clones.hook('pre-receive', gate.line);
+    try {
+      const late = a.claim('w1');
+      await gate.reached;
+      const { lease } = unwrap(await b.claim('w1'));
+      gate.open();
+      expect(codeOf(await late)).toBe('illegal_transition');
+      expect((await a.statusOf('w1')).elsewhere).toBe(true);
+      expect(a.git('log', '--format=%s', 'forge/hooks/w1').split('\n')).toEqual(['Start t1', 'Sling t1 to w1']);
+      unwrap(await b.workers.steps.ending.end(lease, 'complete'));
     } finally {
       gate.open();
     }
