@@ -54,8 +54,8 @@ export class ForgeWorktrees {
       if (this.reattach(folder)) return ok({ added: false });
       this.setAside(folder);
     }
-    // --force: git still has the worktree on its list whose folder was removed.
-    const args = ['worktree', 'add', '--force', '--no-checkout', folder, ref.replace(/^refs\/heads\//u, '')];
+    // --force: git still has the worktree on its list whose folder was removed; twice, where one that was killed while it added it left it locked.
+    const args = ['worktree', 'add', '--force', '--force', '--no-checkout', folder, ref.replace(/^refs\/heads\//u, '')];
     const tool = authorOf('atlas');
     const added = await this.git.run(args, {
       env: { GIT_COMMITTER_NAME: tool.name, GIT_COMMITTER_EMAIL: tool.email },
