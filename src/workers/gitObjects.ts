@@ -15,7 +15,8 @@ import {
   writeLoose,
 } from './gitPack';
 import { MAX_DEPTH } from './hookTree';
-import { ObjectReader } from './objectReader';
+import { readNamed } from './looseObjects';
+import { type GitObject, ObjectReader } from './objectReader';
 import type { WorkerGit } from './workerGit';
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/u;
@@ -26,6 +27,8 @@ export const ANYWHERE = 'anywhere';
 const MAX_ENTRIES = 10_000;
 
 const MAX_KNOWN = 32;
+/** How many objects are looked for one by one. */
+const FEW = 24;
 
 /** The files of a tree by path, with `/`. */
 export type TreeFiles = ReadonlyMap<string, TreeEntry>;
@@ -149,7 +152,7 @@ export class GitObjects {
     const files = new Map<string, TreeEntry>();
     let folders: { readonly path: string; readonly name: string }[] = [{ path: '', name: `${commit}^{tree}` }];
     for (let depth = 0; folders.length > 0; depth += 1) {
-      const trees = await this.reader.read(folders.map(({ name }) => name));
+      const trees = await this.objects(folders.map(({ name }) => name));
       if (!trees.ok) return trees;
       const deeper: typeof folders = [];
       for (const [index, { path }] of folders.entries()) {
@@ -171,7 +174,7 @@ export class GitObjects {
 
   /** The first parent of a commit; `undefined` where it has none. */
   async parentOf(commit: string): Promise<Result<string | undefined>> {
-    const objects = await this.reader.read([commit]);
+    const objects = await this.objects([commit]);
     if (!objects.ok) return objects;
     const [found] = objects.value;
     const header =
@@ -192,9 +195,20 @@ export class GitObjects {
     return ok(new Map(lines.map(([commit = '', ...parents]) => [commit, parents])));
   }
 
+  /** Objects, as {@link ObjectReader.read}. A few that nobody packed yet are read without a git, which takes longer to start. */
+  private async objects(names: readonly string[]): Promise<Result<(GitObject | undefined)[]>> {
+    if (names.length > FEW) return this.reader.read(names);
+    const objects = names.map((name) => readNamed(this.git.repository.commonDir, name));
+    const rest = names.filter((_name, index) => objects[index] === undefined);
+    const others = await this.reader.read(rest);
+    if (!others.ok) return others;
+    const found = new Map(rest.map((name, index) => [name, others.value[index]]));
+    return ok(names.map((name, index) => objects[index] ?? found.get(name)));
+  }
+
   /** The contents of blobs, named by id or as `<commit>:<path>`; `undefined` where there is none. Names hold no line break. */
   async read(names: readonly string[]): Promise<Result<(Uint8Array | undefined)[]>> {
-    const objects = await this.reader.read(names);
+    const objects = await this.objects(names);
     if (!objects.ok) return objects;
     return ok(objects.value.map((object) => (object?.type === 'blob' ? object.bytes : undefined)));
   }

@@ -68,36 +68,50 @@ export interface HookGlance {
   readonly differs: boolean;
 }
 
-/** Looks at a hook's folder; where that is not there, at its branch. */
-export async function glanceAt(
-  branches: ForgeBranches,
-  files: FileSystem,
-  hook: HeldHook,
-  isThere: boolean,
-): Promise<Result<HookGlance>> {
-  const { folder } = hook.branch;
+/** What lies in a hook's folder: the protocol's own files, and whether there are others. */
+export interface FolderScan {
+  readonly own: ReadonlyMap<string, Uint8Array>;
+  readonly left: boolean;
+}
+
+/** Looks into a hook's folder that is there. */
+export function scanFolder(files: FileSystem, folder: string): Result<FolderScan> {
   const isLeft = (path: string): boolean => path === HOOK_FILES.result || isOutput(path);
-  const hasPoint = hook.held.state.resumePoint !== undefined;
-  if (!isThere) {
-    const kept = await branches.objects.files(hook.commit);
-    return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
-  }
+  const own = new Map<string, Uint8Array>();
   try {
-    const differs = [...ownFiles(hook.held)].some(
-      ([path, file]) => file !== undefined && !isFile(files, join(folder, path), file.bytes),
-    );
-    return ok({ partial: hasPoint || holdsFile(files, folder, isLeft), differs });
+    for (const name of SHOWN) {
+      const stat = files.stat(join(folder, name));
+      // More than that is none of ours.
+      if (stat?.kind === 'file' && stat.size <= MAX_OWN_BYTES) own.set(name, files.read(join(folder, name), stat.size));
+    }
+    return ok({ own, left: holdsFile(files, folder, isLeft) });
   } catch (error) {
     return { ok: false, error: fileError('unreadable', `${folder} can't be read`, error) };
   }
 }
 
-function isFile(files: FileSystem, path: string, bytes: Uint8Array): boolean {
-  const stat = files.stat(path);
-  return (
-    stat?.kind === 'file' && stat.size === bytes.length && Buffer.compare(files.read(path, stat.size), bytes) === 0
+const SHOWN = [HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.status, HOOK_FILES.result] as const;
+const MAX_OWN_BYTES = 16 * 1024 * 1024;
+
+/** What is to be seen of a hook by what lies in its folder; where that is not there, by its branch. */
+export async function glanceAt(
+  branches: ForgeBranches,
+  hook: HeldHook,
+  scan: FolderScan | undefined,
+): Promise<Result<HookGlance>> {
+  const hasPoint = hook.held.state.resumePoint !== undefined;
+  if (scan === undefined) {
+    const kept = await branches.objects.files(hook.commit);
+    const isLeft = (path: string): boolean => path === HOOK_FILES.result || isOutput(path);
+    return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
+  }
+  const differs = [...ownFiles(hook.held)].some(
+    ([path, file]) => file !== undefined && Buffer.compare(scan.own.get(path) ?? EMPTY, file.bytes) !== 0,
   );
+  return ok({ partial: hasPoint || scan.left, differs });
 }
+
+const EMPTY = new Uint8Array();
 
 /** What takes a worker's files into its branch, and out of it what it removed. */
 export async function keepOutputs(

@@ -3,12 +3,12 @@ import { type AtlasError, type Result, ok } from '../core/errors';
 import type { HookContext, HookResult, HookState, HookTask } from '../core/workers/hookContent';
 import { type RecoveryPlan, planHookRecovery, staleness } from '../core/workers/hookSteps';
 import type { Ledger } from '../core/workers/ledger';
-import { checkWorker } from '../core/workers/names';
+import { checkWorker, workerOfBranch } from '../core/workers/names';
 import { HOOK_FILES } from './evidence';
 import type { ForgeBranches } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, hookBranch, readForge } from './forgeView';
-import { type HeldHook, glanceAt } from './hookChange';
+import { type FolderScan, type HeldHook, glanceAt, scanFolder } from './hookChange';
 import type { Sharing } from './sharing';
 import { claimThatCounts, isHere, ownerVitality } from './workerSteps';
 
@@ -62,20 +62,42 @@ export class WorkerStatuses {
 
   /** The same, with what it was seen in. */
   async look(): Promise<Result<{ readonly workers: readonly WorkerStatus[]; readonly view: ForgeView }>> {
-    const view = await readForge(this.branches);
+    // Git reads the branches while we look into the folders.
+    const reading = readForge(this.branches);
+    const scans = await this.scans();
+    const view = await reading;
     if (!view.ok) return view;
     const remote = await this.sharing.remoteName();
     const shared = !remote.ok || remote.value !== undefined;
     const workers: WorkerStatus[] = [];
-    for (const hook of view.value.hooks.values()) workers.push(await this.statusOf(view.value, hook, shared));
+    for (const hook of view.value.hooks.values())
+      workers.push(await this.statusOf(view.value, hook, scans.get(hook.worker), shared));
     for (const worker of this.foldersWithoutBranch(view.value)) workers.push(this.withoutBranch(worker));
     workers.sort((a, b) => (a.worker < b.worker ? -1 : 1));
     return ok({ workers, view: view.value });
   }
 
-  private async statusOf(view: ForgeView, hook: HookOnBranch, shared: boolean): Promise<WorkerStatus> {
+  /** What lies in the folders that are there, by worker. */
+  private async scans(): Promise<ReadonlyMap<string, Result<FolderScan>>> {
+    const tips = await this.branches.tips();
+    const scans = new Map<string, Result<FolderScan>>();
+    for (const ref of tips.ok ? tips.value.keys() : []) {
+      const worker = workerOfBranch(ref);
+      const folder = worker === undefined ? undefined : this.branches.forge.hook(worker);
+      if (worker !== undefined && folder !== undefined && this.branches.worktrees.shows(folder))
+        scans.set(worker, scanFolder(this.ports.files, folder));
+    }
+    return scans;
+  }
+
+  private async statusOf(
+    view: ForgeView,
+    hook: HookOnBranch,
+    scan: Result<FolderScan> | undefined,
+    shared: boolean,
+  ): Promise<WorkerStatus> {
     const { worker, branch, commit } = hook;
-    const there = this.branches.worktrees.shows(branch.folder);
+    const there = scan !== undefined;
     const work = hook.work.ok ? hook.work.value : undefined;
     // Of a hook that several clones can have, the folder is made when it is needed.
     const elsewhere = work === undefined ? shared && !there : !isHere(this.branches, work.state);
@@ -86,7 +108,7 @@ export class WorkerStatuses {
     const { state, task, context, result } = work;
     const owner = elsewhere ? undefined : ownerVitality(this.ports, state);
     const held = { ...hook, held: work };
-    const seen = await glanceAt(this.branches, this.ports.files, held, there);
+    const seen = scan?.ok === false ? scan : await glanceAt(this.branches, held, scan?.value);
     const partial = seen.ok && seen.value.partial;
     return {
       ...{ ...base, state, task, context, result },
@@ -111,8 +133,10 @@ export class WorkerStatuses {
       return files.stat(join(folder, '.git')) !== undefined || files.stat(join(folder, HOOK_FILES.task)) !== undefined;
     };
     return this.foldersIn(base)
-      .flatMap((name) => (isHook(name) ? [name] : this.foldersIn(join(base, name)).map((inner) => `${name}/${inner}`)))
-      .filter((name) => checkWorker(name).ok && !hooks.has(name) && isHook(name));
+      .flatMap((name) =>
+        hooks.has(name) || isHook(name) ? [name] : this.foldersIn(join(base, name)).map((inner) => `${name}/${inner}`),
+      )
+      .filter((name) => !hooks.has(name) && checkWorker(name).ok && isHook(name));
   }
 
   private foldersIn(folder: string): string[] {

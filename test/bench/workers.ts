@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { unwrap } from '../../src/core/errors';
@@ -93,6 +93,7 @@ function addWorktree(folder: string, worker: string): void {
   for (const file of ['.git', '.gitattributes', 'task.json', 'context.json', 'status.json'])
     copied(path.join(like, file), path.join(hook, file));
   for (const file of ['HEAD', 'commondir', 'gitdir']) copied(path.join(known, file), path.join(own, file));
+  copyFileSync(path.join(known, 'index'), path.join(own, 'index'));
 }
 
 /** All workers of a repository, in turn with git's own list of worktrees and their files. */
