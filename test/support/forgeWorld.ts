@@ -97,7 +97,7 @@ export function makeForgeWorld(): ForgeWorld {
 
 /** Ours in git's folder: objects, branches and where a remote has them, worktrees, the lock, and the one line that hides `.forge/`. */
 const OURS =
-  /^(?:objects\/|(?:logs\/)?refs\/(?:heads|remotes\/[^/]+)\/forge\/|worktrees\/(?:ledger|w\d+|worker-\d+)\/|atlas\/|info\/exclude$)/u;
+  /^(?:objects\/|(?:logs\/)?refs\/(?:heads|remotes\/[^/]+)\/forge\/|worktrees\/(?:ledger\d*|w\d+|worker-\d+)\/|atlas\/|info\/exclude$)/u;
 const OUR_REF = /\trefs\/(?:heads|remotes\/[^/]+)\/forge\//u;
 
 /** SHA-256 of everything that is the user's, by path: the worktree's files, and all that git keeps for it. */
