@@ -50,6 +50,9 @@ export function findRepairs(branches: ForgeBranches, signs: RepairSigns): Repair
         'Git forgets it.',
       ),
     ),
+    ...halfMadeWorktrees(branches, signs.now).map((path) =>
+      item('forget_worktree', path, 'A git was killed while it added a worktree of ours.', 'Git forgets it.'),
+    ),
     ...signs.workers.flatMap((worker) => ofWorker(branches, worker)),
     ...ofLedger(branches, signs),
     ...lostTasks(signs),
@@ -186,8 +189,22 @@ function oldLocks(branches: ForgeBranches, now: number): string[] {
       .filter((entry) => entry.isFile() && entry.name.endsWith('.lock'))
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => root.endsWith('forge') || isOurs(branches, resolve(path, '..')))
-      .filter((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) < now - LOCK_AGE_MS);
+      .filter((path) => isOld(path, now));
   });
+}
+
+function isOld(path: string, now: number): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) < now - LOCK_AGE_MS;
+}
+
+/** Worktrees of ours that git began to add and never finished: it locks them so long, and may add no other while they are there. */
+function halfMadeWorktrees(branches: ForgeBranches, now: number): string[] {
+  const list = join(branches.forge.repository.commonDir, 'worktrees');
+  if (!existsSync(list)) return [];
+  return readdirSync(list)
+    .map((name) => join(list, name))
+    .filter((gitDir) => readSmall(join(gitDir, 'locked'))?.trim() === 'initializing')
+    .filter((gitDir) => isOurs(branches, gitDir) && isOld(join(gitDir, 'locked'), now));
 }
 
 /** Whether git's own folder of a worktree is that of one below `.forge/`. */

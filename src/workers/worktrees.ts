@@ -2,7 +2,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { locateRepository, readSmall } from '../git/locate';
-import { ensureFolder, renameWithRetry } from '../storage/atomicFile';
+import { ensureFolder, renameWithRetry, unlinkWithRetry } from '../storage/atomicFile';
 import type { ForgeFolder } from './forgeFolder';
 import { authorOf } from './gitObjects';
 import { type FolderFile, writeFolder } from './hookTree';
@@ -52,7 +52,9 @@ export class ForgeWorktrees {
     const { files } = this.ports;
     if (files.stat(folder) !== undefined && files.list(folder).length > 0) {
       if (this.reattach(folder)) return ok({ added: false });
-      this.setAside(folder);
+      // All that a git leaves that was killed while it added the worktree.
+      if (files.list(folder).join() === '.git') unlinkWithRetry(files, join(folder, '.git'));
+      else this.setAside(folder);
     }
     // --force: git still has the worktree on its list whose folder was removed; twice, where one that was killed while it added it left it locked.
     const args = ['worktree', 'add', '--force', '--force', '--no-checkout', folder, ref.replace(/^refs\/heads\//u, '')];

@@ -345,21 +345,29 @@ describe('recovery', { timeout: 60_000 }, () => {
     expect(codeOf(await world.workers.slinging.sling({ worker: W, task: { id: 't9' } }))).toBe('damaged');
   });
 
-  it('tells the ledger what only a hook knows', async () => {
-    await slung();
-    const ledger = world.git('rev-parse', 'forge/ledger');
-    const { lease } = await claimed();
-    unwrap(await world.workers.steps.ending.end(lease, 'complete'));
-    // As if the machine had stopped between the two branches.
-    world.git('update-ref', 'refs/heads/forge/ledger', ledger);
-    expect((await statusOf()).orphaned).toEqual(['ledger_behind']);
-    expect(codeOf(await world.workers.slinging.sling({ worker: 'w2', task: { id: 't1' } })), 'done twice').toBe(
-      'illegal_transition',
-    );
-    unwrap(await world.workers.steps.clear(W));
-    expect(world.git('show', 'forge/ledger:tasks.jsonl')).toContain('"status":"COMPLETE"');
-    expect(world.git('show', 'forge/ledger:evidence.jsonl')).toContain('"id":"t1#1"');
-  });
+  it.each(['where it was before', 'gone'])(
+    'tells the ledger what only a hook knows: its branch is %s',
+    async (where) => {
+      await slung();
+      const ledger = world.git('rev-parse', 'forge/ledger');
+      const { lease } = await claimed();
+      unwrap(await world.workers.steps.ending.end(lease, 'complete'));
+      // As if the machine had stopped between the two branches.
+      if (where === 'gone') world.git('update-ref', '-d', 'refs/heads/forge/ledger');
+      else world.git('update-ref', 'refs/heads/forge/ledger', ledger);
+      expect((await statusOf()).orphaned).toEqual(['ledger_behind']);
+      // What hooks know is read as if the ledger said it.
+      const { ledger: healed } = unwrap(await world.workers.statuses.all());
+      expect(healed.tasks.last.get('t1')).toMatchObject({ status: 'COMPLETE', worker: W, sequence: 3 });
+      expect(healed.evidence.last.get('t1#1')).toMatchObject({ status: 'COMPLETE', taskId: 't1' });
+      expect(codeOf(await world.workers.slinging.sling({ worker: 'w2', task: { id: 't1' } })), 'done twice').toBe(
+        'illegal_transition',
+      );
+      unwrap(await world.workers.steps.clear(W));
+      expect(world.git('show', 'forge/ledger:tasks.jsonl')).toContain('"status":"COMPLETE"');
+      expect(world.git('show', 'forge/ledger:evidence.jsonl')).toContain('"id":"t1#1"');
+    },
+  );
 });
 
 describe('several processes', { timeout: 120_000 }, () => {

@@ -78,7 +78,7 @@ function dirty(): void {
 }
 
 const HOOKS = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-checkout', 'post-rewrite'].concat(
-  ['reference-transaction', 'post-index-change', 'pre-auto-gc', 'post-merge'],
+  ['reference-transaction', 'post-index-change', 'pre-auto-gc', 'post-merge', 'pre-push'],
 );
 
 /** Hooks, each of which leaves a trace and fails. */
@@ -153,13 +153,21 @@ const SITUATIONS: Readonly<Record<string, () => { worktree?: string; trace?: str
   },
   'ends of lines that git changes, and a filter': () => {
     dirty();
+    world.write('.gitattributes', '* filter=evil\n');
+    world.git('add', '.gitattributes');
+    world.git('commit', '--quiet', '-m', 'attributes', '.gitattributes');
     const trace = path.join(world.base, 'trace');
     world.configure('core.autocrlf', 'true');
     world.configure('core.eol', 'crlf');
     world.configure('filter.evil.clean', `sh -c "echo clean >> '${trace}'; tr a-z A-Z"`);
     world.configure('filter.evil.smudge', `sh -c "echo smudge >> '${trace}'; tr a-z A-Z"`);
     mkdirSync(path.join(world.folder, '.git', 'info'), { recursive: true });
-    writeFileSync(path.join(world.folder, '.git', 'info', 'attributes'), '*.txt text filter=evil\n*.json text ident\n');
+    writeFileSync(
+      path.join(world.folder, '.git', 'info', 'attributes'),
+      '* filter=evil\n*.txt text\n*.json text ident\n',
+    );
+    // Where it is missing, git stops instead of going on without.
+    world.configure('filter.evil.required', 'true');
     return { trace };
   },
   "a caller's git that means another repository": () => {
@@ -231,6 +239,60 @@ describe("the user's branch, index, files and stash", { timeout: 120_000 }, () =
       .split('\n');
     expect(list.map((line) => line.slice(66))).toEqual(['deep/er/x.json', 'half.bin', 'whole.txt']);
     for (const line of list) expect(line.slice(0, 64)).toBe(hashOf(path.join(copy, line.slice(66))));
+  });
+});
+
+/** A bare repository as `origin`, each with what the other must not get, and all that makes git push and fetch more than it is told. */
+function greedyRemote(): string {
+  const bare = path.join(world.base, 'bare.git');
+  world.git('clone', '--quiet', '--bare', world.folder, bare);
+  world.git('-C', bare, 'branch', 'theirs', 'main');
+  world.git('-C', bare, 'tag', 'their-tag', 'main');
+  world.git('remote', 'add', 'origin', bare);
+  world.git('update-ref', 'refs/remotes/origin/gone', 'HEAD');
+  world.git('branch', 'secret');
+  world.git('tag', '--annotate', '-m', 'not yet', 'v1');
+  world.write('.git/FETCH_HEAD', `${world.git('rev-parse', 'HEAD')}\t\tbranch 'main' of elsewhere\n`);
+  const settings = {
+    ...{ 'push.followTags': 'true', 'push.gpgSign': 'true', 'push.default': 'matching', 'fetch.prune': 'true' },
+    ...{ 'fetch.pruneTags': 'true', 'remote.origin.mirror': 'true', 'remote.origin.tagOpt': '--tags' },
+    ...{ 'remote.origin.push': '+refs/*:refs/*' },
+    ...{ 'fetch.writeCommitGraph': 'true', 'push.recurseSubmodules': 'on-demand', 'submodule.recurse': 'true' },
+  };
+  for (const [name, value] of Object.entries(settings)) world.git('config', name, value);
+  return bare;
+}
+
+describe('a remote, and what the user has not shared', { timeout: 60_000 }, () => {
+  it('gets the branches forge/* and nothing else; nothing else is fetched, pruned or changed', async () => {
+    dirty();
+    const trace = failingHooks(path.join(world.base, 'hooks'));
+    const bare = greedyRemote();
+    // In this repository alone: the remote's own hooks are its rules.
+    world.git('config', 'core.hooksPath', path.join(world.base, 'hooks'));
+    const others = (): string[] =>
+      world
+        .git('-C', bare, 'for-each-ref', '--format=%(refname) %(objectname)')
+        .split('\n')
+        .filter((line) => !line.startsWith('refs/heads/forge/'));
+    rmSync(trace, { force: true });
+    const [before, remote] = [usersOwn(world), others()];
+    rmSync(trace, { force: true });
+    const { slinging, steps, sharing } = world.workers;
+    unwrap(await slinging.addTasks([{ id: 't1', type: 'x' }]));
+    unwrap(await sharing.sync('origin'));
+    unwrap(await slinging.sling({ worker: WORKER, task: { id: 't1' } }));
+    const { lease, folder } = unwrap(await steps.claim({ worker: WORKER, owner: workerPorts().processes.self() }));
+    writeFileSync(path.join(folder, 'out.txt'), 'done\n');
+    unwrap(await steps.ending.end(lease, 'complete'));
+    unwrap(await sharing.sync());
+    expect(sharing.unshared).toBeUndefined();
+    expect(existsSync(trace), 'a hook of the user was started').toBe(false);
+    expect(usersOwn(world)).toEqual(before);
+    expect(others()).toEqual(remote);
+    const ours = world.git('-C', bare, 'for-each-ref', '--format=%(refname)', 'refs/heads/forge/');
+    expect(ours.split('\n')).toEqual([`refs/heads/forge/hooks/${WORKER}`, 'refs/heads/forge/ledger']);
+    expect(world.git('-C', bare, 'rev-parse', 'forge/ledger')).toBe(world.git('rev-parse', 'forge/ledger'));
   });
 });
 
