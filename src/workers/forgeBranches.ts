@@ -3,7 +3,7 @@ import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { fileError } from '../storage/fileErrors';
 import { ForgeFolder, type WorkerPorts } from './forgeFolder';
 import { type CommitAuthor, GitObjects, type RefMove, type TreeFiles, authorOf, buildCommit } from './gitObjects';
-import { type NewObject, type TreeEntry, newObject } from './gitPack';
+import { type NewObject, type TreeEntry, hashOfId, newObject } from './gitPack';
 import { type FolderFile, isSafePath, writeFolder } from './hookTree';
 import { WorkerGit } from './workerGit';
 import { ForgeWorktrees } from './worktrees';
@@ -51,11 +51,6 @@ export interface CommitBefore {
 
 /** A commit that was made, and that its branch does not have yet. */
 export interface MadeCommit extends Change, CommitBefore {}
-
-interface Shown {
-  readonly each: MadeCommit;
-  readonly shown: Result<unknown>;
-}
 
 /** The file of a hook that is written last: where it is what the branch says, all else is. */
 const LAST = 'status.json';
@@ -145,6 +140,7 @@ export class ForgeBranches {
     const parents = [onto?.commit ?? from, merging].filter((parent) => parent !== undefined);
     const built = buildCommit(hash.value, { files, parents, message, author, at: this.ports.clock.now() });
     const commit = built.at(-1)?.id ?? '';
+    this.objects.remember(commit, files);
     return ok({ ...change, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] });
   }
 
@@ -189,22 +185,11 @@ export class ForgeBranches {
     ];
     if (moves.length === 0) return ok(undefined);
     const { author, message } = made[0] ?? { author: authorOf('atlas'), message: 'sync' };
-    const seen = made.filter(({ unseen }) => unseen !== true);
-    // Where a worktree has to be added, git looks at all others, and none must be in the making then.
-    const isAdding = seen.some(({ branch }) => !this.worktrees.shows(branch.folder));
-    // An index only says what a folder shows, so that it need not wait for the branch; the folder itself does.
-    const indexing = isAdding
-      ? []
-      : seen.map(async ({ branch, commit }) => this.worktrees.showCommit(branch.folder, commit));
     const moved = await this.objects.move(moves, author, message);
-    const indexed = await Promise.all(indexing);
     if (!moved.ok) return moved;
-    const shows: Shown[] = [];
-    for (const [index, each] of seen.entries()) {
-      const wanted = each.shown ?? each.changes;
-      shows.push({ each, shown: await this.show(each.branch, each.commit, wanted, indexed[index]) });
-    }
-    for (const { each, shown } of shows) {
+    for (const each of made) {
+      if (each.unseen === true) continue;
+      const shown = await this.show(each.branch, each.commit, each.shown ?? each.changes);
       if (!shown.ok)
         return fail(
           'recorded_not_written',
@@ -231,30 +216,25 @@ export class ForgeBranches {
     }
   }
 
-  /**
-   * Has a branch's folder show a commit: adds it where it is not there, else only writes what is named.
-   * @param before what came of having its index say so, where that was done already
-   */
-  async show(
-    branch: ForgeBranch,
-    commit: string,
-    changes: Changes,
-    before?: Result<void>,
-  ): Promise<Result<{ readonly added: boolean }>> {
+  /** Has a branch's folder show a commit: adds it where it is not there, else only writes what is named. */
+  async show(branch: ForgeBranch, commit: string, changes: Changes): Promise<Result<{ readonly added: boolean }>> {
     try {
       const ensured = await this.worktrees.ensure(branch.folder, branch.ref);
       if (!ensured.ok) return ensured;
+      const indexed = await this.objects.files(commit);
+      if (!indexed.ok) return indexed;
       const { files, ids } = this.ports;
+      const hash = hashOfId(commit);
       if (this.worktrees.shows(branch.folder)) {
-        const indexed = before ?? (await this.worktrees.showCommit(branch.folder, commit));
-        if (indexed.ok) writeFolder(files, ids, branch.folder, lastLast(changes));
-        return indexed.ok ? ensured : indexed;
+        this.worktrees.showFiles(branch.folder, hash, indexed.value);
+        writeFolder(files, ids, branch.folder, lastLast(changes));
+        return ensured;
       }
       const all = await this.readAll(commit);
       if (!all.ok) return all;
       writeFolder(files, ids, branch.folder, all.value);
-      const indexed = await this.worktrees.showCommit(branch.folder, commit);
-      return indexed.ok ? ensured : indexed;
+      this.worktrees.showFiles(branch.folder, hash, indexed.value);
+      return ensured;
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
       return { ok: false, error: fileError('write_failed', `${branch.folder} can't be written`, error) };

@@ -142,10 +142,15 @@ export class GitObjects {
     if (known !== undefined) return ok(known);
     const read = await this.readFiles(commit);
     if (!read.ok) return read;
+    this.remember(commit, read.value);
+    return read;
+  }
+
+  /** Keeps the files of a commit in mind. */
+  remember(commit: string, files: TreeFiles): void {
     const [oldest] = this.known.size < MAX_KNOWN ? [] : this.known.keys();
     if (oldest !== undefined) this.known.delete(oldest);
-    this.known.set(commit, read.value);
-    return read;
+    this.known.set(commit, files);
   }
 
   private async readFiles(commit: string): Promise<Result<TreeFiles>> {

@@ -4,7 +4,9 @@ import type { FileSystem, Ids } from '../core/ports';
 import { locateRepository, readSmall } from '../git/locate';
 import { ensureFolder, renameWithRetry, unlinkWithRetry } from '../storage/atomicFile';
 import type { ForgeFolder } from './forgeFolder';
-import { authorOf } from './gitObjects';
+import { indexOf } from './gitIndex';
+import { type TreeFiles, authorOf } from './gitObjects';
+import type { HashName } from './gitPack';
 import { type FolderFile, writeFolder } from './hookTree';
 import type { WorkerGit } from './workerGit';
 
@@ -65,12 +67,16 @@ export class ForgeWorktrees {
     return added.ok ? ok({ added: true }) : added;
   }
 
-  /** Has the worktree's index say what a commit holds. Only that index is written, wherever git would look otherwise. */
-  async showCommit(folder: string, commit: string): Promise<Result<void>> {
+  /**
+   * Has the worktree's index say what a commit holds, as git writes it: by its lock. Only that index is written. Throws file errors, as
+   * where a git of somebody else is writing it.
+   */
+  showFiles(folder: string, hash: HashName, shown: TreeFiles): void {
     const gitDir = this.gitDirOf(folder);
-    if (gitDir === undefined) return ok(undefined);
-    const read = await this.git.run(['read-tree', commit], { env: { GIT_INDEX_FILE: join(gitDir, 'index') } });
-    return read.ok ? ok(undefined) : read;
+    if (gitDir === undefined) return;
+    const index = join(gitDir, 'index');
+    this.ports.files.write(`${index}.lock`, indexOf(hash, shown), { exclusive: true });
+    renameWithRetry(this.ports.files, `${index}.lock`, index);
   }
 
   /** Writes the file again that makes a folder a worktree, where git has it on its list. */

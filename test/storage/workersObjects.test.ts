@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
+import { indexOf } from '../../src/workers/gitIndex';
 import { authorOf, buildCommit } from '../../src/workers/gitObjects';
 import {
   type HashName,
@@ -10,9 +11,10 @@ import {
   type NewObject,
   newObject,
   newTree,
-  packOf,
   parseTree,
+  writeLoose,
 } from '../../src/workers/gitPack';
+import { readNamed } from '../../src/workers/looseObjects';
 import { type ForgeWorld, hashOf, makeForgeWorld, onBranch, workerPorts } from '../support/forgeWorld';
 
 let world: ForgeWorld;
@@ -58,11 +60,12 @@ function gitReading(input: Uint8Array, ...args: string[]): string {
   return execFileSync('git', args, { cwd: world.folder, input, encoding: 'utf8' }).trimEnd();
 }
 
-function unpack(hash: HashName, objects: readonly NewObject[]): void {
-  gitReading(packOf(hash, objects), 'unpack-objects', '-q', '--strict');
+function write(objects: readonly NewObject[]): void {
+  const { files, ids } = workerPorts();
+  writeLoose(files, ids, path.join(world.folder, '.git'), objects);
 }
 
-/** Contents at which the length in a pack's header takes another byte, and others that compress to more than they are. */
+/** Contents of many lengths, and some that compress to more than they are. */
 function contents(): Buffer[] {
   const lengths = [0, 1, 15, 16, 17, 2047, 2048, 2049, 262_143, 262_144, 262_145];
   return [...lengths.map((length) => Buffer.alloc(length, `${length}`)), Buffer.from([0, 255, 13, 10, 13])];
@@ -73,11 +76,11 @@ describe.each(['sha1', 'sha256'] as const)('objects of a repository that names t
     repository(hash);
   });
 
-  it('have the ids that git gives them, and are in the pack as they were', () => {
+  it('have the ids that git gives them, and are kept as they were', () => {
     const blobs = contents().map((bytes) => newObject(hash, 'blob', bytes));
     for (const { id, bytes } of blobs) expect(gitReading(bytes, 'hash-object', '--stdin')).toBe(id);
     // Twice the same is there once.
-    unpack(hash, [...blobs, ...blobs]);
+    write([...blobs, ...blobs]);
     for (const { id, bytes } of blobs) {
       const kept = execFileSync('git', ['cat-file', 'blob', id], { cwd: world.folder });
       expect(Buffer.compare(kept, bytes), `${bytes.length} bytes`).toBe(0);
@@ -94,16 +97,35 @@ describe.each(['sha1', 'sha256'] as const)('objects of a repository that names t
       id: mode === FOLDER ? inner.id : blob.id,
     }));
     const tree = newTree(hash, [...entries].reverse());
-    unpack(hash, [blob, inner, tree]);
+    write([blob, inner, tree]);
     world.git('fsck', '--strict', '--no-dangling', tree.id);
     const listed = world.git('-c', 'core.quotePath=false', 'ls-tree', '--name-only', tree.id).split('\n');
     expect(listed).toEqual(IN_ORDER.map(([name]) => name));
     expect(parseTree(tree.bytes, hash)).toEqual(entries);
+    // What is read without a git is the same, by all names that are used.
+    const read = readNamed(path.join(world.folder, '.git'), tree.id);
+    expect(Buffer.compare(read?.bytes ?? Buffer.alloc(0), tree.bytes)).toBe(0);
     // Git makes the same tree of them.
     const lines = entries.map(
       ({ mode, id, name }) => `${mode.padStart(6, '0')} ${mode === FOLDER ? 'tree' : 'blob'} ${id}\t${name}\0`,
     );
     expect(gitReading(Buffer.from(lines.reverse().join('')), 'mktree', '-z')).toBe(tree.id);
+  });
+
+  it('are in an index as git makes it of them', () => {
+    const blob = newObject(hash, 'blob', 'x');
+    const names = ['a', 'a-b/in', 'b/in', 'é', 'x'.repeat(7), 'deep/er/still', `long/${'n'.repeat(300)}`];
+    const files = new Map(names.map((name, at) => [name, { mode: at % 2 === 0 ? FILE : '100755', id: blob.id }]));
+    write([blob]);
+    writeFileSync(path.join(world.folder, '.git', 'index'), indexOf(hash, files));
+    world.git('fsck', '--strict', '--no-dangling');
+    const listed = (): string => world.git('-c', 'core.quotePath=false', 'ls-files', '--stage');
+    const ours = listed();
+    expect(ours.split('\n')).toHaveLength(names.length);
+    const tree = world.git('write-tree');
+    rmSync(path.join(world.folder, '.git', 'index'));
+    world.git('read-tree', tree);
+    expect(listed()).toBe(ours);
   });
 
   it('make a commit that git takes for sound, with all its files', () => {
@@ -113,7 +135,7 @@ describe.each(['sha1', 'sha256'] as const)('objects of a repository that names t
     const of = (parents: readonly string[]): NewObject[] =>
       buildCommit(hash, { files, parents, message: 'First\n\nmore', author: authorOf('w1'), at: 1_700_000_000_999 });
     const [first, second] = [of([]), of([of([]).at(-1)?.id ?? ''])];
-    unpack(hash, [blob, ...first, ...second]);
+    write([blob, ...first, ...second]);
     const commit = second.at(-1)?.id ?? '';
     world.git('update-ref', 'refs/heads/made', commit);
     expect(world.git('fsck', '--strict')).toBe('');
