@@ -81,20 +81,53 @@ export function hookBranch(branches: ForgeBranches, worker: string): ForgeBranch
   return { ref: branchOf(worker), folder: branches.forge.hook(worker) };
 }
 
-/** Reads hooks and ledger, all of one moment. */
-export async function readForge(branches: ForgeBranches): Promise<Result<ForgeView>> {
-  const tips = await branches.tips();
+/** What a process read of branches before: what a commit holds never changes. */
+interface Memory {
+  /** By worker and commit; what could not be read is read again. */
+  readonly works: Map<string, Result<Work | undefined>>;
+  /** The ledger that was read last. */
+  ledger: { readonly commit: string; readonly texts: LedgerTexts; readonly known: Ledger } | undefined;
+}
+
+const MEMORIES = new WeakMap<ForgeBranches, Memory>();
+const MAX_WORKS = 5000;
+
+function memoryOf(branches: ForgeBranches): Memory {
+  const memory = MEMORIES.get(branches) ?? { works: new Map<string, Result<Work | undefined>>(), ledger: undefined };
+  MEMORIES.set(branches, memory);
+  return memory;
+}
+
+/** Reads hooks and ledger, all of one moment: of the branches as they are, or as they were said to be. */
+export async function readForge(
+  branches: ForgeBranches,
+  at?: Result<ReadonlyMap<string, string>>,
+): Promise<Result<ForgeView>> {
+  const tips = at ?? (await branches.tips());
   if (!tips.ok) return tips;
   const hooks = await readHooks(branches, tips.value);
   if (!hooks.ok) return hooks;
   const ledgerCommit = tips.value.get(LEDGER_BRANCH);
-  const texts = await readLedgerTexts(branches, ledgerCommit);
-  if (!texts.ok) return texts;
-  const known = readLedger(texts.value);
+  const read = await readLedgerAt(branches, ledgerCommit);
+  if (!read.ok) return read;
+  const { texts, known } = read.value;
   const behind = recordsMissing(hooks.value.values(), known);
   const isBehind = behind.tasks.length + behind.evidence.length > 0;
-  const ledger = isBehind ? readLedger(added(texts.value, behind)) : known;
-  return ok({ hooks: hooks.value, ledgerCommit, texts: texts.value, ledger, behind });
+  const ledger = isBehind ? readLedger(added(texts, behind)) : known;
+  return ok({ hooks: hooks.value, ledgerCommit, texts, ledger, behind });
+}
+
+async function readLedgerAt(
+  branches: ForgeBranches,
+  commit: string | undefined,
+): Promise<Result<{ readonly texts: LedgerTexts; readonly known: Ledger }>> {
+  const memory = memoryOf(branches);
+  if (commit !== undefined && memory.ledger?.commit === commit) return ok(memory.ledger);
+  const texts = await readLedgerTexts(branches, commit);
+  if (!texts.ok) return texts;
+  const read = { texts: texts.value, known: readLedger(texts.value) };
+  if (commit !== undefined && texts.value.tasks !== '') memory.ledger = { commit, ...read };
+  return ok(read);
 }
 
 async function readHooks(
@@ -121,18 +154,31 @@ async function hooksAt(
   branches: ForgeBranches,
   found: readonly { readonly worker: string; readonly commit: string }[],
 ): Promise<Result<HookOnBranch[]>> {
+  const { works } = memoryOf(branches);
+  if (works.size > MAX_WORKS) works.clear();
+  const fresh = found.filter((each) => !works.has(keyOf(each)));
   const contents = await branches.read(
-    found.map(({ commit }) => commit),
+    fresh.map(({ commit }) => commit),
     READ,
   );
   if (!contents.ok) return contents;
+  const unread = new Map<string, Result<Work | undefined>>();
+  for (const [index, each] of fresh.entries()) {
+    const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
+    const work = parseWork(each.worker, branches.forge.hook(each.worker), own);
+    // Of a commit whose contents are not here yet, nothing is seen.
+    (work.ok && work.value !== undefined ? works : unread).set(keyOf(each), work);
+  }
   return ok(
-    found.map(({ worker, commit }, index) => {
-      const branch = hookBranch(branches, worker);
-      const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
-      return { worker, branch, commit, work: parseWork(worker, branch.folder, own) };
-    }),
+    found.map((each) => ({
+      ...{ worker: each.worker, branch: hookBranch(branches, each.worker), commit: each.commit },
+      work: works.get(keyOf(each)) ?? unread.get(keyOf(each)) ?? ok(undefined),
+    })),
   );
+}
+
+function keyOf({ worker, commit }: { readonly worker: string; readonly commit: string }): string {
+  return `${commit} ${worker}`;
 }
 
 /** The texts of the ledger's files as a commit has them. */

@@ -63,8 +63,9 @@ export class WorkerStatuses {
   /** The same, with what it was seen in. */
   async look(): Promise<Result<{ readonly workers: readonly WorkerStatus[]; readonly view: ForgeView }>> {
     // Git reads the branches while we look into the folders.
-    const reading = readForge(this.branches);
-    const scans = await this.scans();
+    const tips = await this.branches.tips();
+    const reading = readForge(this.branches, tips);
+    const scans = this.scans(tips.ok ? tips.value.keys() : []);
     const view = await reading;
     if (!view.ok) return view;
     const remote = await this.sharing.remoteName();
@@ -78,10 +79,9 @@ export class WorkerStatuses {
   }
 
   /** What lies in the folders that are there, by worker. */
-  private async scans(): Promise<ReadonlyMap<string, Result<FolderScan>>> {
-    const tips = await this.branches.tips();
+  private scans(refs: Iterable<string>): ReadonlyMap<string, Result<FolderScan>> {
     const scans = new Map<string, Result<FolderScan>>();
-    for (const ref of tips.ok ? tips.value.keys() : []) {
+    for (const ref of refs) {
       const worker = workerOfBranch(ref);
       const folder = worker === undefined ? undefined : this.branches.forge.hook(worker);
       if (worker !== undefined && folder !== undefined && this.branches.worktrees.shows(folder))
@@ -132,17 +132,17 @@ export class WorkerStatuses {
       const { files } = this.ports;
       return files.stat(join(folder, '.git')) !== undefined || files.stat(join(folder, HOOK_FILES.task)) !== undefined;
     };
-    return this.foldersIn(base)
-      .flatMap((name) =>
-        hooks.has(name) || isHook(name) ? [name] : this.foldersIn(join(base, name)).map((inner) => `${name}/${inner}`),
-      )
-      .filter((name) => !hooks.has(name) && checkWorker(name).ok && isHook(name));
+    const unknown = (folder: string, pool: string): string[] =>
+      this.foldersIn(folder, (name) => !hooks.has(pool + name)).map((name) => pool + name);
+    return unknown(base, '')
+      .flatMap((name) => (isHook(name) ? [name] : unknown(join(base, name), `${name}/`)))
+      .filter((name) => checkWorker(name).ok && isHook(name));
   }
 
-  private foldersIn(folder: string): string[] {
+  private foldersIn(folder: string, isMeant: (name: string) => boolean): string[] {
     const { files } = this.ports;
     if (files.stat(folder)?.kind !== 'folder') return [];
-    return files.list(folder).filter((name) => files.stat(join(folder, name))?.kind === 'folder');
+    return files.list(folder).filter((name) => isMeant(name) && files.stat(join(folder, name))?.kind === 'folder');
   }
 }
 

@@ -97,24 +97,35 @@ function addWorktree(folder: string, worker: string): void {
 }
 
 /** All workers of a repository, in turn with git's own list of worktrees and their files. */
-async function listRow(folder: string, home: string): Promise<Row> {
+async function listRows(folder: string, home: string): Promise<Row[]> {
   await makeMany(folder, home);
   const lists: number[] = [];
   const floors: number[] = [];
+  const again: number[] = [];
+  const known = open(folder, home);
+  unwrap(await known.statuses.all());
   for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
     const floor = await timed(async () => readWorktrees(folder));
     const list = await timed(async () => unwrap(await open(folder, home).statuses.all()));
+    const second = await timed(async () => unwrap(await known.statuses.all()));
     if (round < WARM_UP) continue;
+    again.push(second);
     lists.push(list);
     floors.push(floor);
   }
-  const [amount, beside] = [medianOf(lists), medianOf(floors)];
-  return {
-    what: `the list of ${WORKERS} workers`,
-    amount,
-    beside: { what: '`git worktree list`, and their files read', amount: beside, ratio: 'times' },
-    bar: { text: `at most ${BAR} times`, met: amount <= BAR * beside },
-  };
+  const beside = {
+    what: '`git worktree list`, and their files read',
+    amount: medianOf(floors),
+    ratio: 'times',
+  } as const;
+  const row = (what: string, amounts: readonly number[]): Row => ({
+    ...{ what, amount: medianOf(amounts), beside },
+    bar: { text: `at most ${BAR} times`, met: medianOf(amounts) <= BAR * beside.amount },
+  });
+  return [
+    row(`the list of ${WORKERS} workers`, lists),
+    row('the same, again in the same process, as the view does it', again),
+  ];
 }
 
 async function readWorktrees(folder: string): Promise<void> {
@@ -136,5 +147,5 @@ export async function workerRows(root: string): Promise<Row[]> {
   writeFileSync(path.join(folder, 'file.txt'), 'first\n');
   await start('git', ['add', '.'], { cwd: folder });
   await start('git', ['commit', '--quiet', '-m', 'a file'], { cwd: folder });
-  return [await slingRow(folder, atlasHome), await listRow(folder, atlasHome)];
+  return [await slingRow(folder, atlasHome), ...(await listRows(folder, atlasHome))];
 }
