@@ -130,7 +130,7 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
     does: 'Says that the work is done; the hashes that prove it are made.',
     operands: [WORKER],
     options: [RESULT, ...LEASE],
-    example: 'atlas worker complete w1 --task fix-1 --claim 1 --incarnation 1',
+    example: 'atlas worker complete w2 --task fix-1 --claim 1 --incarnation 1',
     load: async () => (await import('./workerLease')).complete,
   },
   {
@@ -145,7 +145,7 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
       ...LEASE,
     ],
     example:
-      'atlas worker fail w1 --code no_input --message "The file is empty" --task fix-1 --claim 1 --incarnation 1',
+      'atlas worker fail w2 --code no_input --message "The file is empty" --task fix-1 --claim 1 --incarnation 1',
     load: async () => (await import('./workerLease')).failWork,
   },
   {
@@ -158,7 +158,7 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
       ...LEASE,
     ],
     example:
-      'atlas worker handoff w1 --reason context_limit --resume-point "step 3" --task fix-1 --claim 1 --incarnation 1',
+      'atlas worker handoff w2 --reason context_limit --resume-point "step 3" --task fix-1 --claim 1 --incarnation 1',
     load: async () => (await import('./workerLease')).handoff,
   },
   {
@@ -174,7 +174,7 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
     name: 'worker clear',
     does: 'Empties a hook whose work is over; its history keeps all of it.',
     operands: [WORKER],
-    example: 'atlas worker clear w1',
+    example: 'atlas worker clear w2',
     load: async () => (await import('./worker')).clear,
   },
   {

@@ -64,7 +64,7 @@ export async function race(world: ForgeWorld, pool: WorkerPool, options: RaceOpt
   const tips = new Set<string>();
   const life = async (clone: string, name: string): Promise<void> => {
     let worker: Worker | undefined;
-    let away = 0;
+    let own = 0;
     for (let idle = 0; idle < 1;) {
       worker ??= await started(pool, clone, name);
       const isKilled = kills < options.kills && steps > (kills + 1) * (total / (options.kills + 2) / 3);
@@ -85,7 +85,8 @@ export async function race(world: ForgeWorld, pool: WorkerPool, options: RaceOpt
       steps += 1;
       for (const ref of ['forge/ledger', `forge/hooks/${name}`]) tips.add(`${clone} ${tipOf(clone, ref)}`);
       if (answer === 'idle') idle += 1;
-      if (clone === offline && name.endsWith('-0')) away = goAway(clone, answer, away, options.offlineSteps);
+      own += 1;
+      if (clone === offline && name.endsWith('-0')) goAway(clone, own, options.offlineSteps);
     }
     await worker?.kill();
   };
@@ -103,14 +104,11 @@ async function started(pool: WorkerPool, clone: string, name: string): Promise<W
   return worker;
 }
 
-/** Takes the remote from a clone after its third task, and gives it back later. */
-function goAway(clone: string, answer: string, away: number, until: number): number {
-  if (until === 0) return 0;
-  if (away === 0 && answer !== 'ran') return 0;
-  const next = away + 1;
-  if (next === 3) git(clone, 'remote', 'set-url', 'origin', path.join(clone, 'nowhere'));
-  if (next === 3 + until) git(clone, 'remote', 'set-url', 'origin', path.join(clone, '..', 'bare.git'));
-  return next;
+/** Takes the remote from a clone after its first step, and gives it back later. */
+function goAway(clone: string, steps: number, until: number): void {
+  if (until === 0) return;
+  if (steps === 1) git(clone, 'remote', 'set-url', 'origin', path.join(clone, 'nowhere'));
+  if (steps === 1 + until) git(clone, 'remote', 'set-url', 'origin', path.join(clone, '..', 'bare.git'));
 }
 
 function tipOf(clone: string, ref: string): string {
