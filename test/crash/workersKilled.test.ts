@@ -6,7 +6,7 @@ import type { KillMode } from '../support/killPoints';
 import { WorkerPool } from '../support/workers';
 
 /** Each so-manieth point; `npm run test:workers:kills` has all. */
-const STRIDE = Number(process.env['ATLAS_WORKER_KILL_STRIDE'] ?? 67);
+const STRIDE = Number(process.env['ATLAS_WORKER_KILL_STRIDE'] ?? 97);
 
 let pool: WorkerPool;
 beforeAll(async () => {

@@ -101,7 +101,7 @@ const HOSTILE: readonly { readonly what: string; readonly entries: () => readonl
   },
   { what: 'a tree that names itself a hundredfold, eight times', entries: () => [bomb()] },
   { what: 'folders 300 deep', entries: () => [chain()] },
-  { what: 'a status of 100 MB', entries: () => [objects.file('status.json', Buffer.alloc(100 * 1024 * 1024, ' '))] },
+  { what: 'a status of 20 MB', entries: () => [objects.file('status.json', Buffer.alloc(20 * 1024 * 1024, ' '))] },
   { what: 'a status that is garbage', entries: () => [objects.file('status.json', Buffer.from([0, 255, 123, 34]))] },
   { what: 'a status of deep JSON', entries: () => [objects.file('status.json', '['.repeat(200_000))] },
   {
