@@ -2,7 +2,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { locateRepository, readSmall } from '../git/locate';
-import { ensureFolder, renameWithRetry, unlinkWithRetry } from '../storage/atomicFile';
+import { ensureFolder, renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
 import type { ForgeFolder } from './forgeFolder';
 import { indexOf } from './gitIndex';
 import { type TreeFiles, authorOf } from './gitObjects';
@@ -68,15 +68,13 @@ export class ForgeWorktrees {
   }
 
   /**
-   * Has the worktree's index say what a commit holds, as git writes it: by its lock. Only that index is written. Throws file errors, as
-   * where a git of somebody else is writing it.
+   * Has the worktree's index say what a commit holds. Not by git's own lock: a kill in between would leave it to keep out everybody, and
+   * the index only says what the branch does. Throws file errors.
    */
   showFiles(folder: string, hash: HashName, shown: TreeFiles): void {
     const gitDir = this.gitDirOf(folder);
     if (gitDir === undefined) return;
-    const index = join(gitDir, 'index');
-    this.ports.files.write(`${index}.lock`, indexOf(hash, shown), { exclusive: true });
-    renameWithRetry(this.ports.files, `${index}.lock`, index);
+    replaceFile(this.ports.files, this.ports.ids, join(gitDir, 'index'), indexOf(hash, shown), { durable: false });
   }
 
   /** Writes the file again that makes a folder a worktree, where git has it on its list. */
