@@ -74,7 +74,10 @@ export class ForgeWorktrees {
   showFiles(folder: string, hash: HashName, shown: TreeFiles): void {
     const gitDir = this.gitDirOf(folder);
     if (gitDir === undefined) return;
-    replaceFile(this.ports.files, this.ports.ids, join(gitDir, 'index'), indexOf(hash, shown), { durable: false });
+    // What is half written lies in our own folder, where it is in nobody's way.
+    const beside = join(this.forge.repository.commonDir, 'atlas', 'index');
+    const { files, ids } = this.ports;
+    replaceFile(files, ids, join(gitDir, 'index'), indexOf(hash, shown), { durable: false, beside });
   }
 
   /** Writes the file again that makes a folder a worktree, where git has it on its list. */
