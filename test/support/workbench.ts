@@ -234,10 +234,17 @@ export class Workbench {
     return this.page.locator('.pane-body .monaco-list-row', text === undefined ? {} : { hasText: text });
   }
 
-  /** Opens a tree row, if it is closed. */
+  /** Opens a tree row, if it is closed. A row that is drawn again just then does not take the click, which then comes anew. */
   async expand(row: Locator): Promise<void> {
     await row.waitFor();
-    if ((await row.getAttribute('aria-expanded')) === 'false') await row.click();
+    for (let tries = 1; (await row.getAttribute('aria-expanded')) === 'false'; tries += 1) {
+      await row.click();
+      try {
+        await row.and(this.page.locator('[aria-expanded="true"]')).waitFor(QUICK);
+      } catch (error) {
+        if (!(error instanceof errors.TimeoutError) || tries === MAX_TRIES) throw error;
+      }
+    }
   }
 
   /** Presses one of the buttons that a tree row shows while the pointer is on it, by the beginning of its label. */
