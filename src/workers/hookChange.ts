@@ -55,9 +55,14 @@ export async function leftBehind(
   }
 }
 
+/** Whether a file is one that a worker left, be it a draft of its result. */
+function isLeft(path: string): boolean {
+  return path === HOOK_FILES.result || isOutput(path);
+}
+
 /** Whether a worker left anything that another can go on with. */
 export function isPartial(left: LeftBehind, { resumePoint }: HookState): boolean {
-  return resumePoint !== undefined || left.files.has(HOOK_FILES.result) || outputsOf(left.files).length > 0;
+  return resumePoint !== undefined || [...left.files.keys()].some(isLeft);
 }
 
 /** What is seen of a hook without reading what its worker left. */
@@ -76,7 +81,6 @@ export interface FolderScan {
 
 /** Looks into a hook's folder that is there. */
 export function scanFolder(files: FileSystem, folder: string): Result<FolderScan> {
-  const isLeft = (path: string): boolean => path === HOOK_FILES.result || isOutput(path);
   const own = new Map<string, Uint8Array>();
   try {
     for (const name of SHOWN) {
@@ -102,7 +106,6 @@ export async function glanceAt(
   const hasPoint = hook.held.state.resumePoint !== undefined;
   if (scan === undefined) {
     const kept = await branches.objects.files(hook.commit);
-    const isLeft = (path: string): boolean => path === HOOK_FILES.result || isOutput(path);
     return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
   }
   const differs = [...ownFiles(hook.held)].some(

@@ -6,7 +6,7 @@ import { LEDGER_FILES, type LedgerKind } from '../core/workers/ledger';
 import { LEDGER_BRANCH, branchOf } from '../core/workers/names';
 import { fileError } from '../storage/fileErrors';
 import { outputsOf } from './evidence';
-import { type Change, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
+import { type Change, type ForgeBranches, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, ledgerChange, readHook } from './forgeView';
 import { authorOf } from './gitObjects';
@@ -268,7 +268,7 @@ export class Repairs {
     );
   }
 
-  /** Changes files of the ledger, together with what its hooks know and it doesn't. */
+  /** Changes files of the ledger; where none is to be changed, adds what its hooks know and it doesn't. One change a time. */
   private async onLedger(
     message: string,
     texts: (view: ForgeView, rejected: string) => ReadonlyMap<string, string>,
@@ -277,20 +277,16 @@ export class Repairs {
     return sharing.change(async (view, publish) => {
       const rejected = await this.rejected(view);
       if (!rejected.ok) return rejected;
-      const behind = ledgerChange(branches, view, { tasks: [], evidence: [] }, ledgerMessage(message));
       const changed = [...texts(view, rejected.value)].map(([path, text]) => [path, textFile(text)] as const);
-      const first: Change = behind ?? {
-        ...{
-          branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger },
-          from: view.ledgerCommit,
-          changes: new Map(),
-        },
-        ...ledgerMessage(message),
-      };
-      // One change a time: what hooks know is found again after the lines were mended.
-      const made: Result<MadeCommit> = await branches.make(
-        changed.length === 0 ? first : { ...first, changes: new Map(changed) },
-      );
+      const change: Change | undefined =
+        changed.length === 0
+          ? ledgerChange(branches, view, { tasks: [], evidence: [] }, ledgerMessage(message))
+          : {
+              ...{ branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger }, from: view.ledgerCommit },
+              ...{ changes: new Map(changed), ...ledgerMessage(message) },
+            };
+      if (change === undefined) return ok(undefined);
+      const made = await branches.make(change);
       return made.ok ? publish([made.value]) : made;
     });
   }
