@@ -59,9 +59,10 @@ describe('the inbox in a window', () => {
       () => vscode.commands.executeCommand(`atlas.${name}`, { kind: 'item', workspace, id }),
     );
   const looked = async <T>(find: () => T | undefined): Promise<T> => eventually(model.onDidLook, find);
-  const rows = (node?: InboxNode): vscode.TreeItem[] => tree.getChildren(node).map((each) => tree.getTreeItem(each));
-  const rowOf = (id: number): vscode.TreeItem | undefined =>
-    rows(tree.getChildren()[0]).find(({ id: key }) => key === `inbox:item:${workspace}/${id}:open`);
+  const rows = async (node?: InboxNode): Promise<vscode.TreeItem[]> =>
+    Promise.all((await tree.getChildren(node)).map((each) => tree.getTreeItem(each)));
+  const rowOf = async (id: number): Promise<vscode.TreeItem | undefined> =>
+    (await rows((await tree.getChildren())[0])).find(({ id: key }) => key === `inbox:item:${workspace}/${id}:open`);
 
   /** Ends every item, so that tests don't see each other's. */
   async function clear(): Promise<void> {
@@ -105,9 +106,9 @@ describe('the inbox in a window', () => {
     unwrap(await inbox.complete(workspace, done, 'all of it'));
     writeFileSync(path.join(folder, '900.json'), 'no JSON');
     model.look();
-    const [root, ...others] = tree.getChildren();
+    const [root, ...others] = await tree.getChildren();
     assert.deepEqual(others, []);
-    const shown = rows(root);
+    const shown = await rows(root);
     assert.deepEqual(
       shown.map(({ label, description }) => [label, description]),
       [
@@ -117,19 +118,20 @@ describe('the inbox in a window', () => {
         ['Finished', '1'],
       ],
     );
-    assert.equal(rowOf(hostile)?.contextValue, 'inboxItem pending');
-    assert.match(rowOf(hostile)?.accessibilityInformation?.label ?? '', /^Item \d+, \$ \(trash\) .+ pending$/u);
-    const node = tree.getChildren(root)[1];
+    const row = await rowOf(hostile);
+    assert.equal(row?.contextValue, 'inboxItem pending');
+    assert.match(row.accessibilityInformation?.label ?? '', /^Item \d+, \$ \(trash\) .+ pending$/u);
+    const node = (await tree.getChildren(root))[1];
     assert.ok(node);
-    const { tooltip } = tree.resolveTreeItem(tree.getTreeItem(node), node);
+    const { tooltip } = tree.resolveTreeItem(await tree.getTreeItem(node), node);
     assert.ok(tooltip instanceof vscode.MarkdownString);
     assert.equal(tooltip.isTrusted ?? false, false);
     assert.equal(tooltip.supportHtml ?? false, false);
     assert.equal(tooltip.supportThemeIcons ?? false, false);
     assert.match(tooltip.value, /\\\*\\\*bold/u);
-    const finished = tree.getChildren(root).at(-1);
+    const finished = (await tree.getChildren(root)).at(-1);
     assert.deepEqual(
-      rows(finished).map(({ label, description }) => [label, description]),
+      (await rows(finished)).map(({ label, description }) => [label, description]),
       [['was done', 'main · human · now · done']],
     );
     rmSync(path.join(folder, '900.json'));
@@ -139,12 +141,44 @@ describe('the inbox in a window', () => {
     await clear();
     for (let made = 0; made < 60; made += 1) await add(`page ${made}`);
     model.look();
-    const [root] = tree.getChildren();
-    assert.equal(rows(root).length, 52);
-    assert.equal(rows(root)[50]?.label, 'Show 10 More…');
+    const [root] = await tree.getChildren();
+    assert.equal((await rows(root)).length, 52);
+    assert.equal((await rows(root))[50]?.label, 'Show 10 More…');
     tree.showMore(workspace, 'open');
-    assert.equal(rows(root).length, 61);
+    assert.equal((await rows(root)).length, 61);
     await clear();
+  });
+
+  it('has only those rows drawn again that are others now', async () => {
+    await add('first');
+    const second = await add('second');
+    model.look();
+    await tree.redraw();
+    const [root] = await tree.getChildren();
+    await rows(root);
+    const drawn: unknown[] = [];
+    const subscription = tree.onDidChangeTreeData((nodes) => drawn.push(nodes));
+    try {
+      await tree.redraw();
+      assert.deepEqual(drawn, [], 'nothing has changed');
+      model.look();
+      await tree.redraw();
+      assert.deepEqual(drawn, [], 'nothing has changed, whoever looked');
+      unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }));
+      model.look();
+      await tree.redraw();
+      assert.deepEqual(drawn.splice(0).flat(), [root], 'it has gone to the top');
+      await rows(root);
+      // A claim that is renewed changes what the tooltip says, and nothing else.
+      unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }, 3_600_000));
+      model.look();
+      await tree.redraw();
+      const [row] = await tree.getChildren(root);
+      assert.deepEqual(drawn.splice(0).flat(), [row], 'its row alone');
+    } finally {
+      subscription.dispose();
+      await clear();
+    }
   });
 
   it('takes up what a process of its own adds', async () => {

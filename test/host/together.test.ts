@@ -65,6 +65,17 @@ describe('the window and the command at once on one task', () => {
     console.log(`      known after ${known} ms, shown after ${after.join(' and ')} ms`);
   });
 
+  it('asks which task is meant where the editor no longer knew the row of a button', async function () {
+    if (!hasUi) this.skip();
+    // So it calls a command while it draws the list again; the palette calls it with no argument at all.
+    const acting = vscode.commands.executeCommand('atlas.completeStep', undefined);
+    const rows = await callUi('quickPickRows', 'worked on by two');
+    assert.equal(rows.length, 1);
+    await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
+    await acting;
+    assert.equal(api.task(task.ref)?.hook.state, 'step_running');
+  });
+
   it('loses none of 20 checkpoints that both make in turn, and the journal stays whole', async () => {
     const names = Array.from({ length: 10 }, (_, index) => index);
     const byWindow = names.map(async (index) => api.checkpoint(task.ref, `window ${index}`));

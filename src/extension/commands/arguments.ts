@@ -8,6 +8,7 @@ import type { Session } from '../session';
 import { currentTask } from '../statusBar';
 import { stateLabel } from '../views/stateLook';
 import { Cancelled } from './cancelled';
+import { LOST_ROW } from './context';
 
 function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
@@ -50,7 +51,7 @@ export function chosen<T>(value: T | undefined): T {
 }
 
 /**
- * The task that a command is about: its argument's, the only one that fits, or one that is asked for.
+ * The task that a command is about: its argument's, the only one that fits unless a row was meant, or one that is asked for.
  * @param fits which tasks the command can act on
  */
 export async function taskFor(
@@ -68,7 +69,8 @@ export async function taskFor(
   const fitting = tasks.filter(fits);
   if (fitting.length === 0) throw nothingFits(tasks);
   const [only] = fitting;
-  if (only !== undefined && fitting.length === 1) return only;
+  // The row that was pressed may have been another's.
+  if (only !== undefined && fitting.length === 1 && argument !== LOST_ROW) return only;
   const current = currentTask(session);
   const items = fitting.map((task) => ({
     label: plain(task.task.description, 80),

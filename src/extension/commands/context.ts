@@ -27,6 +27,9 @@ export interface CommandContext {
   readonly terminals: Map<string, { dispose(): void }>;
 }
 
+/** A command's argument for a row that the editor no longer knew when its button was pressed. */
+export const LOST_ROW = Symbol('lost row');
+
 /** A command: what it does with its argument. Errors it throws are shown. */
 export type CommandHandler = (context: CommandContext, argument: unknown) => Promise<void>;
 

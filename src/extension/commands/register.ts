@@ -3,7 +3,7 @@ import { AtlasError } from '../../core/errors';
 import { showFailure } from '../platform/messages';
 import type { TextDocuments } from '../platform/textDocuments';
 import { Cancelled } from './cancelled';
-import type { CommandContext, CommandHandler } from './context';
+import { type CommandContext, type CommandHandler, LOST_ROW } from './context';
 
 /** Commands that only read, so that they work in an untrusted folder too. */
 const READING = new Set([
@@ -85,7 +85,9 @@ function commandTable(documents: TextDocuments): Readonly<Record<string, Load>> 
 /** Registers all commands. What a command throws is shown; a closed dialog is silent. */
 export function registerCommands(context: CommandContext, documents: TextDocuments): vscode.Disposable[] {
   return Object.entries(commandTable(documents)).map(([name, load]) =>
-    vscode.commands.registerCommand(`atlas.${name}`, async (argument: unknown) => {
+    vscode.commands.registerCommand(`atlas.${name}`, async (...given: unknown[]) => {
+      // An editor that draws a list again passes nothing for its rows; the palette and keys don't even pass that.
+      const argument = given.length > 0 && given[0] === undefined ? LOST_ROW : given[0];
       try {
         if (!vscode.workspace.isTrusted && !READING.has(name)) throw untrusted();
         const handler = await load();

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { AtlasError } from '../../core/errors';
 import type { InboxItem } from '../../core/inbox';
+import { DrawnRows } from '../views/drawnRows';
 import type { InboxModel } from './inboxModel';
 import { type InboxNode, damagedRow, groupRow, itemRow, itemTooltip, nodeId } from './inboxRows';
 
@@ -10,42 +11,48 @@ const PAGE = 50;
 
 /** The Inbox view: workspace → what is in progress, what is pending, what can't be read, and what is finished, folded. */
 export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Disposable {
-  private readonly changes = new vscode.EventEmitter<void>();
-  /** Each row is the same object every time. */
-  private nodes = new Map<string, InboxNode>();
+  private readonly rows = new DrawnRows<InboxNode>({
+    childrenOf: (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
+    rowOf: (node) => this.rowOf(node),
+    hintOf: (node) => this.tooltipOf(node)?.value,
+    idOf: nodeId,
+  });
   private readonly shown = new Map<string, number>();
+  /** Open items as they are shown, by what was read. */
+  private readonly orders = new WeakMap<readonly InboxItem[], readonly InboxItem[]>();
   private readonly subscription: vscode.Disposable;
-  readonly onDidChangeTreeData = this.changes.event;
+  readonly onDidChangeTreeData = this.rows.onDidChange;
 
   constructor(private readonly model: InboxModel) {
     this.subscription = model.onDidLook(() => {
-      this.changes.fire();
+      void this.redraw();
     });
   }
 
   /** Shows one page more of a workspace's open or finished items. */
   showMore(workspace: string, of: 'open' | 'finished'): void {
     this.shown.set(`${of}:${workspace}`, this.pageOf(workspace, of) + PAGE);
-    this.changes.fire();
+    void this.redraw();
+  }
+
+  /** Has the editor draw those rows again that are others now. */
+  async redraw(): Promise<void> {
+    await this.rows.redraw();
   }
 
   private pageOf(workspace: string, of: 'open' | 'finished'): number {
     return this.shown.get(`${of}:${workspace}`) ?? PAGE;
   }
 
-  getChildren(node?: InboxNode): InboxNode[] {
-    const fresh = node === undefined ? this.roots() : this.childrenOf(node);
-    return fresh.map((each) => {
-      const id = nodeId(each);
-      const known = this.nodes.get(id) ?? each;
-      this.nodes.set(id, known);
-      return known;
-    });
+  async getChildren(node?: InboxNode): Promise<InboxNode[]> {
+    return this.rows.children(node);
+  }
+
+  async getTreeItem(node: InboxNode): Promise<vscode.TreeItem> {
+    return this.rows.row(node);
   }
 
   private roots(): InboxNode[] {
-    // Rows of items that are long gone would pile up.
-    this.nodes = new Map();
     return this.model.workspaces().map((workspace) => ({ kind: 'workspace', workspace }));
   }
 
@@ -74,10 +81,14 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
     const list = this.model.list(workspace);
     if (list?.ok !== true) return [];
     const { open } = list.value;
-    return [
+    const known = this.orders.get(open);
+    if (known !== undefined) return known;
+    const order = [
       ...open.filter(({ status }) => status === 'processing'),
       ...open.filter(({ status }) => status !== 'processing'),
     ];
+    this.orders.set(open, order);
+    return order;
   }
 
   private finishedOf(workspace: string): InboxNode[] {
@@ -92,7 +103,7 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
     ];
   }
 
-  getTreeItem(node: InboxNode): vscode.TreeItem {
+  private rowOf(node: InboxNode): vscode.TreeItem {
     switch (node.kind) {
       case 'item': {
         const item = this.itemOf(node);
@@ -135,14 +146,19 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
   }
 
   resolveTreeItem(item: vscode.TreeItem, node: InboxNode): vscode.TreeItem {
-    const about = node.kind === 'item' ? this.itemOf(node) : undefined;
-    if (about !== undefined) item.tooltip = itemTooltip(about);
+    const tooltip = this.tooltipOf(node);
+    if (tooltip !== undefined) item.tooltip = tooltip;
     return item;
+  }
+
+  private tooltipOf(node: InboxNode): vscode.MarkdownString | undefined {
+    const item = node.kind === 'item' ? this.itemOf(node) : undefined;
+    return item === undefined ? undefined : itemTooltip(item);
   }
 
   dispose(): void {
     this.subscription.dispose();
-    this.changes.dispose();
+    this.rows.dispose();
   }
 }
 

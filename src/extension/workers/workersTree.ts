@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { AtlasError } from '../../core/errors';
 import { convoyStatuses } from '../../workers/convoys';
 import type { ForgeStatus, WorkerStatus } from '../../workers/workerStatus';
+import { DrawnRows } from '../views/drawnRows';
 import type { CheckedFile } from './evidenceCheck';
 import { HookDetails, type HistoryEntry } from './hookDetails';
 import { type NodeOf, type WorkerNode, nodeId } from './nodes';
@@ -37,26 +38,29 @@ const PAGE = 50;
 
 /** The Workers view: pools and their workers with what hangs on each hook, then the ledger's tasks. */
 export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.Disposable {
-  private readonly changes = new vscode.EventEmitter<void>();
   private readonly details: HookDetails;
-  /** Each row is the same object every time. */
-  private nodes = new Map<string, WorkerNode>();
+  private readonly rows = new DrawnRows<WorkerNode>({
+    childrenOf: async (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
+    rowOf: async (node) => this.rowOf(node),
+    hintOf: (node) => this.tooltipOf(node)?.value,
+    idOf: nodeId,
+  });
   private readonly shown = new Map<string, number>();
   private readonly subscription: vscode.Disposable;
-  readonly onDidChangeTreeData = this.changes.event;
+  readonly onDidChangeTreeData = this.rows.onDidChange;
 
   constructor(private readonly model: WorkersModel) {
     this.details = new HookDetails(model);
     this.subscription = model.onDidLook(() => {
       this.details.clear();
-      this.changes.fire();
+      void this.rows.redraw();
     });
   }
 
   /** Shows one page more of a long list. */
   showMore(under: string): void {
     this.shown.set(under, this.pageOf(under) + PAGE);
-    this.changes.fire();
+    void this.rows.redraw();
   }
 
   private pageOf(under: string): number {
@@ -64,18 +68,14 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
   }
 
   async getChildren(node?: WorkerNode): Promise<WorkerNode[]> {
-    const fresh = node === undefined ? this.roots() : await this.childrenOf(node);
-    return fresh.map((each) => {
-      const id = nodeId(each);
-      const known = this.nodes.get(id) ?? each;
-      this.nodes.set(id, known);
-      return known;
-    });
+    return this.rows.children(node);
+  }
+
+  async getTreeItem(node: WorkerNode): Promise<vscode.TreeItem> {
+    return this.rows.row(node);
   }
 
   private roots(): WorkerNode[] {
-    // Rows of what is long gone would pile up.
-    this.nodes = new Map();
     const all = this.model.all().filter(({ status }) => !status.ok || !isEmpty(status.value));
     const [only] = all;
     if (only !== undefined && all.length === 1) return this.ofRepository(only);
@@ -176,7 +176,7 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
     return steps.value.map(({ commit }) => ({ kind: 'commit', repository, worker, commit }));
   }
 
-  async getTreeItem(node: WorkerNode): Promise<vscode.TreeItem> {
+  private async rowOf(node: WorkerNode): Promise<vscode.TreeItem> {
     const looked = this.model.at(node.repository);
     if (looked === undefined) return new vscode.TreeItem('');
     if (node.kind === 'repository') return repositoryRow(node, repositoryName(node.repository));
@@ -266,14 +266,19 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
   }
 
   resolveTreeItem(item: vscode.TreeItem, node: WorkerNode): vscode.TreeItem {
-    const status = node.kind === 'worker' ? this.model.worker(node.repository, node.worker) : undefined;
-    if (status !== undefined) item.tooltip = workerTooltip(status);
+    const tooltip = this.tooltipOf(node);
+    if (tooltip !== undefined) item.tooltip = tooltip;
     return item;
+  }
+
+  private tooltipOf(node: WorkerNode): vscode.MarkdownString | undefined {
+    const status = node.kind === 'worker' ? this.model.worker(node.repository, node.worker) : undefined;
+    return status === undefined ? undefined : workerTooltip(status);
   }
 
   dispose(): void {
     this.subscription.dispose();
-    this.changes.dispose();
+    this.rows.dispose();
   }
 }
 
