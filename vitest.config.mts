@@ -9,7 +9,7 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
       { test: { name: 'storage', include: ['test/storage/**/*.test.ts'], testTimeout: 20_000 } },
-      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000, fileParallelism: false } },
+      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {
           name: 'e2e',

@@ -13,6 +13,8 @@ export interface Count {
 export interface Phase {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
+  /** Whether it runs at once with the phase after it. */
+  readonly withNext?: boolean;
   /** Set for a runner: the folder of its tests (the phase is skipped only when that is absent) and its report's form. */
   readonly tests?: { readonly folder: string; readonly report: 'vitest' | 'mocha' };
 }

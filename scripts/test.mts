@@ -24,9 +24,9 @@ function vitest(name: string): Phase {
 
 const PHASES: readonly Phase[] = [
   { name: 'setup', command: [TSX, 'scripts/setup.mts'] },
-  { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'] },
-  { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
-  { name: 'format', command: ['npm', 'run', '--silent', 'format:check'] },
+  { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], withNext: true },
+  { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'], withNext: true },
+  { name: 'format', command: ['npm', 'run', '--silent', 'format:check'], withNext: true },
   { name: 'knip', command: ['npm', 'run', '--silent', 'knip'] },
   { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   vitest('unit'),
@@ -64,15 +64,28 @@ function chosen(names: readonly string[]): Phase[] {
   return PHASES.filter(({ name }) => wanted.has(name));
 }
 
+/** Phases in order, in groups that run at once. */
+function sideBySide(phases: readonly Phase[]): Phase[][] {
+  const groups: Phase[][] = [];
+  let open = false;
+  for (const phase of phases) {
+    if (open) groups.at(-1)?.push(phase);
+    else groups.push([phase]);
+    open = phase.withNext === true;
+  }
+  return groups;
+}
+
 async function main(): Promise<void> {
   const phases = chosen(process.argv.slice(2)).filter(isPresent);
   rmSync(path.join(OUT, 'reports'), { recursive: true, force: true });
   try {
-    for (const phase of phases) {
-      console.log(`\n== ${phase.name}`);
+    for (const together of sideBySide(phases)) {
+      const name = together.map((phase) => phase.name).join(', ');
+      console.log(`\n== ${name}`);
       const start = performance.now();
-      await runPhase(phase);
-      console.log(`== ${phase.name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
+      await Promise.all(together.map(runPhase));
+      console.log(`== ${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
     }
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
