@@ -33,6 +33,8 @@ import { type Change, type ForgeBranch, type ForgeBranches, textFile } from './f
 import { type CommitAuthor } from './gitObjects';
 
 const READ = [HOOK_FILES.status, HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.result] as const;
+/** So many of them every hook with work has. */
+const NEEDED = 3;
 const EMPTY = new Uint8Array();
 /** What the ledger holds, a file each. */
 export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
@@ -83,7 +85,7 @@ export function hookBranch(branches: ForgeBranches, worker: string): ForgeBranch
 
 /** What a process read of branches before: what a commit holds never changes. */
 interface Memory {
-  /** By worker and commit; what could not be read is read again. */
+  /** By worker and commit, sound or damaged; what was not here is read again. */
   readonly works: Map<string, Result<Work | undefined>>;
   /** The ledger that was read last. */
   ledger: { readonly commit: string; readonly texts: LedgerTexts; readonly known: Ledger } | undefined;
@@ -167,7 +169,8 @@ async function hooksAt(
     const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
     const work = parseWork(each.worker, branches.forge.hook(each.worker), own);
     // Of a commit whose contents are not here yet, nothing is seen.
-    (work.ok && work.value !== undefined ? works : unread).set(keyOf(each), work);
+    const isHere = own.slice(0, NEEDED).every((bytes) => bytes !== undefined);
+    (isHere ? works : unread).set(keyOf(each), work);
   }
   return ok(
     found.map((each) => ({

@@ -7,6 +7,17 @@ import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../src/core/template';
 import { BuiltCli } from '../support/cli';
 import { PROJECT } from '../support/project';
 
+/** Of templates with the same steps the first is played; with ATLAS_ALL_TEMPLATES each is. */
+const PLAYED = BUILTIN_TEMPLATES.filter(
+  (template, index) =>
+    process.env['ATLAS_ALL_TEMPLATES'] !== undefined ||
+    BUILTIN_TEMPLATES.findIndex((each) => stepsOf(each) === stepsOf(template)) === index,
+);
+
+function stepsOf({ steps }: TaskTemplate): string {
+  return steps.map(({ name, type }) => `${type} ${name}`).join();
+}
+
 /** More turns than any task takes: then the agent goes round in circles. */
 const MAX_SESSIONS = 40;
 
@@ -105,7 +116,7 @@ async function play(story: Story, kills: readonly string[]): Promise<string[]> {
 }
 
 describe.concurrent('an agent that knows only HOOK.md and atlas', () => {
-  it.each(BUILTIN_TEMPLATES.map((template) => [template.id, template] as const))(
+  it.each(PLAYED.map((template) => [template.id, template] as const))(
     'brings a task of %s to its end, though it is killed once in each step',
     { timeout: 600_000 },
     async (id, template) => {

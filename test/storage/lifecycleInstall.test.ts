@@ -2,6 +2,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOSTS, HOST_NAMES, type HostName } from '../../src/agents/hosts';
+import { type FileChange, Installer } from '../../src/agents/installer';
+import { unwrap } from '../../src/core/errors';
+import { silentLog, systemPorts } from '../../src/service/ports';
 import { BuiltCli, type Said } from '../support/cli';
 import { Desk } from '../support/cliDesk';
 
@@ -59,21 +62,27 @@ const SHAPES: Readonly<Record<string, string>> = {
 };
 
 describe.each(HOST_NAMES)('%s', (host) => {
+  // As the command and the editor do it; only a process of its own is left out.
   it.each(Object.entries(SHAPES))(
     '%s: install twice is install once, uninstall gives the bytes back',
-    async (_name, before) => {
+    (_name, before) => {
       const at = desk();
       at.write(HOSTS[host].file, before);
-      const first = await install(at, host);
-      expect(first, first.err).toMatchObject({ code: 0 });
+      const installer = new Installer(systemPorts(at.root, 'test', silentLog), at.folder);
+      const carryOut = (changes: readonly FileChange[]): boolean[] =>
+        changes.map((change) => {
+          unwrap(installer.apply(change));
+          return change.before !== change.after;
+        });
+      expect(carryOut(unwrap(installer.planInstall(HOSTS[host], 'atlas', false)))).toEqual([true]);
       const wired = readFileSync(fileOf(at, host), 'utf8');
       expect(wired).not.toBe(before);
-      expect((await install(at, host)).out).toContain('installed already');
+      expect(carryOut(unwrap(installer.planInstall(HOSTS[host], 'atlas', false)))).toEqual([false]);
       expect(readFileSync(fileOf(at, host), 'utf8')).toBe(wired);
       if (before.includes('\r\n')) expect(wired.replaceAll('\r\n', '')).not.toContain('\n');
-      expect((await uninstall(at, host)).code).toBe(0);
+      expect(carryOut(unwrap(installer.planUninstall(HOSTS[host])))).toEqual([true, false]);
       expect(readFileSync(fileOf(at, host), 'utf8')).toBe(before);
-      expect((await uninstall(at, host)).out).toContain('removed already');
+      expect(carryOut(unwrap(installer.planUninstall(HOSTS[host])))).toEqual([false, false]);
     },
   );
 
@@ -91,6 +100,20 @@ describe.each(HOST_NAMES)('%s', (host) => {
     await uninstall(at, host);
     expect(existsSync(fileOf(at, host))).toBe(false);
   });
+});
+
+it.each(Object.entries(SHAPES))('by the command, %s: as often as one likes', async (_name, before) => {
+  const at = desk();
+  at.write(HOSTS.claude.file, before);
+  const first = await install(at, 'claude');
+  expect(first, first.err).toMatchObject({ code: 0 });
+  const wired = readFileSync(fileOf(at, 'claude'), 'utf8');
+  expect(wired).not.toBe(before);
+  expect((await install(at, 'claude')).out).toContain('installed already');
+  expect(readFileSync(fileOf(at, 'claude'), 'utf8')).toBe(wired);
+  expect((await uninstall(at, 'claude')).code).toBe(0);
+  expect(readFileSync(fileOf(at, 'claude'), 'utf8')).toBe(before);
+  expect((await uninstall(at, 'claude')).out).toContain('removed already');
 });
 
 describe('a file that others change too', () => {
