@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { type Browser, type BrowserContext, type FrameLocator, type Locator, type Page, errors } from 'playwright-core';
 import { OUT, PROJECT } from './project';
-import { changeSettings, makeHostData, type HostData, type Settings } from './vscodeHost/hostData';
+import { makeHostData, type HostData, type Settings } from './vscodeHost/hostData';
 import { hostVersion, installHost, type InstalledHost } from './vscodeHost/install';
 import { startServer, type Server } from './vscodeHost/server';
 import { openBrowser, workbenchUrl } from './vscodeHost/window';
@@ -17,6 +17,14 @@ export const THEMES = {
 
 /** The name of one of {@link THEMES}. */
 export type Theme = keyof typeof THEMES;
+
+/** What the list of themes calls them. */
+const LABELS: Readonly<Record<Theme, string>> = {
+  'Default Light Modern': 'Light Modern',
+  'Default Dark Modern': 'Dark Modern',
+  'Default High Contrast': 'Dark High Contrast',
+  'Default High Contrast Light': 'Light High Contrast',
+};
 
 /** What a workbench is opened with. */
 export interface WorkbenchOptions {
@@ -293,16 +301,17 @@ export class Workbench {
     return this.page.locator('.codelens-decoration', { hasText: text });
   }
 
-  /** Writes user settings and reloads the window: a server does not watch them. Settings of a folder do change live. */
-  async changeSettings(changes: Settings): Promise<void> {
-    changeSettings(this.data, changes);
-    await this.reloadWindow();
-  }
-
-  /** Switches the colour theme (reloads the window) and waits until it shows. */
+  /** Switches the colour theme as a person does, and waits until it shows. */
   async useTheme(theme: Theme): Promise<void> {
-    await this.changeSettings({ 'workbench.colorTheme': theme });
-    await this.page.locator(`.monaco-workbench.${THEMES[theme]}`).waitFor();
+    const themed = this.page.locator(`.monaco-workbench.${THEMES[theme]}`);
+    if ((await themed.count()) > 0) return;
+    await this.palette('Preferences: Color Theme');
+    // The list comes in the place of the palette's, and shows only some of its rows.
+    await this.quickRows('Modern').first().waitFor();
+    await this.quickInput.fill(LABELS[theme]);
+    await this.quickPick(LABELS[theme]);
+    await themed.waitFor();
+    await this.quickInput.waitFor({ state: 'hidden' });
   }
 
   /** Takes a picture of the window into `out/screenshots/`; returns its path. */

@@ -54,12 +54,6 @@ export function makeHostData(options: { settings?: Settings; extensions?: readon
   return data;
 }
 
-/** Changes some of the user's settings and leaves the others; windows take it when they are reloaded. */
-export function changeSettings(data: HostData, changes: Settings): void {
-  const now = JSON.parse(readFileSync(data.settingsFile, 'utf8')) as Settings;
-  writeFileSync(data.settingsFile, JSON.stringify({ ...now, ...changes }, undefined, 2));
-}
-
 /** The folder name by which VS Code knows an installed extension. */
 function extensionId(folder: string): string {
   const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as Record<string, string>;
