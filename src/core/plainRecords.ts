@@ -3,14 +3,10 @@ import { normalizeTimestamp } from './time';
 
 const STATES: ReadonlySet<unknown> = new Set(HOOK_STATES);
 const TRIGGERS: ReadonlySet<unknown> = new Set(CHECKPOINT_TRIGGERS);
-const CANONICAL_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/u;
 
 /** A time as Atlas writes it. */
 function isTime(value: unknown): boolean {
-  if (typeof value !== 'string') return false;
-  const day = Number(CANONICAL_TIME.exec(value)?.[1]);
-  // Every month has 28 days; beyond them it takes a calendar.
-  return (day >= 1 && day <= 28) || (day > 28 && normalizeTimestamp(value) === value);
+  return typeof value === 'string' && normalizeTimestamp(value) === value;
 }
 
 function isTextOrAbsent(value: unknown): boolean {

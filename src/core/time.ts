@@ -5,11 +5,17 @@ export const FUTURE_TOLERANCE_MS = 60_000;
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/u;
 
+/** A time as Atlas writes it. */
+const CANONICAL = /^\d{4}-(?:0[1-9]|1[0-2])-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/u;
+
 /** Go writes its zero time for "not set"; it reads as no time at all. */
 const GO_ZERO_TIME = /^0001-01-01T00:00:00/u;
 
 /** An RFC 3339 time of any zone and precision as UTC with milliseconds; `undefined` if it is none. */
 export function normalizeTimestamp(text: string): string | undefined {
+  // Every month has 28 days; beyond them it takes a calendar.
+  const day = Number(CANONICAL.exec(text)?.[1]);
+  if (day >= 1 && day <= 28) return text;
   if (!RFC3339.test(text)) return undefined;
   const ms = Date.parse(text.replace(' ', 'T').toUpperCase());
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();

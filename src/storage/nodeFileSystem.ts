@@ -39,6 +39,17 @@ function writeAll(fd: number, data: FileData): void {
   while (written < bytes.length) written += fs.writeSync(fd, bytes, written, bytes.length - written);
 }
 
+function readPiece(fd: number, position: number, length: number): Uint8Array {
+  const buffer = Buffer.allocUnsafeSlow(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = fs.readSync(fd, buffer, filled, length - filled, position + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return buffer.subarray(0, filled);
+}
+
 function withFile(path: string, flags: string, mode: number, use: (fd: number) => void): void {
   const fd = fs.openSync(path, flags, mode);
   try {
@@ -55,7 +66,7 @@ export class NodeFileSystem implements FileSystem {
     try {
       const { size } = fs.fstatSync(fd);
       if (size > maxBytes) throw tooLarge(path, size, maxBytes);
-      return fs.readFileSync(fd);
+      return readPiece(fd, 0, size);
     } finally {
       fs.closeSync(fd);
     }
@@ -64,14 +75,7 @@ export class NodeFileSystem implements FileSystem {
   readAt(path: string, position: number, length: number): Uint8Array {
     const fd = fs.openSync(path, 'r');
     try {
-      const buffer = Buffer.allocUnsafe(length);
-      let filled = 0;
-      while (filled < length) {
-        const count = fs.readSync(fd, buffer, filled, length - filled, position + filled);
-        if (count === 0) break;
-        filled += count;
-      }
-      return buffer.subarray(0, filled);
+      return readPiece(fd, position, length);
     } finally {
       fs.closeSync(fd);
     }

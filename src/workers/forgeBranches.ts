@@ -95,9 +95,34 @@ export class ForgeBranches {
     return ok(new Map([...tips.value].map(([ref, commit]) => [PREFIX + ref.slice(prefix.length), commit])));
   }
 
-  /** Some files of each commit, commit by commit; `undefined` where there is none. */
-  async read(commits: readonly string[], paths: readonly string[]): Promise<Result<(Uint8Array | undefined)[]>> {
-    return this.objects.read(commits.flatMap((commit) => paths.map((path) => `${commit}:${path}`)));
+  /**
+   * Some files at the top of each commit, commit by commit; `undefined` where there is none.
+   * @param seen what lies where such a file is shown: taken where it is what the commit has, instead of asking git for it
+   */
+  async read(
+    commits: readonly string[],
+    paths: readonly string[],
+    seen: (index: number, path: string) => Uint8Array | undefined = () => undefined,
+  ): Promise<Result<(Uint8Array | undefined)[]>> {
+    const trees = await this.objects.treesOf(commits);
+    if (!trees.ok) return trees;
+    const wanted = commits.flatMap((commit, index) => {
+      const tree = trees.value[index];
+      return paths.map((path) => {
+        // Of what is not here, git says itself what it knows.
+        const id = tree === undefined ? `${commit}:${path}` : tree.find(({ name }) => name === path)?.id;
+        const bytes = id === undefined ? undefined : seen(index, path);
+        const isSame = bytes !== undefined && newObject(hashOfId(commit), 'blob', bytes).id === id;
+        return { id, bytes: isSame ? bytes : undefined };
+      });
+    });
+    const asked = wanted.flatMap(({ id, bytes }) => (id === undefined || bytes !== undefined ? [] : [id]));
+    const contents = await this.objects.read(asked);
+    if (!contents.ok) return contents;
+    const answers = contents.value.values();
+    return ok(
+      wanted.map(({ id, bytes }) => (id === undefined || bytes !== undefined ? bytes : answers.next().value)),
+    );
   }
 
   /** All files of a commit that can lie in a folder. */

@@ -100,14 +100,18 @@ function memoryOf(branches: ForgeBranches): Memory {
   return memory;
 }
 
+/** What lies in a worker's folder, by name; asked for once git was asked. */
+export type SeenFiles = (worker: string) => ReadonlyMap<string, Uint8Array> | undefined;
+
 /** Reads hooks and ledger, all of one moment: of the branches as they are, or as they were said to be. */
 export async function readForge(
   branches: ForgeBranches,
   at?: Result<ReadonlyMap<string, string>>,
+  seen?: SeenFiles,
 ): Promise<Result<ForgeView>> {
   const tips = at ?? (await branches.tips());
   if (!tips.ok) return tips;
-  const hooks = await readHooks(branches, tips.value);
+  const hooks = await readHooks(branches, tips.value, seen);
   if (!hooks.ok) return hooks;
   const ledgerCommit = tips.value.get(LEDGER_BRANCH);
   const read = await readLedgerAt(branches, ledgerCommit);
@@ -135,12 +139,13 @@ async function readLedgerAt(
 async function readHooks(
   branches: ForgeBranches,
   tips: ReadonlyMap<string, string>,
+  seen?: SeenFiles,
 ): Promise<Result<ReadonlyMap<string, HookOnBranch>>> {
   const found = [...tips].flatMap(([ref, commit]) => {
     const worker = workerOfBranch(ref);
     return worker === undefined ? [] : [{ worker, commit }];
   });
-  const hooks = await hooksAt(branches, found);
+  const hooks = await hooksAt(branches, found, seen);
   return hooks.ok ? ok(new Map(hooks.value.map((hook) => [hook.worker, hook]))) : hooks;
 }
 
@@ -155,6 +160,7 @@ export async function readHook(branches: ForgeBranches, worker: string, commit: 
 async function hooksAt(
   branches: ForgeBranches,
   found: readonly { readonly worker: string; readonly commit: string }[],
+  seen?: SeenFiles,
 ): Promise<Result<HookOnBranch[]>> {
   const { works } = memoryOf(branches);
   if (works.size > MAX_WORKS) works.clear();
@@ -162,6 +168,7 @@ async function hooksAt(
   const contents = await branches.read(
     fresh.map(({ commit }) => commit),
     READ,
+    (index, path) => seen?.(fresh[index]?.worker ?? '')?.get(path),
   );
   if (!contents.ok) return contents;
   const unread = new Map<string, Result<Work | undefined>>();

@@ -177,6 +177,17 @@ export class GitObjects {
     return ok(files);
   }
 
+  /** What stands at the top of each commit's tree; `undefined` where that is not here, or no tree. */
+  async treesOf(commits: readonly string[]): Promise<Result<(readonly NamedEntry[] | undefined)[]>> {
+    const trees = await this.objects(commits.map((commit) => `${commit}^{tree}`));
+    if (!trees.ok) return trees;
+    return ok(
+      trees.value.map((tree, index) =>
+        tree?.type === 'tree' ? parseTree(tree.bytes, hashOfId(commits[index] ?? '')) : undefined,
+      ),
+    );
+  }
+
   /** The first parent of a commit; `undefined` where it has none. */
   async parentOf(commit: string): Promise<Result<string | undefined>> {
     const objects = await this.objects([commit]);

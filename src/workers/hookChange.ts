@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem } from '../core/ports';
 import { type HookState, isOver, serializeContent } from '../core/workers/hookContent';
@@ -83,12 +83,16 @@ export interface FolderScan {
 export function scanFolder(files: FileSystem, folder: string): Result<FolderScan> {
   const own = new Map<string, Uint8Array>();
   try {
+    const names = files.list(folder);
     for (const name of SHOWN) {
-      const stat = files.stat(join(folder, name));
+      if (!names.includes(name)) continue;
+      // Not `join`, which looks at each letter: there may be thousands.
+      const path = folder + sep + name;
+      const stat = files.stat(path);
       // More than that is none of ours.
-      if (stat?.kind === 'file' && stat.size <= MAX_OWN_BYTES) own.set(name, files.read(join(folder, name), stat.size));
+      if (stat?.kind === 'file' && stat.size <= MAX_OWN_BYTES) own.set(name, files.read(path, stat.size));
     }
-    return ok({ own, left: holdsFile(files, folder, isLeft) });
+    return ok({ own, left: holdsFile(files, folder, names, isLeft) });
   } catch (error) {
     return { ok: false, error: fileError('unreadable', `${folder} can't be read`, error) };
   }

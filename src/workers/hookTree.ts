@@ -68,11 +68,19 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
   return ok({ files: found, skipped });
 }
 
-/** Whether a folder holds a file that is meant, as {@link readFolder} would read it, in folders that are; nothing is read. Throws file errors. */
-export function holdsFile(files: FileSystem, folder: string, isMeant: (path: string) => boolean): boolean {
+/**
+ * Whether a folder, in which these names are, holds a file that is meant, as {@link readFolder} would read it, in folders that are;
+ * nothing is read. Throws file errors.
+ */
+export function holdsFile(
+  files: FileSystem,
+  folder: string,
+  names: readonly string[],
+  isMeant: (path: string) => boolean,
+): boolean {
   const waiting = [''];
   for (let inside = waiting.shift(), seen = 0; inside !== undefined && seen < MAX_FILES; inside = waiting.shift()) {
-    for (const name of files.list(join(folder, inside))) {
+    for (const name of inside === '' ? names : files.list(join(folder, inside))) {
       const path = inside === '' ? name : `${inside}/${name}`;
       if (path === '.git' || !isMeant(path) || !isSafePath(path)) continue;
       seen += 1;

@@ -62,10 +62,14 @@ export class WorkerStatuses {
 
   /** The same, with what it was seen in. */
   async look(): Promise<Result<{ readonly workers: readonly WorkerStatus[]; readonly view: ForgeView }>> {
-    // Git reads the branches while we look into the folders.
+    // Git reads the branches while we look into the folders; what lies there need not come from git.
     const tips = await this.branches.tips();
-    const reading = readForge(this.branches, tips);
-    const scans = this.scans(tips.ok ? tips.value.keys() : []);
+    const scans = new Map<string, Result<FolderScan>>();
+    const reading = readForge(this.branches, tips, (worker) => {
+      const scan = scans.get(worker);
+      return scan?.ok === true ? scan.value.own : undefined;
+    });
+    this.scan(tips.ok ? tips.value.keys() : [], scans);
     const view = await reading;
     if (!view.ok) return view;
     const remote = await this.sharing.remoteName();
@@ -78,16 +82,14 @@ export class WorkerStatuses {
     return ok({ workers, view: view.value });
   }
 
-  /** What lies in the folders that are there, by worker. */
-  private scans(refs: Iterable<string>): ReadonlyMap<string, Result<FolderScan>> {
-    const scans = new Map<string, Result<FolderScan>>();
+  /** Notes what lies in the folders that are there, by worker. */
+  private scan(refs: Iterable<string>, scans: Map<string, Result<FolderScan>>): void {
     for (const ref of refs) {
       const worker = workerOfBranch(ref);
       const folder = worker === undefined ? undefined : this.branches.forge.hook(worker);
       if (worker !== undefined && folder !== undefined && this.branches.worktrees.shows(folder))
         scans.set(worker, scanFolder(this.ports.files, folder));
     }
-    return scans;
   }
 
   private async statusOf(
