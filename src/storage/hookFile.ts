@@ -62,11 +62,12 @@ export function readMarkdownSeq(files: FileSystem, path: string): number | undef
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 function parseJson(path: string, bytes: Uint8Array): Result<unknown> {
   if (bytes.length === 0) return fail('damaged', `${path} is empty.`);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return ok(JSON.parse(text));
+    return ok(JSON.parse(UTF8.decode(bytes)));
   } catch (error) {
     return fail('damaged', `${path} is not valid JSON: ${messageOf(error)}`, { cause: error });
   }

@@ -40,7 +40,7 @@ function writeAll(fd: number, data: FileData): void {
 }
 
 function readPiece(fd: number, position: number, length: number): Uint8Array {
-  const buffer = Buffer.allocUnsafeSlow(length);
+  const buffer = Buffer.allocUnsafe(length);
   let filled = 0;
   while (filled < length) {
     const count = fs.readSync(fd, buffer, filled, length - filled, position + filled);
