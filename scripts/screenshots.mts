@@ -4,8 +4,12 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
+import { unwrap } from '../src/core/errors.ts';
 import type { Hook } from '../src/core/hook.ts';
-import { makeGitWorkspace } from '../test/support/gitWorkspace.ts';
+import type { ProcessIdentity } from '../src/core/liveness.ts';
+import { silentLog, systemPorts } from '../src/service/ports.ts';
+import { Workers } from '../src/workers/workers.ts';
+import { type GitWorkspace, makeGitWorkspace } from '../test/support/gitWorkspace.ts';
 import { PROJECT } from '../test/support/project.ts';
 import { findChromium } from '../test/support/vscodeHost/window.ts';
 import { type Theme, Workbench } from '../test/support/workbench.ts';
@@ -86,6 +90,62 @@ async function killAgent(root: string, workspace: string, id: string): Promise<v
   await once(agent, 'exit');
 }
 
+/** Workers that translate a manual: one is done, one works, one has died, and what is to be done next. */
+async function hangWork(sample: GitWorkspace): Promise<void> {
+  const ports = systemPorts(sample.atlasHome, '0.1.0', silentLog);
+  const { slinging, steps, convoys } = unwrap(Workers.open(sample.folder, ports));
+  const tasks = ['intro', 'install', 'api', 'faq'].map((id) => ({
+    id: `translate-${id}`,
+    type: 'translate',
+    input: {},
+  }));
+  const check = { id: 'proofread', type: 'review', input: {}, blockedBy: tasks.map(({ id }) => id) };
+  unwrap(await slinging.addTasks([...tasks, check]));
+  unwrap(
+    await convoys.create({ id: 'manual', title: 'The manual in French', tasks: [...tasks, check].map(({ id }) => id) }),
+  );
+  const claim = async (worker: string, id: string, owner: ProcessIdentity) => {
+    unwrap(await slinging.sling({ worker, task: { id } }));
+    return unwrap(await steps.claim({ worker, owner })).lease;
+  };
+  const self = ports.processes.self();
+  const done = await claim('translators/ada', 'translate-intro', self);
+  writeFileSync(path.join(sample.folder, '.forge', 'hooks', 'translators', 'ada', 'intro.fr.md'), '# Introduction\n');
+  unwrap(await steps.ending.end(done, 'complete'));
+  await claim('translators/bob', 'translate-install', self);
+  const dead = spawn(process.execPath, ['-e', '0']);
+  await once(dead, 'exit');
+  await claim('translators/cem', 'translate-api', { ...self, pid: dead.pid ?? 0 });
+}
+
+/** The Workers view, from a repository of its own. */
+async function workers(): Promise<void> {
+  const sample = await makeGitWorkspace();
+  await hangWork(sample);
+  const workbench = await Workbench.open({ workspace: sample.folder, env: sample.env, viewport: VIEWPORT });
+  try {
+    await workbench.useTheme('Default Dark Modern');
+    await workbench.openSidebar('Atlas');
+    for (const [title, open] of [
+      ['Tasks', 'false'],
+      ['Workers', 'true'],
+    ] as const) {
+      const pane = workbench.page.locator('.pane-header', { hasText: title });
+      await pane.waitFor();
+      if ((await pane.getAttribute('aria-expanded')) !== open) await pane.click();
+    }
+    for (const text of [/^ada/, /^Evidence/, /^Tasks/]) await workbench.expand(workbench.treeRows(text).first());
+    await workbench
+      .treeRows(/^The manual in French/)
+      .first()
+      .waitFor();
+    await shoot(workbench, 'docs/images/workers-dark.png', { x: 0, y: 35, width: 348, height: 660 });
+  } finally {
+    await workbench.close();
+    sample.dispose();
+  }
+}
+
 /** The extension's icon: the motif of the activity bar on a ground of its own. */
 async function icon(): Promise<void> {
   const svg = readFileSync(path.join(PROJECT, 'media', 'atlas.svg'), 'utf8').replace(
@@ -122,3 +182,4 @@ try {
   await workbench.close();
   sample.dispose();
 }
+await workers();
