@@ -52,6 +52,9 @@ export interface CommitBefore {
 /** A commit that was made, and that its branch does not have yet. */
 export interface MadeCommit extends Change, CommitBefore {}
 
+/** Has commits come about, all or none. */
+export type Publish = (made: readonly MadeCommit[]) => Promise<Result<void>>;
+
 /** The file of a hook that is written last: where it is what the branch says, all else is. */
 const LAST = 'status.json';
 
@@ -120,9 +123,7 @@ export class ForgeBranches {
     const contents = await this.objects.read(asked);
     if (!contents.ok) return contents;
     const answers = contents.value.values();
-    return ok(
-      wanted.map(({ id, bytes }) => (id === undefined || bytes !== undefined ? bytes : answers.next().value)),
-    );
+    return ok(wanted.map(({ id, bytes }) => (id === undefined || bytes !== undefined ? bytes : answers.next().value)));
   }
 
   /** All files of a commit that can lie in a folder. */

@@ -4,10 +4,9 @@ import type { FileSystem } from '../core/ports';
 import { type HookState, isOver, serializeContent } from '../core/workers/hookContent';
 import { fileError } from '../storage/fileErrors';
 import { HOOK_FILES, isOutput, outputsOf } from './evidence';
-import { type Change, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
+import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from './forgeBranches';
 import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from './forgeView';
 import { authorOf } from './gitObjects';
-import type { Publish } from './sharing';
 import { type FolderContent, type FolderFile, holdsFile, readFolder } from './hookTree';
 
 /** What a worker left, in its folder; where that was removed, what its branch has. */

@@ -6,14 +6,14 @@ import { LEDGER_FILES, type LedgerKind } from '../core/workers/ledger';
 import { LEDGER_BRANCH, branchOf } from '../core/workers/names';
 import { fileError } from '../storage/fileErrors';
 import { outputsOf } from './evidence';
-import { type Change, type ForgeBranches, textFile } from './forgeBranches';
+import { type Change, type ForgeBranches, type Publish, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, ledgerChange, readHook } from './forgeView';
 import { authorOf } from './gitObjects';
 import { commitBoth, emptied, heldHook, hookChange, keepOutputs, leftBehind, ownFiles, showAgain } from './hookChange';
 import { readFolder } from './hookTree';
 import { type RepairItem, findRepairs, linesInFolder } from './repairPlan';
-import type { Publish, Sharing } from './sharing';
+import type { Sharing } from './sharing';
 import type { WorkEnding } from './workEnding';
 import type { WorkerStatuses } from './workerStatus';
 

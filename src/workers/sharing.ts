@@ -3,15 +3,12 @@ import type { LedgerConflict, LedgerRecord } from '../core/workers/ledgerLines';
 import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../core/workers/names';
 import { ensureFolder } from '../storage/atomicFile';
 import { forgeConfigPath, readForgeConfig } from './forgeConfig';
-import type { ForgeBranches, MadeCommit } from './forgeBranches';
+import type { ForgeBranches, MadeCommit, Publish } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { ForgeRemote, type PushedRef, remoteNames, trackingRef } from './forgeRemote';
 import { type ForgeView, readForge } from './forgeView';
 import { ANYWHERE } from './gitObjects';
 import { Integrating, type Integration } from './integration';
-
-/** Has commits come about, all or none. */
-export type Publish = (made: readonly MadeCommit[]) => Promise<Result<void>>;
 
 /** A change of hooks and ledger: made of what they are, and given to `publish`. May be called anew where another machine was quicker. */
 export type ForgeChange<T> = (view: ForgeView, publish: Publish) => Promise<Result<T>>;

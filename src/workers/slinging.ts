@@ -14,13 +14,13 @@ import { openRecord, recordOf, slung } from '../core/workers/hookSteps';
 import { type TaskRecord, failedAttempts, openBlockers } from '../core/workers/ledger';
 import { checkWorker, clashingWorker } from '../core/workers/names';
 import { HOOK_FILES } from './evidence';
-import { type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
+import { type ForgeBranches, type MadeCommit, type Publish, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeConfig, readForgeConfig } from './forgeConfig';
 import { type ForgeView, hookBranch, ledgerChange } from './forgeView';
 import { authorOf } from './gitObjects';
 import { type HookChanges, commitBoth, emptied, isFree, keepLateFiles, leftBehind } from './hookChange';
-import type { Publish, Sharing } from './sharing';
+import type { Sharing } from './sharing';
 
 /** A task that is to be slung. */
 export interface SlingRequest {

@@ -14,7 +14,7 @@ import { type Lease, checkLease, definitionOf, ended, givenUp, openRecord, recor
 import type { TaskRecord } from '../core/workers/ledger';
 import { parseState } from '../storage/hookFile';
 import { type Evidence, HOOK_FILES, checkEvidence, evidenceOf } from './evidence';
-import { type ForgeBranches, textFile } from './forgeBranches';
+import { type ForgeBranches, type Publish, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, evidenceRecord } from './forgeView';
 import {
@@ -28,7 +28,7 @@ import {
   leftBehind,
   ownFiles,
 } from './hookChange';
-import type { Publish, Sharing } from './sharing';
+import type { Sharing } from './sharing';
 
 /** What came of the work, in the words of whoever did it. Where the folder holds a result.json, that says the rest. */
 export interface ResultDraft {

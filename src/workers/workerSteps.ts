@@ -23,7 +23,7 @@ import {
 } from '../core/workers/hookSteps';
 import { compareStamps } from '../core/workers/stamp';
 import { HOOK_FILES } from './evidence';
-import type { ForgeBranches } from './forgeBranches';
+import type { ForgeBranches, Publish } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, readForge } from './forgeView';
 import {
@@ -43,7 +43,7 @@ import {
   ownFiles,
   showAgain,
 } from './hookChange';
-import type { Publish, Sharing } from './sharing';
+import type { Sharing } from './sharing';
 import { WorkEnding } from './workEnding';
 
 /** Work that a caller has, and nobody else. */
