@@ -113,7 +113,8 @@ export class DrawnRows<N> implements vscode.Disposable {
     if (others.length > 0) this.changes.fire(others.map(({ node }) => node));
   }
 
-  private drawAll(): void {
+  /** Has the editor ask for all of them, when they are to be seen. */
+  drawAll(): void {
     this.top = undefined;
     this.drawn.clear();
     this.changes.fire(undefined);

@@ -68,6 +68,10 @@ export class WorkersModel implements vscode.Disposable {
     if (visible) this.soon();
   }
 
+  get isSeen(): boolean {
+    return this.visible;
+  }
+
   private soon(): void {
     if (this.disposed) return;
     if (this.visible) {

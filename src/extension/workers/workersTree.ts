@@ -53,7 +53,9 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
     this.details = new HookDetails(model);
     this.subscription = model.onDidLook(() => {
       this.details.clear();
-      void this.rows.redraw();
+      // What nobody sees is not read again to be compared.
+      if (model.isSeen) void this.rows.redraw();
+      else this.rows.drawAll();
     });
   }
 
