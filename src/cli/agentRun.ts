@@ -66,7 +66,7 @@ async function makeReady(context: CliContext, driven: Driven): Promise<Result<Dr
     });
   }
   if (stored.hook.state !== 'recovering') return ok(driven);
-  const resumed = await atlas.resume(stored.ref);
+  const resumed = await atlas.resume(stored.ref, context.caller);
   if (!resumed.ok) return { ok: false, error: refusal(context, driven, resumed.error) };
   const note = `Recovered: ${stored.hook.state} → ${resumed.value.hook.state}.`;
   return ok({ ...driven, stored: resumed.value, notes: [...driven.notes, note] });

@@ -1,4 +1,5 @@
 import { type Result, fail, messageOf, ok } from '../core/errors';
+import type { Caller } from '../core/events';
 import type { ProcessIdentity } from '../core/liveness';
 import type { Logger } from '../core/ports';
 import { oneLine } from '../core/text';
@@ -65,6 +66,11 @@ export class CliContext {
   /** The agent whose process this is. */
   get agent(): string | undefined {
     return callingAgent(this.env);
+  }
+
+  /** On whose behalf this changes tasks. */
+  get caller(): Caller {
+    return this.agent === undefined ? 'human' : 'agent';
   }
 
   /** What a tool is called by whoever calls this as a tool; `undefined` where commands are typed. */

@@ -1,4 +1,5 @@
 import { type Result, fail, ok } from '../core/errors';
+import type { Caller } from '../core/events';
 import { RECOVERY_ACTIONS, type RecoveryAction, isTerminal } from '../core/hook';
 import { oneLine } from '../core/text';
 import type { PrintablePlan } from '../service/recoveryService';
@@ -15,7 +16,7 @@ export async function resume(context: CliContext, call: Call): Promise<Result<An
   const driven = await taskToDrive(context, call);
   if (!driven.ok) return driven;
   const { atlas, stored } = driven.value;
-  const resumed = await goOn(driven.value);
+  const resumed = await goOn(driven.value, context.caller);
   if (!resumed.ok) return { ok: false, error: refusal(context, driven.value, resumed.error) };
   const toDo = nextOf(atlas, resumed.value).markdown;
   const what = resumed.value.changed
@@ -25,14 +26,14 @@ export async function resume(context: CliContext, call: Call): Promise<Result<An
   return ok({ ...answer, text: `${answer.text}\n${toDo}`, wanted: true });
 }
 
-async function goOn({ atlas, stored }: Driven): Promise<Result<Updated>> {
+async function goOn({ atlas, stored }: Driven, by: Caller): Promise<Result<Updated>> {
   const { state } = stored.hook;
   if (isTerminal(state)) {
     return fail('illegal_transition', `Task ${stored.ref.id} is over (${state}); there is nothing to resume.`, {
       mend: 'Start a new task for more work.',
     });
   }
-  if (state === 'recovering' || state === 'awaiting_human') return atlas.resume(stored.ref);
+  if (state === 'recovering' || state === 'awaiting_human') return atlas.resume(stored.ref, by);
   return ok({ ...stored, changed: false, findings: [] });
 }
 
@@ -53,7 +54,7 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
     const allowed = context.humanOnly(`choose "${wanted}" where the plan says "${computed}"`);
     if (!allowed.ok) return allowed;
   }
-  const recovered = await atlas.recover(stored.ref, wanted);
+  const recovered = await atlas.recover(stored.ref, { action: wanted, by: context.caller });
   if (!recovered.ok) return { ok: false, error: refusal(context, driven.value, recovered.error) };
   const what = `Recovered by ${wanted ?? computed}: ${stored.hook.state} → ${recovered.value.hook.state}.`;
   const answer = changed(context, driven.value, recovered.value, what, planData(planned, false));

@@ -1,8 +1,10 @@
 import { AgentSessions } from '../agents/agentSessions';
+import { eventsFor } from '../core/authority';
 import { AtlasError, type Result, ok } from '../core/errors';
 import type { Expected } from '../core/events';
 import { isTerminal } from '../core/hook';
-import { HUMAN_EVENTS, type HookEventType, legalEvents } from '../core/lifecycle';
+import type { HookEventType } from '../core/lifecycle';
+import { stepTypeOf } from '../core/task';
 import { oneLine } from '../core/text';
 import { canApprove, waitKind } from '../core/waiting';
 import { type Advice, adviceOf } from '../service/advice';
@@ -194,15 +196,25 @@ const COMMAND_OF: Partial<Readonly<Record<HookEventType, string>>> = {
   retry_step: 'atlas resume',
 };
 
+/** What a step takes only where no human decides it. */
+const AGENT_STEP_EVENTS: readonly HookEventType[] = [
+  'step_output',
+  'step_complete',
+  'validation_command',
+  'retry_validation',
+  'human_resume',
+];
+
 /** A refusal in the words of the command line: which commands the task takes now. */
 export function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasError): AtlasError {
   const error = withNotes(refused, notes);
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
-  const human: readonly HookEventType[] = HUMAN_EVENTS;
   const approvable = canApprove(waitKind(stored.hook));
-  const events = legalEvents(stored.hook.state)
-    .filter((event) => context.agent === undefined || !human.includes(event))
-    .filter((event) => event !== 'human_approve' || approvable);
+  const step = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
+  const isHumans = step !== undefined && stepTypeOf(step) === 'human';
+  const events = eventsFor(stored.hook, context.caller)
+    .filter((event) => event !== 'human_approve' || approvable)
+    .filter((event) => !isHumans || !AGENT_STEP_EVENTS.includes(event));
   const commands = [...new Set(events.flatMap((event) => COMMAND_OF[event] ?? []))];
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {

@@ -27,7 +27,7 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
       commands,
       keepGoing: call.flag('keepGoing'),
       signal: cancel.signal,
-      caller: context.agent === undefined ? 'human' : 'agent',
+      caller: context.caller,
       watch: watchOf(context),
     })
     .finally(() => {

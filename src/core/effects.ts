@@ -93,9 +93,7 @@ const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
     advance(draft, 'skip_step', takeRecovery(draft));
   },
   manual_required: (draft, input) => {
-    const waited = draft.recovery?.last_known_state === 'awaiting_human';
-    const kind = waited ? waitKind(draft.before) : 'interrupted';
-    wait(draft, 'manual_required', kind, input.message, takeRecovery(draft));
+    wait(draft, 'manual_required', kindAfterRecovery(draft), input.message, takeRecovery(draft));
   },
   finish: (draft) => {
     draft.record('finish', 'completed');
@@ -156,6 +154,13 @@ function note(draft: Draft, input: InputOf<'note'>): void {
     ...(input.filesTouched === undefined ? {} : { files_touched: [...input.filesTouched] }),
     ...(input.stillWorking === true ? { still_working: true } : {}),
   });
+}
+
+/** A human's step waits for its review again, whatever interrupted it; nothing else has been decided by the interruption. */
+function kindAfterRecovery({ before, recovery, step, context }: Draft): WaitKind {
+  if (recovery?.last_known_state === 'awaiting_human') return waitKind(before);
+  const planned = step === undefined ? undefined : context.task.steps[step.step_index];
+  return planned !== undefined && stepTypeOf(planned) === 'human' ? 'review' : 'interrupted';
 }
 
 function keepOutput(draft: Draft, output: string | undefined): void {

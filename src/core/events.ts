@@ -10,8 +10,14 @@ export interface Expected {
   readonly attempt?: number;
 }
 
-/** What can be sent to a task. `expect` guards against a caller that woke up late. */
-export type HookInput = { readonly expect?: Expected } & (
+/** Who causes an event: a person, or anything else, which may do no more than an agent. */
+export type Caller = 'human' | 'agent';
+
+/**
+ * What can be sent to a task. `expect` guards against a caller that woke up late. `by` is an agent unless it says that it is a human:
+ * a way in that forgets to say so is refused a human's decisions.
+ */
+export type HookInput = { readonly expect?: Expected; readonly by?: Caller } & (
   | { readonly type: 'init' }
   | { readonly type: 'setup_complete' }
   | {

@@ -19,10 +19,11 @@ const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
   start_step: (hook) => (hook.current_step === undefined ? 'no step is left to start' : undefined),
   note: allow,
   checkpoint: guardCheckpoint,
-  step_output: allow,
+  step_output: (hook, _input, context) => guardAgentStep(hook, context),
   step_complete: (hook, _input, context) => guardComplete(plannedStep(hook, context)),
-  validation_command: (_hook, input) => (oneLine(input.command) === '' ? 'the command is empty' : undefined),
-  receipt: (hook, input) => guardReceipt(hook, input.receipt),
+  validation_command: (hook, input, context) =>
+    guardAgentStep(hook, context) ?? (oneLine(input.command) === '' ? 'the command is empty' : undefined),
+  receipt: (hook, input, context) => guardAgentStep(hook, context) ?? guardReceipt(hook, input.receipt),
   validate_pass: guardPass,
   validate_fail: allow,
   human_required: allow,
@@ -31,16 +32,20 @@ const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
       ? undefined
       : 'the task was interrupted or asked a question, so there is nothing to approve; resume or reject it',
   human_reject: allow,
-  human_resume: (hook) => (hook.current_step === undefined ? 'there is no step to go on with' : undefined),
+  human_resume: (hook, _input, context) => {
+    if (hook.current_step === undefined) return 'there is no step to continue';
+    return isHumanStep(hook, context) ? 'this step is a decision of yours, so approve or reject it' : undefined;
+  },
   crash_detected: (_hook, { recovery }) =>
     recoveryContextSchema.safeParse(recovery).success ? undefined : 'what is said about the crash is malformed',
   retry_step: allow,
-  retry_from_checkpoint: (hook) =>
+  retry_from_checkpoint: (hook, _input, context) =>
     hook.recovery?.last_known_state === 'step_running'
-      ? undefined
+      ? guardAgentStep(hook, context)
       : 'the crash was not in "step_running"; use retry_step',
-  retry_validation: guardPastSetup,
-  skip_step: guardPastSetup,
+  retry_validation: (hook, _input, context) => guardPastSetup(hook) ?? guardAgentStep(hook, context),
+  skip_step: (hook, { by }, context) =>
+    guardPastSetup(hook) ?? (by === 'human' ? undefined : guardAgentStep(hook, context)),
   manual_required: guardPastSetup,
   finish: (hook) =>
     hook.current_step === undefined ? undefined : `step "${hook.current_step.step_name}" is still to be done`,
@@ -62,6 +67,16 @@ function plannedStep(hook: Hook, { task }: TransitionContext): TaskStep | undefi
   return hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
 }
 
+function isHumanStep(hook: Hook, context: TransitionContext): boolean {
+  const step = plannedStep(hook, context);
+  return step !== undefined && stepTypeOf(step) === 'human';
+}
+
+/** Nothing that is made or run ends a human's step: a human looks, and says. */
+function guardAgentStep(hook: Hook, context: TransitionContext): string | undefined {
+  return isHumanStep(hook, context) ? 'a human decides this step; it takes no output and no validation' : undefined;
+}
+
 function guardPastSetup(hook: Hook): string | undefined {
   if (hook.current_step !== undefined) return undefined;
   return 'the crash was in the set-up, before the first step; use retry_step';
@@ -79,7 +94,7 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
   if (type === 'validation') {
     return 'a validation step ends only when its commands passed; submit its output and validate';
   }
-  if (type === 'human') return 'this step is ended by a human';
+  if (type === 'human') return 'a human decides this step';
   const declared = commandsOf(planned).length;
   if (declared === 0) return undefined;
   return `the step declares ${count(declared, 'validation command')}; submit its output and validate`;
@@ -106,6 +121,8 @@ function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefine
 }
 
 function guardPass(hook: Hook, _input: InputOf<'validate_pass'>, context: TransitionContext): string | undefined {
+  const human = guardAgentStep(hook, context);
+  if (human !== undefined) return human;
   const step = hook.current_step;
   const planned = plannedStep(hook, context);
   const proven = context.provenReceipts ?? new Set<string>();

@@ -111,8 +111,8 @@ export function targetsOf(state: HookState | 'none', event: HookEventType): read
   return row[event] ?? [];
 }
 
-/** A sentence saying what is legal in a state now. */
-export function legalNow(state: HookState | 'none'): string {
+/** A sentence saying what is legal in a state now, or of that what a caller may do. */
+export function legalNow(state: HookState | 'none', events: readonly HookEventType[] = legalEvents(state)): string {
   if (state !== 'none' && isTerminal(state)) return `Nothing: the task is over (${state}). Start a new task.`;
-  return `Legal now: ${legalEvents(state).join(', ')}.`;
+  return `Legal now: ${events.join(', ')}.`;
 }

@@ -121,8 +121,14 @@ function judgeInitializing({ hook }: Situation): Verdict {
   return { action: 'retry_step', why: 'The set-up was interrupted before any work began; it is repeated.' };
 }
 
-function judgeValidation({ hook, step, evidence }: Situation): Verdict {
+function isHumans({ step }: Situation): boolean {
+  return step !== undefined && stepTypeOf(step) === 'human';
+}
+
+function judgeValidation(situation: Situation): Verdict {
+  const { hook, step, evidence } = situation;
   if (plannedState(hook) !== 'step_validating') return 'no validation was running';
+  if (isHumans(situation)) return 'a human decides this step, whatever ran';
   const current = hook.current_step;
   const declared = step === undefined ? [] : commandsOf(step);
   const proven = evidence.provenReceipts ?? new Set<string>();
@@ -216,12 +222,18 @@ function judgeCheckpoint({ step, checkpoint, lastSign }: Situation): Verdict {
   };
 }
 
-function judgeIdempotent({ step }: Situation): Verdict {
+function judgeIdempotent(situation: Situation): Verdict {
+  const { step } = situation;
+  if (isHumans(situation)) return 'a human decides this step';
   if (step === undefined || !isIdempotent(step)) return 'the step can have effects that must not happen twice';
   return { action: 'retry_step', why: `Step "${step.name}" can be repeated without harm.` };
 }
 
-function judgeOtherwise({ step }: Situation): Verdict {
+function judgeOtherwise(situation: Situation): Verdict {
+  const { step } = situation;
+  if (isHumans(situation)) {
+    return { action: 'manual', why: `Step "${step?.name ?? 'unknown'}" is a human's decision, so it waits for one.` };
+  }
   return {
     action: 'manual',
     why: `How much of step "${step?.name ?? 'unknown'}" was done isn't known, and repeating it could do harm, so a human looks.`,

@@ -1,18 +1,29 @@
 import { hasGitCheckpoint } from './checkpoint';
 import { Draft } from './draft';
+import { eventsFor, humanDecision } from './authority';
 import { applyEffect } from './effects';
-import type { HookInput, TransitionContext, Transitioned } from './events';
+import type { Caller, HookInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from './errors';
 import { freezeTask } from './frozenSteps';
 import { guardOf } from './guards';
-import { type Hook, type HookState, SCHEMA_VERSION } from './hook';
+import { type Hook, SCHEMA_VERSION } from './hook';
 import { type HookEventType, legalNow, targetsOf } from './lifecycle';
 import { nextAttempt } from './stepAttempt';
 
-function illegal(state: HookState | 'none', event: HookEventType, why?: string): Result<never> {
+function illegal(hook: Hook | undefined, { type: event, by = 'agent' }: HookInput, why?: string): Result<never> {
+  const state = hook?.state ?? 'none';
   const where = state === 'none' ? 'a task without a hook' : `state "${state}"`;
   return fail('illegal_transition', `"${event}" is refused in ${where}${why === undefined ? '' : `: ${why}`}.`, {
-    mend: legalNow(state),
+    mend: hook === undefined ? legalNow(state) : legalNow(state, eventsFor(hook, by)),
+  });
+}
+
+/** What only a human decides is refused to everybody else, whatever way it came. */
+function refuseDecision(hook: Hook, type: HookEventType, by: Caller): Result<never> | undefined {
+  const decision = by === 'human' ? undefined : humanDecision(hook, type);
+  if (decision === undefined) return undefined;
+  return fail('human_only', `Only a human may ${decision}.`, {
+    mend: 'Ask the human to decide, in the editor or in a terminal of their own.',
   });
 }
 
@@ -45,16 +56,18 @@ function initialHook(context: TransitionContext): Hook {
 /**
  * Applies one event to a hook. Pure: the same arguments give the same result, and a refusal has changed nothing.
  * @param hook the hook as read, or `undefined` for a task that has none yet
- * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`)
+ * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`, `human_only`)
  */
 export function transition(hook: Hook | undefined, input: HookInput, context: TransitionContext): Result<Transitioned> {
   const state = hook?.state ?? 'none';
-  if (targetsOf(state, input.type).length === 0) return illegal(state, input.type);
+  if (targetsOf(state, input.type).length === 0) return illegal(hook, input);
   if (hook === undefined) return ok({ hook: initialHook(context), changed: true });
   const stale = checkExpected(hook, input);
   if (stale !== undefined) return stale;
+  const decision = refuseDecision(hook, input.type, input.by ?? 'agent');
+  if (decision !== undefined) return decision;
   const refused = guardOf(hook, input, context);
-  if (refused !== undefined) return illegal(state, input.type, refused);
+  if (refused !== undefined) return illegal(hook, input, refused);
   if (isRepetition(hook, input)) return ok({ hook, changed: false });
   const draft = new Draft(hook, context);
   applyEffect(draft, input);

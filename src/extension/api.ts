@@ -63,7 +63,10 @@ export interface AtlasApi {
   readonly onDidChangeTask: vscode.Event<TaskRef | undefined>;
   startTask(start: StartTask): Promise<AtlasTask>;
   checkpoint(ref: TaskRef, description: string): Promise<AtlasTask>;
-  /** Drives a task; what is a human's is refused. */
+  /**
+   * Drives a task. A human's decisions are refused (`human_only`): so is resuming a task that waits for one, and any recovery but
+   * the recorded plan.
+   */
   send(ref: TaskRef, event: AtlasEvent): Promise<AtlasTask>;
   /**
    * Runs the validation commands of the current step, signs their receipts, and passes or fails the step. Commands of a
@@ -109,7 +112,7 @@ export function createApi(session: Session, verdicts: Verdicts, ready: Promise<v
       changed(unwrap(await (await atlas.drive()).checkpoint(ref, description)).ref),
     send: async (ref, event) => {
       refuseHumanOnly(event);
-      return changed(unwrap(await (await atlas.drive()).send(ref, event)).ref);
+      return changed(unwrap(await (await atlas.drive()).send(ref, { ...event, by: 'agent' })).ref);
     },
     validate: async (ref, signal = new AbortController().signal) => {
       const { passed, reason, task } = unwrap(await (await atlas.drive()).validate(ref, { signal, caller: 'agent' }));

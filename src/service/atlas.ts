@@ -1,6 +1,6 @@
-import type { CheckpointTrigger, RecoveryAction } from '../core/hook';
+import type { CheckpointTrigger } from '../core/hook';
 import { type Result, fail, ok } from '../core/errors';
-import type { Expected, HookInput } from '../core/events';
+import type { Caller, Expected, HookInput } from '../core/events';
 import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
 import type { ReceiptVerdict } from '../core/markdown/view';
 import { commandsOf, createTask } from '../core/task';
@@ -15,7 +15,7 @@ import { PATIENT_STATUS_MS, capture, repositoryOf } from './capture';
 import { CleanupService } from './cleanupService';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receiptService';
-import { RecoveryService } from './recoveryService';
+import { type RecoveryChoice, RecoveryService } from './recoveryService';
 import type { Validate, Validated, ValidationService } from './validationService';
 
 /** What a new task needs. `folder` is any folder of the repository, or one without a repository. */
@@ -200,18 +200,18 @@ export class Atlas extends AtlasReader {
     return this.ports.clock.now() - since >= intervalMs;
   }
 
-  /** Goes on with a task: applies a crashed one's plan, ends the wait of a waiting one. */
-  async resume(ref: TaskRef): Promise<Result<Updated>> {
+  /** Continues a task: applies an interrupted one's plan, ends the wait of a waiting one where its caller may do that. */
+  async resume(ref: TaskRef, by: Caller = 'agent'): Promise<Result<Updated>> {
     const read = this.catalog.read(ref);
     if (!read.ok) return read;
-    if (read.value.hook.state === 'recovering') return this.recovery.recover(read.value);
-    return this.send(ref, { type: 'human_resume' });
+    if (read.value.hook.state === 'recovering') return this.recovery.recover(read.value, { by });
+    return this.send(ref, { type: 'human_resume', by });
   }
 
   /** Recovers a task by its plan, or by another action that a human chose. */
-  async recover(ref: TaskRef, action?: RecoveryAction): Promise<Result<Updated>> {
+  async recover(ref: TaskRef, choice: RecoveryChoice = {}): Promise<Result<Updated>> {
     const read = this.catalog.read(ref);
-    return read.ok ? this.recovery.recover(read.value, action) : read;
+    return read.ok ? this.recovery.recover(read.value, choice) : read;
   }
 
   /** Mends what was interrupted and records foreign edits. */

@@ -1,6 +1,6 @@
 import { type FileDrift, compareSnapshots } from '../core/checkpoint';
 import { type Result, fail, ok } from '../core/errors';
-import type { HookInput } from '../core/events';
+import type { Caller, HookInput } from '../core/events';
 import type { Hook, RecoveryAction } from '../core/hook';
 import { type CrashFinding, type Diagnosis, type Owner, diagnose } from '../core/liveness';
 import {
@@ -37,6 +37,13 @@ export interface PrintablePlan {
   readonly diagnosis: Diagnosis;
   readonly plan: RecoveryPlan;
   readonly drift: readonly FileDrift[];
+}
+
+/** How a task is to be recovered: by the computed plan, unless a human chose another action. */
+export interface RecoveryChoice {
+  readonly action?: RecoveryAction | undefined;
+  /** An agent, unless it is said to be a human. */
+  readonly by?: Caller;
 }
 
 /** Finds crashes, plans what to do and does it. */
@@ -113,10 +120,10 @@ export class RecoveryService {
    * Recovers a task: applies the recorded plan, or another action that a human chose. A task that isn't known to have
    * crashed is treated as if it had, because somebody asked.
    */
-  async recover(stored: StoredTask, action?: RecoveryAction): Promise<Result<Updated>> {
+  async recover(stored: StoredTask, { action, by = 'agent' }: RecoveryChoice = {}): Promise<Result<Updated>> {
     if (stored.hook.state === 'awaiting_human') {
       return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.', {
-        mend: 'Approve, reject or resume it.',
+        mend: 'A human has to decide first.',
       });
     }
     const detected =
@@ -129,7 +136,11 @@ export class RecoveryService {
       return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.');
     const { config } = await this.configs.forTask(stored.task);
     const seen = detected.value.task.hook;
-    const recovered = await this.store.update(stored.ref, ({ hook }) => recoveryInput(chosen, seen, hook), { config });
+    const decide = (now: StoredTask): Result<HookInput> => {
+      const input = recoveryInput(chosen, seen, now.hook);
+      return input.ok ? ok({ ...input.value, by }) : input;
+    };
+    const recovered = await this.store.update(stored.ref, decide, { config });
     if (!recovered.ok) return recovered;
     // Whoever found the crash may itself have died before it removed what the dead left behind.
     this.owners.removeDead(stored.ref);

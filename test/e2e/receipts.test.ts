@@ -123,7 +123,7 @@ describe('validation receipts in the window', () => {
   });
 
   it('is cancelled by Ctrl+C in the terminal, and nothing of the command lives on', async () => {
-    unwrap(await other.send(ref, { type: 'human_approve' }));
+    unwrap(await other.send(ref, { type: 'human_approve', by: 'human' }));
     await next();
     await task.state('step_running');
     await workbench.palette('Atlas: Run Validation');
@@ -140,7 +140,7 @@ describe('validation receipts in the window', () => {
   });
 
   it('asks what checks the work where the step does not say', async () => {
-    unwrap(await other.send(ref, { type: 'human_approve' }));
+    unwrap(await other.send(ref, { type: 'human_approve', by: 'human' }));
     await next();
     await task.state('step_running');
     await workbench.palette('Atlas: Run Validation');

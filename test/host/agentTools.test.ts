@@ -61,7 +61,7 @@ describe("the tools of the editor's agents", () => {
     named = { task: refKey(task.ref) };
   });
   after(async () => {
-    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon' }));
+    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon', by: 'human' }));
   });
 
   it('are the tools of "atlas mcp", with our names and schemas', () => {
@@ -107,7 +107,7 @@ describe("the tools of the editor's agents", () => {
       await invoke(name, named);
     await assert.rejects(async () => invoke('atlas_approve', named));
     assert.equal(api.task(task.ref)?.hook.state, 'awaiting_human');
-    unwrap(await otherProgram(api).resume(task.ref));
+    unwrap(await otherProgram(api).resume(task.ref, 'human'));
     task = await taskWhen(api, task.ref, ({ hook }) => hook.state === 'step_running');
   });
 
@@ -152,7 +152,7 @@ describe("the tools of the editor's agents", () => {
     const { hook } = await taskWhen(api, ref, (each) => each.hook.state === 'awaiting_human');
     assert.equal(isRunning(pid), false);
     assert.match(JSON.stringify(hook), /was cancelled after/u);
-    unwrap(await other.send(ref, { type: 'abandon' }));
+    unwrap(await other.send(ref, { type: 'abandon', by: 'human' }));
   });
 });
 
@@ -209,7 +209,7 @@ describe('what a person reads before a tool changes something', () => {
       assert.match(text, /^\$ git --version$/mu);
       assert.equal(confirmation('atlas_note', { task: 'another' }, session).includes(ref.id), false);
     } finally {
-      unwrap(await otherProgram(api).send(ref, { type: 'abandon' }));
+      unwrap(await otherProgram(api).send(ref, { type: 'abandon', by: 'human' }));
     }
   });
 });
@@ -250,7 +250,7 @@ describe("the server for the editor's agents", () => {
       const task = await api.startTask({ title: 'by protocol', template: 'task', folder: workspaceFolder() });
       const said = await client.callTool({ name: 'atlas_status', arguments: { task: refKey(task.ref) } });
       assert.match(JSON.stringify(said.content), /by protocol/u);
-      unwrap(await otherProgram(api).send(task.ref, { type: 'abandon' }));
+      unwrap(await otherProgram(api).send(task.ref, { type: 'abandon', by: 'human' }));
     } finally {
       await client.close();
     }

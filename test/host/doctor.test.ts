@@ -25,7 +25,7 @@ describe('Run Doctor', () => {
   });
 
   after(async () => {
-    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon' }));
+    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon', by: 'human' }));
     writeFileSync(path.join(api.root, 'config.yaml'), 'hooks: {}\n');
   });
 

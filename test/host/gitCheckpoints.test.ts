@@ -56,7 +56,7 @@ describe('commits and pushes become checkpoints', () => {
 
   afterEach(async () => {
     const human = otherProgram(api);
-    for (const open of api.tasks()) unwrap(await human.send(open.ref, { type: 'abandon' }));
+    for (const open of api.tasks()) unwrap(await human.send(open.ref, { type: 'abandon', by: 'human' }));
   });
 
   after(() => {

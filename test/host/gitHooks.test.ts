@@ -47,7 +47,7 @@ describe('git hooks and the atlas command', () => {
 
   afterEach(async () => {
     const human = otherProgram(api);
-    for (const ref of human.catalog.open()) unwrap(await human.send(ref, { type: 'abandon' }));
+    for (const ref of human.catalog.open()) unwrap(await human.send(ref, { type: 'abandon', by: 'human' }));
   });
 
   after(async () => {

@@ -42,7 +42,7 @@ describe('the window and the command at once on one task', () => {
   });
 
   after(async () => {
-    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon' }));
+    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon', by: 'human' }));
   });
 
   it('shows what the command did, in its tasks, its status bar and its panel', async () => {

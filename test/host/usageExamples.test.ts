@@ -76,7 +76,7 @@ describe('usage example 1: a task from start to end, with checkpoints made by th
       assert.equal(task.hook.current_step?.step_name, step);
       task = await api.send(task.ref, { type: 'start_step' });
       if (step === 'validate') task = await api.send(task.ref, { type: 'human_required', kind: 'review' });
-      if (task.hook.state === 'awaiting_human') unwrap(await human.send(task.ref, { type: 'human_approve' }));
+      if (task.hook.state === 'awaiting_human') unwrap(await human.send(task.ref, { type: 'human_approve', by: 'human' }));
       else await api.send(task.ref, { type: 'step_complete' });
       task = await taskWhen(api, task.ref, (now) => now.hook.current_step?.step_name !== step);
     }
@@ -98,7 +98,7 @@ describe('usage example 2: the agent is killed in the middle of a step', () => {
   });
 
   after(async () => {
-    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon' }));
+    unwrap(await otherProgram(api).send(task.ref, { type: 'abandon', by: 'human' }));
   });
 
   it('has a running step with checkpoints', async () => {
@@ -144,7 +144,7 @@ describe('usage example 2: the agent is killed in the middle of a step', () => {
 
   it('goes on: recovering, then step_running, same step and attempt', async () => {
     const other = otherProgram(api);
-    unwrap(await other.resume(task.ref));
+    unwrap(await other.resume(task.ref, 'human'));
     task = await taskWhen(api, task.ref, (now) => now.hook.state === 'step_running');
     assert.equal(task.hook.current_step?.step_name, 'implement');
     assert.equal(task.hook.current_step.attempt, 1);

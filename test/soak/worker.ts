@@ -61,7 +61,7 @@ async function end({ ref, number }: Living, runs: PretendedRuns): Promise<void> 
     await runs.add(ref, [{ command: 'npm test' }]);
     acknowledge(ref, unwrap(atlas.store.read(ref)).hook);
   }
-  acknowledge(ref, unwrap(await atlas.send(ref, { type: 'abandon' })).hook);
+  acknowledge(ref, unwrap(await atlas.send(ref, { type: 'abandon', by: 'human' })).hook);
 }
 
 async function main(): Promise<void> {

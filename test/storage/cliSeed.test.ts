@@ -137,7 +137,7 @@ Files: the files are still those that it ran on.
   it('cleanup --hooks removes the hook files of finished tasks, and --dry-run only shows them', async () => {
     const desk = new Desk(cli, 'cleanup');
     const old = await desk.running('task', 'Old', 8 * DAY);
-    const ended = await desk.atlas(8 * DAY).send(old, { type: 'fail', reason: 'no' });
+    const ended = await desk.atlas(8 * DAY).send(old, { type: 'fail', by: 'human', reason: 'no' });
     if (!ended.ok) throw ended.error;
     const before = desk.digest();
     expect(await desk.ok('cleanup', '--hooks')).toBe('Cleaned 0 tasks.\n');

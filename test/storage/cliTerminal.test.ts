@@ -19,7 +19,7 @@ beforeAll(async () => {
   cli = await BuiltCli.open();
   desk = new Desk(cli, 'a-repository-with-a-rather-long-name-that-fills-a-line');
   const old = await desk.running('task', 'Old', 40 * DAY);
-  unwrap(await desk.atlas(40 * DAY).send(old, { type: 'fail', reason: 'no' }));
+  unwrap(await desk.atlas(40 * DAY).send(old, { type: 'fail', by: 'human', reason: 'no' }));
   desk.template(
     'checked',
     { name: 'check_something_with_a_long_name', validation: ['git --version'] },

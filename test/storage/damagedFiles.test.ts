@@ -253,7 +253,7 @@ describe('a folder of the store', () => {
     renameSync(paths.task(ref), join(store.folder, 'moved'));
     symlinkSync(join(store.folder, 'moved'), paths.task(ref));
     expect(store.other().store.read(ref)).toMatchObject({ ok: false, error: { code: 'unsafe_path' } });
-    expect(await store.other().send(ref, { type: 'fail' })).toMatchObject({
+    expect(await store.other().send(ref, { type: 'fail', by: 'human' })).toMatchObject({
       ok: false,
       error: { code: 'unsafe_path' },
     });
@@ -265,7 +265,7 @@ describe('a folder of the store', () => {
       ok: false,
       error: { code: 'invalid_name' },
     });
-    expect(await store.atlas.send({ workspace: id, id: ref.id }, { type: 'fail' })).toMatchObject({ ok: false });
+    expect(await store.atlas.send({ workspace: id, id: ref.id }, { type: 'fail', by: 'human' })).toMatchObject({ ok: false });
     expect(contentsOf(store.folder)).toEqual(before);
   });
 

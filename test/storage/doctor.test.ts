@@ -168,7 +168,7 @@ const ZOO: readonly Broken[] = [
   {
     name: 'a marker of a finished task',
     breakIt: async () => {
-      unwrap(await store.other().send(ref, { type: 'abandon' }));
+      unwrap(await store.other().send(ref, { type: 'abandon', by: 'human' }));
       writeFileSync(store.atlas.ports.paths.marker(ref), '');
     },
     found: ['marker problem'],
@@ -399,7 +399,7 @@ describe('the doctor', () => {
   });
 
   it('looks at the journals of finished tasks too', async () => {
-    unwrap(await store.other().send(ref, { type: 'abandon' }));
+    unwrap(await store.other().send(ref, { type: 'abandon', by: 'human' }));
     expect(await wrong()).toEqual([]);
     editFile(inTask('journal.jsonl'), (text) => text.replace('"setup_complete"', '"setup_complet_"'));
     const [found] = (await look()).filter(({ level }) => level === 'problem');

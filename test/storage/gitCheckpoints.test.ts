@@ -251,7 +251,7 @@ describe('of several open tasks', () => {
     const over = await start();
     await commit('its own');
     await scan();
-    unwrap(await atlas.send(over, { type: 'abandon' }));
+    unwrap(await atlas.send(over, { type: 'abandon', by: 'human' }));
     const next = await start();
     const cursor = path.join(atlas.ports.paths.workspace(next.workspace), 'git.json');
     await commit('the next');

@@ -249,7 +249,7 @@ describe('markers', () => {
 
   it('that a death left behind are found too, and removed', async () => {
     const marker = store.atlas.ports.paths.marker(ref);
-    unwrap(await store.other().send(ref, { type: 'abandon' }));
+    unwrap(await store.other().send(ref, { type: 'abandon', by: 'human' }));
     writeFileSync(marker, '');
     const atlas = store.other();
     expect(atlas.catalog.openTasks()).toEqual([]);

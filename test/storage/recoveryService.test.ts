@@ -106,7 +106,7 @@ describe('recovering', () => {
     const before = contentsOf(store.root);
     expect(unwrap(await atlas.recovery.detect(stored(ref))).recorded).toBe(false);
     expect(contentsOf(store.root)).toEqual(before);
-    expect(unwrap(await atlas.resume(ref)).hook.state).toBe('step_pending');
+    expect(unwrap(await atlas.resume(ref, 'human')).hook.state).toBe('step_pending');
     expect(unwrap(await atlas.startStep(ref)).hook.current_step?.attempt).toBe(2);
   });
 
@@ -121,7 +121,7 @@ describe('recovering', () => {
     const content = new NodeFileSystem().read(file, 9999);
     unwrap(await atlas.recovery.detect(stored(ref)));
     writeFileSync(file, content);
-    unwrap(await atlas.recover(ref, 'retry_from_checkpoint'));
+    unwrap(await atlas.recover(ref, { action: 'retry_from_checkpoint', by: 'human' }));
     expect((await look(ref)).kind).toBe('recent');
   });
 
@@ -148,7 +148,7 @@ describe('recovering', () => {
     const plan = await atlas.recovery.plan(stored(ref));
     expect(plan).toMatchObject({ diagnosis: { kind: 'recent' }, plan: { action: 'retry_step', rule: 'idempotent' } });
     expect(stored(ref).hook.state).toBe('step_running');
-    const recovered = unwrap(await atlas.recover(ref, 'manual'));
+    const recovered = unwrap(await atlas.recover(ref, { action: 'manual', by: 'human' }));
     expect(recovered.hook).toMatchObject({ state: 'awaiting_human' });
     expect(recovered.hook.history.find((event) => event.trigger === 'crash_detected')).toBeDefined();
     expect(await atlas.recover(ref)).toMatchObject({ ok: false, error: { code: 'illegal_transition' } });
@@ -297,7 +297,7 @@ describe('a recovery that comes late', () => {
     unwrap(await atlas.startStep(ref));
     const second = await crash();
     const files = contentsOf(store.root);
-    const late = await atlas.recovery.recover(first, 'skip_step');
+    const late = await atlas.recovery.recover(first, { action: 'skip_step', by: 'human' });
     expect(late).toMatchObject({ ok: false, error: { code: 'stale_caller' } });
     expect(await atlas.recovery.recover(first)).toMatchObject({ ok: false, error: { code: 'stale_caller' } });
     expect(contentsOf(store.root)).toEqual(files);

@@ -69,7 +69,7 @@ describe('the watcher of a store', () => {
     const [id = ''] = await pool.start('start', store.root, [store.folder, '1']).done();
     const ref = { workspace: 'work', id };
     await told(ref);
-    unwrap(await store.other().send(ref, { type: 'abandon' }));
+    unwrap(await store.other().send(ref, { type: 'abandon', by: 'human' }));
     await told(ref);
   });
 
@@ -105,7 +105,7 @@ describe('the watcher of a store', () => {
     for (let index = 0; index < 20; index += 1) {
       const ref = await store.start();
       if (index < 5) refs.push(ref);
-      else unwrap(await store.other().send(ref, { type: 'abandon' }));
+      else unwrap(await store.other().send(ref, { type: 'abandon', by: 'human' }));
     }
     const before = watches();
     await watcher.start(refs);

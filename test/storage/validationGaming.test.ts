@@ -54,7 +54,7 @@ describe('a command of its own', () => {
       expect(ended.passed).toBe(false);
       expect(ended.receipts.map(({ exit_code }) => exit_code)).toEqual(keepGoing ? [1, 0] : [1]);
       expect(ended.task.hook.state).toBe('awaiting_human');
-      unwrap(await world.atlas.resume(ref));
+      unwrap(await world.atlas.resume(ref, 'human'));
     }
     await expectNotPassed(ref, 2 + 1);
   });
@@ -74,7 +74,7 @@ describe('a command of its own', () => {
     }
     expect(world.stored(ref).hook).toEqual(before);
     expect(unwrap(await world.validate(ref, { commands: ['false'] })).passed).toBe(false);
-    unwrap(await world.atlas.resume(ref));
+    unwrap(await world.atlas.resume(ref, 'human'));
     expect(unwrap(await world.validate(ref, { commands: ['true'] })).passed).toBe(true);
   });
 });
@@ -184,7 +184,7 @@ describe('a receipt', () => {
   async function secondAttempt(): Promise<TaskRef> {
     const ref = await world.running(['true', 'false']);
     expect(unwrap(await world.validate(ref)).passed).toBe(false);
-    unwrap(await world.atlas.send(ref, { type: 'human_reject' }));
+    unwrap(await world.atlas.send(ref, { type: 'human_reject', by: 'human' }));
     unwrap(await world.atlas.startStep(ref));
     unwrap(await world.atlas.send(ref, { type: 'step_output' }));
     expect(world.stored(ref).hook.current_step?.attempt).toBe(2);

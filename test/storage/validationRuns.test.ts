@@ -178,10 +178,10 @@ describe('a validation that is refused', () => {
   }
 
   const STATES: readonly (readonly [string, readonly HookInput[]])[] = [
-    ['step_pending', [{ type: 'human_required', kind: 'review' }, { type: 'human_reject' }]],
+    ['step_pending', [{ type: 'human_required', kind: 'review' }, { type: 'human_reject', by: 'human' }]],
     ['awaiting_human', [{ type: 'human_required', kind: 'review' }]],
-    ['abandoned', [{ type: 'abandon' }]],
-    ['failed', [{ type: 'fail' }]],
+    ['abandoned', [{ type: 'abandon', by: 'human' }]],
+    ['failed', [{ type: 'fail', by: 'human' }]],
   ];
   it.each(STATES)('in %s has run nothing', async (state, inputs) => {
     const ref = await world.running([touches('ran')]);

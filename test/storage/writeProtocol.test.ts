@@ -140,7 +140,7 @@ describe('a refusal', () => {
     const pending = await store.start();
     const running = await store.running();
     const over = await store.running();
-    unwrap(await store.atlas.send(over, { type: 'abandon' }));
+    unwrap(await store.atlas.send(over, { type: 'abandon', by: 'human' }));
     const before = contentsOf(store.root);
     let refused = 0;
     for (const ref of [pending, running, over]) {
@@ -191,7 +191,7 @@ describe('markers', () => {
     const ref = await store.running();
     const marker = store.atlas.ports.paths.marker(ref);
     expect(existsSync(marker)).toBe(true);
-    unwrap(await store.atlas.send(ref, { type: 'fail' }));
+    unwrap(await store.atlas.send(ref, { type: 'fail', by: 'human' }));
     expect(existsSync(marker)).toBe(false);
     expect(store.atlas.catalog.open()).toEqual([]);
   });

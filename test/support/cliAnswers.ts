@@ -52,7 +52,7 @@ async function crashed(desk: Desk): Promise<void> {
 
 async function over(desk: Desk): Promise<void> {
   const ref = await desk.running('task', 'Old', 8 * DAY);
-  unwrap(await desk.atlas(8 * DAY).send(ref, { type: 'fail', reason: 'no' }));
+  unwrap(await desk.atlas(8 * DAY).send(ref, { type: 'fail', by: 'human', reason: 'no' }));
 }
 
 async function bundled(desk: Desk): Promise<void> {

@@ -44,7 +44,8 @@ export class DrivenHook {
   /** Sends events; each must be legal. `provenReceipts` are all receipts that passed. */
   send(...inputs: readonly HookInput[]): this {
     for (const input of inputs) {
-      this.hook = unwrap(transition(this.hook, input, this.#context())).hook;
+      // Tests of what an agent may not do say that it is one.
+      this.hook = unwrap(transition(this.hook, { by: 'human', ...input }, this.#context())).hook;
       this.#events += 1;
     }
     return this;
@@ -73,6 +74,12 @@ export class DrivenHook {
       { type: 'validation_command', command, log: `validation/${receiptId}.stdout`, receiptId, index: 0, link },
       { type: 'receipt', receipt, envelopeSha256: 'c'.repeat(64) },
     );
+  }
+
+  /** The state that an earlier version, or another writer, left the current step in. */
+  leftIn(state: Hook['state']): this {
+    this.hook = { ...this.now, state };
+    return this;
   }
 
   /** Starts and completes the current step. */

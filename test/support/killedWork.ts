@@ -31,7 +31,7 @@ async function round(atlas: Atlas, work: KilledWork, folder: string, turn: numbe
     }
     case 'clean': {
       const ref = await running(atlas, folder);
-      unwrap(await atlas.send(ref, { type: 'abandon' }));
+      unwrap(await atlas.send(ref, { type: 'abandon', by: 'human' }));
       const plan = atlas.cleanup.plan({ completed: 0, failed: 0, abandoned: 0 });
       return `${ref.id} ${(await atlas.cleanup.run(plan)).cleaned.length}`;
     }

@@ -11,7 +11,7 @@ import type { TestStore } from './store';
 export async function addFinishedTasks(store: TestStore, count: number): Promise<void> {
   const { atlas } = store;
   const ref = await store.running('commit');
-  unwrap(await atlas.send(ref, { type: 'abandon' }));
+  unwrap(await atlas.send(ref, { type: 'abandon', by: 'human' }));
   const { paths } = atlas.ports;
   const text = (file: string): string => readFileSync(file, 'utf8');
   const original = {

@@ -56,14 +56,19 @@ export class Driver {
   /** Tries an event without keeping its result. */
   attempt(input: HookInput, options: SendOptions = {}): Result<Transitioned> {
     const id = (): string => `ckpt-${(this.ids += 1).toString(16).padStart(8, '0')}`;
-    return transition(this.hook, input, {
-      now: toTimestamp(options.now ?? this.now),
-      task: this.task,
-      config: this.config,
-      checkpointIds: [id(), id()],
-      ...(options.capture === undefined ? {} : { capture: options.capture }),
-      ...(options.proven === undefined ? {} : { provenReceipts: new Set(options.proven) }),
-    });
+    // Tests of what an agent may not do say that it is one.
+    return transition(
+      this.hook,
+      { by: 'human', ...input },
+      {
+        now: toTimestamp(options.now ?? this.now),
+        task: this.task,
+        config: this.config,
+        checkpointIds: [id(), id()],
+        ...(options.capture === undefined ? {} : { capture: options.capture }),
+        ...(options.proven === undefined ? {} : { provenReceipts: new Set(options.proven) }),
+      },
+    );
   }
 
   /** Sends an event and keeps what it makes; a refusal comes back and changes nothing. */
@@ -77,6 +82,12 @@ export class Driver {
   /** Sends events that have to be legal. */
   send(...inputs: readonly HookInput[]): this {
     for (const input of inputs) unwrap(this.try(input));
+    return this;
+  }
+
+  /** The state that an earlier version, or another writer, left the current step in. */
+  leftIn(state: HookState): this {
+    this.hook = { ...this.current, state };
     return this;
   }
 
@@ -196,9 +207,9 @@ export function drivenTo(state: HookState | 'none'): Driver {
     case 'completed':
       return driver.send({ type: 'step_complete' }, { type: 'start_step' }, { type: 'step_complete' });
     case 'failed':
-      return driver.send({ type: 'fail' });
+      return driver.send({ type: 'fail', by: 'human' });
     case 'abandoned':
-      return driver.send({ type: 'abandon' });
+      return driver.send({ type: 'abandon', by: 'human' });
   }
 }
 

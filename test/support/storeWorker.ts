@@ -91,7 +91,10 @@ const CYCLE: Readonly<Partial<Record<Hook['state'], readonly HookInput[]>>> = {
     { type: 'checkpoint', trigger: 'manual', description: 'z' },
     { type: 'human_required', kind: 'review' },
   ],
-  awaiting_human: [{ type: 'human_reject' }, { type: 'human_resume' }],
+  awaiting_human: [
+    { type: 'human_reject', by: 'human' },
+    { type: 'human_resume', by: 'human' },
+  ],
 };
 
 /** Drives a task round and round, and says the length of its history after each change. */

@@ -104,7 +104,7 @@ const mendingFinished: UseCase = {
     const ref = await taskIn(world, 'step_running');
     const { paths, files } = world.process().ports;
     const old = files.read(paths.markdown(ref), 1e6);
-    unwrap(await world.process().send(ref, { type: 'abandon' }));
+    unwrap(await world.process().send(ref, { type: 'abandon', by: 'human' }));
     files.write(paths.markdown(ref), old);
     files.write(paths.marker(ref), '');
     return { repeatable: true, act: async (atlas) => atlas.reconcile(ref) };

@@ -54,9 +54,31 @@ describe('ending a step', () => {
     expect(refusal(running('validation'), { type: 'step_complete' })).toContain('validation step ends only when');
   });
 
-  it('refuses step_complete for a human step that was resumed', () => {
-    const driver = running('human').send({ type: 'human_resume' });
-    expect(refusal(driver, { type: 'step_complete' })).toContain('ended by a human');
+  it('refuses everybody to end a human step by anything but a decision, whatever state it was left in', () => {
+    for (const by of ['human', 'agent'] as const) {
+      expect(refusal(running('human'), { type: 'human_resume', by: 'human' })).toContain('approve or reject');
+      const left = running('human', ['npm test']).leftIn('step_running');
+      expect(refusal(left, { type: 'step_complete', by })).toContain('a human decides this step');
+      expect(refusal(left, { type: 'step_output', by })).toContain('takes no output and no validation');
+      const validating = running('human', ['npm test']).leftIn('step_validating');
+      expect(refusal(validating, { ...reserveOf('r1'), by })).toContain('takes no output and no validation');
+      const made = receiptInput(receiptOf(validating.current, 'r1'));
+      expect(refusal(validating, { ...made, by })).toContain('takes no output and no validation');
+      const pass: HookInput = { type: 'validate_pass', by };
+      expect(refusal(validating, pass, { proven: ['r1'] })).toContain('takes no output and no validation');
+    }
+  });
+
+  it('brings a human step that was left running back to its review, whatever interrupts it', () => {
+    for (const state of ['step_running', 'step_validating'] as const) {
+      const driver = running('human').leftIn(state);
+      driver.send({ type: 'crash_detected', recovery: recoveryOf(driver.current, { recommended_action: 'manual' }) });
+      expect(refusal(driver, { type: 'retry_validation' })).toContain('takes no output');
+      expect(refusal(driver, { type: 'skip_step', by: 'agent' })).toContain('Only a human may choose "skip_step"');
+      driver.send({ type: 'manual_required', by: 'agent' });
+      expect(waitKind(driver.current)).toBe('review');
+      expect(driver.send({ type: 'human_approve' }).current.current_step?.step_name).toBe('next');
+    }
   });
 
   it('cuts last_output at 500 code points', () => {

@@ -131,7 +131,7 @@ describe('what to do now', () => {
     expect(action(pending)).toContain('HAND OVER');
     expect(todo(pending).join()).toMatch(/[Aa]sk the human/u);
     expect(pending).not.toContain('step complete');
-    const resumed = one('human').send({ type: 'start_step' }, { type: 'human_resume' });
+    const resumed = one('human').send({ type: 'start_step' }).leftIn('step_running');
     expect(resumed.now.state).toBe('step_running');
     expect(all(resumed)).toContain('Only a human can end `work`');
     expect(all(resumed)).not.toContain('step complete');

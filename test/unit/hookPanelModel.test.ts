@@ -35,7 +35,7 @@ describe('the actions of the HOOK.md panel', () => {
     expect(declared[0]).toBe('runValidation');
     expect(declared).toContain('submitStepOutput');
     expect(declared).not.toContain('completeStep');
-    const human = names(one('human').send({ type: 'start_step' }, { type: 'human_resume' }));
+    const human = names(one('human').send({ type: 'start_step' }).leftIn('step_running'));
     expect(human).toEqual(['recover', 'checkpoint', 'failTask', 'abandonTask']);
   });
 

@@ -189,7 +189,7 @@ describe('rule 5: a recent checkpoint', () => {
 
   it.each(['human', 'ci', 'validation'] as const)("isn't resumed from in a %s step", (type) => {
     const driver = running({ type });
-    if (type === 'human') driver.send({ type: 'human_resume' });
+    if (type === 'human') driver.leftIn('step_running');
     expect(plan(driver.send(CHECKPOINT)).action).toBe('manual');
   });
 });

@@ -17,7 +17,7 @@ export interface ToolCaller {
 export class ToolContext extends CliContext {
   constructor(
     private readonly server: CliContext,
-    private readonly caller: ToolCaller,
+    private readonly client: ToolCaller,
     /** What standard input would hold. */
     private readonly input: string | undefined,
   ) {
@@ -32,15 +32,15 @@ export class ToolContext extends CliContext {
   }
 
   override get agent(): string {
-    return this.caller.client;
+    return this.client.client;
   }
 
   override get cancelled(): AbortSignal {
-    return this.caller.signal;
+    return this.client.signal;
   }
 
   override toolNamed(name: string): string {
-    return this.caller.nameOf(name);
+    return this.client.nameOf(name);
   }
 
   /** The server lives as long as the session that it serves. */

@@ -23,7 +23,7 @@ function seen({ hook }: StoredTask): Pick<HookInput, 'expect'> {
 
 async function send(context: CommandContext, task: StoredTask, input: HookInput): Promise<void> {
   const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { ...input, ...seen(task) }, true));
+  took(context, await atlas.send(task.ref, { ...input, ...seen(task), by: 'human' }, true));
 }
 
 /** Atlas: Start Step. */
@@ -91,7 +91,7 @@ export const failTask: CommandHandler = async (context, argument) => {
     }),
   );
   const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { type: 'fail', ...(reason === '' ? {} : { reason }) }));
+  took(context, await atlas.send(task.ref, { type: 'fail', by: 'human', ...(reason === '' ? {} : { reason }) }));
 };
 
 /** Atlas: Abandon Task. */
@@ -108,7 +108,7 @@ export const abandonTask: CommandHandler = async (context, argument) => {
   );
   if (chosen(answer) !== abandon) return;
   const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { type: 'abandon' }));
+  took(context, await atlas.send(task.ref, { type: 'abandon', by: 'human' }));
 };
 
 /** Atlas: Recover. In `recovering` the plan is shown, and a human may choose another action. */
@@ -118,7 +118,7 @@ export const recover: CommandHandler = async (context, argument) => {
   const named = (argument as { recovery?: unknown } | undefined)?.recovery;
   const action = RECOVERY_ACTIONS.find((each) => each === named) ?? (await chooseAction(context, task));
   const atlas = await session.atlas.drive();
-  const result = took(context, await atlas.recover(task.ref, action));
+  const result = took(context, await atlas.recover(task.ref, { action, by: 'human' }));
   context.panels.open(result.ref);
 };
 
@@ -156,9 +156,9 @@ export const resume: CommandHandler = async (context, argument) => {
   const atlas = await session.atlas.drive();
   const fares = session.view(task.ref)?.diagnosis.kind;
   if (task.hook.state === 'recovering' || task.hook.state === 'awaiting_human') {
-    took(context, await atlas.resume(task.ref));
+    took(context, await atlas.resume(task.ref, 'human'));
   } else if (fares === 'crashed') {
-    took(context, await atlas.recover(task.ref));
+    took(context, await atlas.recover(task.ref, { by: 'human' }));
   }
   context.panels.open(task.ref);
   startAgent(context, task);

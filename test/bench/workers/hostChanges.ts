@@ -21,7 +21,7 @@ async function toggle(): Promise<boolean> {
   const { state } = unwrap(atlas.store.read({ workspace, id })).hook;
   const input =
     state === 'awaiting_human'
-      ? ({ type: 'human_resume' } as const)
+      ? ({ type: 'human_resume', by: 'human' } as const)
       : ({ type: 'human_required', kind: 'review' } as const);
   const { hook } = unwrap(await atlas.send({ workspace, id }, input));
   return hook.state === 'awaiting_human';

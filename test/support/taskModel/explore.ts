@@ -146,9 +146,10 @@ function humanMoves(setting: Setting, state: State): Move[] {
   if (hook?.state !== 'awaiting_human') return [];
   const types = ['human_approve', 'human_reject', 'human_resume', 'fail', 'abandon'] as const;
   return types.flatMap((type): Move[] => {
-    const after = sent(setting, hook, { type });
+    const input: HookInput = { type, by: 'human' };
+    const after = sent(setting, hook, input);
     if (after === undefined) return [];
-    const world = afterEvent(setting, state, { type }, after);
+    const world = afterEvent(setting, state, input, after);
     return [{ label: type, by: 'human', next: { ...state, hook: after, world } }];
   });
 }
