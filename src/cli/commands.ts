@@ -7,6 +7,11 @@ import { WORKER_COMMANDS } from './workerCommands';
 
 const YES: OptionSpec = { flags: '-y, --yes', does: 'answers the question with yes' };
 
+const ALLOW_SHORT: OptionSpec = {
+  flags: '--allow-short',
+  does: 'also accept receipts of other programs, which have no signed statement',
+};
+
 /** Everything that `atlas` can be told to do. */
 export const COMMANDS: readonly CommandSpec[] = [
   ...TASK_COMMANDS,
@@ -42,7 +47,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'hook verify-receipt',
     does: 'Says whether a receipt is true, and whether the files are still those that it was made on.',
     operands: [{ usage: '<receipt-id>', does: 'rcpt-… of any task of the workspace' }],
-    options: TASK,
+    options: [ALLOW_SHORT, ...TASK],
     example: 'atlas hook verify-receipt rcpt-0a1b2c3d',
     load: async () => (await import('./receipts')).verifyReceipt,
   },
@@ -94,7 +99,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'receipts verify',
     does: 'Checks a bundle of receipts with public keys alone; needs no store.',
     operands: [{ usage: '<bundle.json>', does: 'what "atlas receipts export" wrote (- for standard input)' }],
-    options: [{ flags: '--keys <receipts.pub.json>', does: "trusts these public keys instead of the bundle's own" }],
+    options: [
+      { flags: '--keys <receipts.pub.json>', does: "trusts these public keys instead of the bundle's own" },
+      ALLOW_SHORT,
+    ],
     example: 'atlas receipts verify receipts.json --keys receipts.pub.json',
     load: async () => (await import('./receipts')).verify,
   },

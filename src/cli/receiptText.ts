@@ -15,6 +15,12 @@ const WORDS: Readonly<Record<Verdict, string>> = {
   unknown_key: 'UNKNOWN KEY',
 };
 
+/** What a receipt without a statement is worth, wherever it is shown. */
+const SHORT_PROVES = [
+  'The signature covers the command, its exit code, its output and the time. There is no signed statement.',
+  'It does not prove which files the command ran on, which step or task it belongs to, or that no receipt is missing.',
+];
+
 /** `2 receipts: 1 valid, 1 invalid.` */
 export function summaryOf(reports: readonly ReceiptReport[]): string {
   const counts = countVerdicts(reports.map(({ verdict }) => verdict));
@@ -59,7 +65,7 @@ function describeVerdict(receipt: ValidationReceipt, report: ReceiptReport, sign
     }
     case 'valid_short': {
       const failed = receipt.exit_code === 0 ? '' : ' (the command FAILED)';
-      return [line('Signature', `${word}${failed}`), '', 'Its text is signed; nothing says what the files were.'];
+      return [line('Signature', `${word}${failed}`), '', ...SHORT_PROVES];
     }
     case 'invalid':
     case 'unsigned':

@@ -4,7 +4,7 @@ import type { ValidationReceipt } from '../core/hook';
 import type { Currency, ReceiptReport } from '../core/receipt';
 import { count, oneLine } from '../core/text';
 import { toMs } from '../core/time';
-import { type BundleReport, exportBundle, verifyBundle } from '../service/receiptBundle';
+import { type BundleReport, exportBundle, isGood, verifyBundle } from '../service/receiptBundle';
 import { type PublicKeyEntry, parsePublicKeys } from '../signing/publicKeys';
 import type { StoredTask } from '../storage/stored';
 import type { Call } from './call';
@@ -19,6 +19,7 @@ import { taskData, taskToRead } from './taskAnswer';
 
 const MAX_BUNDLE_BYTES = 256 * 1024 * 1024;
 const MAX_KEYS_BYTES = 1024 * 1024;
+const SHORT_HINT = 'If that is enough for you, add --allow-short.';
 const NO_RECEIPTS = 'The bundle holds no receipts, so it proves nothing.';
 
 /** `receipts verify`: checks every receipt of a bundle. */
@@ -28,7 +29,7 @@ export async function verify(context: CliContext, call: Call): Promise<Result<An
   const keyFile = call.text('keys');
   const trusted = keyFile === undefined ? ok(undefined) : await readKeys(keyFile);
   if (!trusted.ok) return trusted;
-  const verified = await verifyBundle(bundle.value, trusted.value);
+  const verified = await verifyBundle(bundle.value, trusted.value, call.flag('allowShort'));
   if (verified.ok) return ok(answerOf(verified.value, keyFile));
   const { code, message, mend } = verified.error;
   // Keys in a bundle that are none are as wrong as any other part of it.
@@ -59,7 +60,9 @@ function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
   };
   const text = [...sections, summary, ...describeKeys(bundle.keyIds, keyFile), ''].join('\n');
   if (bundle.passed) return { exit: EXIT.done, text, wanted: true, data };
-  return { exit: EXIT.notVerified, text, data, error: new AtlasError('verification_failed', summary) };
+  const isShort = bundle.reports.every(({ verdict }) => isGood(verdict, true)) && judged.length > 0;
+  const error = new AtlasError('verification_failed', summary, isShort ? { mend: SHORT_HINT } : {});
+  return { exit: EXIT.notVerified, text: isShort ? `${text}${SHORT_HINT}\n` : text, data, error };
 }
 
 function describeKeys(keyIds: readonly string[], keyFile: string | undefined): string[] {
@@ -107,7 +110,7 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
   const [first] = judged.value;
   if (first === undefined) return fail('not_found', `There is no receipt ${oneLine(id, 60)}.`);
   const { receipt, report, currency } = first;
-  const good = report.verdict === 'valid' || report.verdict === 'valid_short';
+  const good = isGood(report.verdict, call.flag('allowShort'));
   const own = report.verdict === 'valid' ? ['This receipt was signed by your ATLAS installation.'] : [];
   const lines = describeReceipt(receipt, report, own);
   const text = `${[...lines, ...(good ? [`Files: ${describeCurrency(currency)}.`] : [])].join('\n')}\n`;
@@ -119,7 +122,10 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
   if (good) return ok({ exit: EXIT.done, text, wanted: true, data, notes });
   const error = new AtlasError(
     'verification_failed',
-    `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
+    report.verdict === 'valid_short'
+      ? `Receipt ${oneLine(id, 60)} has no statement, so its signature covers only its command, exit code and output.`
+      : `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
+    report.verdict === 'valid_short' ? { mend: SHORT_HINT } : {},
   );
   return ok({ exit: EXIT.notVerified, text, data, notes, error });
 }

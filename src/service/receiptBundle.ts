@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type Result, fail, messageOf, ok } from '../core/errors';
 import { type Hook, type ValidationReceipt, hookEventSchema, listOf, validationReceiptSchema } from '../core/hook';
 import type { Clock } from '../core/ports';
-import { type ReceiptReport, recordedReceipts } from '../core/receipt';
+import { type ReceiptReport, type Verdict, recordedReceipts } from '../core/receipt';
 import { toTimestamp } from '../core/time';
 import { type PublicKeyEntry, openPublicKeys, parsePublicKeys } from '../signing/publicKeys';
 import { chooseSecp256k1 } from '../signing/secp256k1';
@@ -41,7 +41,7 @@ export interface BundleReport {
   readonly reports: readonly ReceiptReport[];
   /** The public keys that were used, by their ids: whoever trusts the bundle trusts that these are the signer's. */
   readonly keyIds: readonly string[];
-  /** Whether every receipt is valid, or valid short. */
+  /** Whether every receipt is valid; with `allowShort`, one that is valid and short counts too. */
   readonly passed: boolean;
 }
 
@@ -74,8 +74,13 @@ export async function exportBundle(service: ReceiptService, clock: Clock, task: 
 /**
  * Checks a bundle. Needs neither a store nor a private key; works on a machine that has never seen the task.
  * @param trusted the keys to check with, where the bundle's own are not to be taken on trust
+ * @param allowShort whether a receipt without a statement, which no key of ours makes, is enough
  */
-export async function verifyBundle(text: string, trusted?: readonly PublicKeyEntry[]): Promise<Result<BundleReport>> {
+export async function verifyBundle(
+  text: string,
+  trusted?: readonly PublicKeyEntry[],
+  allowShort = false,
+): Promise<Result<BundleReport>> {
   const bundle = parseBundle(text);
   if (!bundle.ok) return bundle;
   const stated = parsePublicKeys(JSON.stringify({ schema_version: VERSION, keys: bundle.value.keys }));
@@ -103,8 +108,13 @@ export async function verifyBundle(text: string, trusted?: readonly PublicKeyEnt
     receipts,
     reports,
     keyIds: keys.value.map(({ keyId }) => keyId),
-    passed: reports.length > 0 && reports.every(({ verdict }) => verdict === 'valid' || verdict === 'valid_short'),
+    passed: reports.length > 0 && reports.every(({ verdict }) => isGood(verdict, allowShort)),
   });
+}
+
+/** Whether a verdict is enough for success; a short one only where that was asked for. */
+export function isGood(verdict: Verdict, allowShort: boolean): boolean {
+  return verdict === 'valid' || (allowShort && verdict === 'valid_short');
 }
 
 function parseBundle(text: string): Result<z.infer<typeof bundleSchema>> {

@@ -11,11 +11,12 @@ import {
   type PublicKeyEntry,
   ed25519Entry,
   hdEntry,
+  isAlwaysStated,
   openPublicKeys,
   parsePublicKeys,
   serializePublicKeys,
 } from './publicKeys';
-import { noKey, parseEd25519Secret, parseHdSecret, schemeOfSecret } from './secrets';
+import { isGoSecret, noKey, parseEd25519Secret, parseHdSecret, schemeOfSecret } from './secrets';
 import { SignatureVerifier, ed25519Message } from './signatureVerifier';
 import type { LoadSecp256k1 } from './secp256k1';
 
@@ -147,14 +148,16 @@ export class FileKeyManager implements KeyManager {
   private publish(entry: PublicKeyEntry): Result<void> {
     const text = this.folder.readPublic(PUBLIC_KEYS_FILE);
     if (!text.ok) return text;
-    const known = text.value === undefined ? ok([]) : parsePublicKeys(text.value);
-    if (!known.ok) {
+    const published = text.value === undefined ? ok([]) : parsePublicKeys(text.value);
+    if (!published.ok) {
       const aside = this.folder.setAside(PUBLIC_KEYS_FILE);
       if (!aside.ok) return aside;
     }
-    const entries = known.ok ? known.value : [];
-    if (entries.some(({ keyid }) => keyid === entry.keyid)) return ok(undefined);
-    return this.folder.writePublic(PUBLIC_KEYS_FILE, serializePublicKeys([...entries, entry]));
+    const entries = published.ok ? published.value : [];
+    const known = entries.find(({ keyid }) => keyid === entry.keyid);
+    if (known !== undefined && isAlwaysStated(known) === isAlwaysStated(entry)) return ok(undefined);
+    const others = entries.filter(({ keyid }) => keyid !== entry.keyid);
+    return this.folder.writePublic(PUBLIC_KEYS_FILE, serializePublicKeys([...others, entry]));
   }
 }
 
@@ -204,7 +207,7 @@ async function readSecret(path: string, text: string, scheme: SigningScheme, acc
   if (scheme === 'ed25519') {
     const key = parseEd25519Secret(path, text);
     if (!key.ok) return key;
-    return ok({ scheme, key: key.value, entry: ed25519Entry(ed25519PublicBytes(key.value)) });
+    return ok({ scheme, key: key.value, entry: ed25519Entry(ed25519PublicBytes(key.value), !isGoSecret(text)) });
   }
   const parsed = await parseHdSecret(path, text, account);
   if (!parsed.ok) return parsed;

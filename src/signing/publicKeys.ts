@@ -17,6 +17,8 @@ const entrySchema = z.discriminatedUnion('scheme', [
     keyid: hex(32),
     path: z.literal(ED25519_KEY_PATH),
     public_key: hex(32),
+    /** Set for a key that Atlas made: no receipt by it is without a statement. The Go ATLAS makes none. */
+    statements: z.optional(z.literal('always')),
   }),
 ]);
 
@@ -31,6 +33,8 @@ export interface PublicKey {
   readonly keyId: string;
   readonly scheme: SigningScheme;
   readonly path: string;
+  /** Whether every receipt by it has a statement, so that one without was stripped of it. */
+  readonly alwaysStated: boolean;
   /** The account's node (`hd`). */
   readonly node?: HdNode;
   /** The 32 bytes of the key (`ed25519`). */
@@ -46,10 +50,19 @@ export function hdEntry(path: string, xpub: string): PublicKeyEntry {
   return { scheme: 'hd', keyid: sha256(xpub), path, xpub };
 }
 
-/** The entry of an Ed25519 public key (32 bytes). */
-export function ed25519Entry(publicKey: Uint8Array): PublicKeyEntry {
+/**
+ * The entry of an Ed25519 public key (32 bytes).
+ * @param own whether Atlas made the key, and not the Go ATLAS
+ */
+export function ed25519Entry(publicKey: Uint8Array, own = false): PublicKeyEntry {
   const text = Buffer.from(publicKey).toString('hex');
-  return { scheme: 'ed25519', keyid: sha256(publicKey), path: ED25519_KEY_PATH, public_key: text };
+  const entry = { scheme: 'ed25519', keyid: sha256(publicKey), path: ED25519_KEY_PATH, public_key: text } as const;
+  return own ? { ...entry, statements: 'always' } : entry;
+}
+
+/** Whether every receipt by a published key has a statement; those of derived keys always do. */
+export function isAlwaysStated(entry: PublicKeyEntry): boolean {
+  return entry.scheme === 'hd' || entry.statements === 'always';
 }
 
 /** The bytes of receipts.pub.json. */
@@ -87,12 +100,13 @@ export async function openPublicKeys(entries: readonly PublicKeyEntry[]): Promis
   for (const entry of entries) {
     if (entry.scheme === 'ed25519') {
       const bytes = Uint8Array.from(Buffer.from(entry.public_key, 'hex'));
-      keys.push({ keyId: entry.keyid, scheme: 'ed25519', path: entry.path, bytes });
+      const alwaysStated = isAlwaysStated(entry);
+      keys.push({ keyId: entry.keyid, scheme: 'ed25519', path: entry.path, alwaysStated, bytes });
       continue;
     }
     const plain = readExtendedPublicKey(entry.xpub);
     if (plain !== undefined) {
-      keys.push({ keyId: entry.keyid, scheme: 'hd', path: entry.path, node: plain });
+      keys.push({ keyId: entry.keyid, scheme: 'hd', path: entry.path, alwaysStated: true, node: plain });
       continue;
     }
     const { isPrivateKey, parseExtendedKey, publicNode } = await import('./bsv');
@@ -103,7 +117,13 @@ export async function openPublicKeys(entries: readonly PublicKeyEntry[]): Promis
         mend: 'Remove it from there at once; it is made again from the key that signs.',
       });
     }
-    keys.push({ keyId: entry.keyid, scheme: 'hd', path: entry.path, node: publicNode(parsed.value) });
+    keys.push({
+      keyId: entry.keyid,
+      scheme: 'hd',
+      path: entry.path,
+      alwaysStated: true,
+      node: publicNode(parsed.value),
+    });
   }
   return ok(keys);
 }

@@ -19,6 +19,11 @@ function wrong(code: 'key_format' | 'key_size', path: string, why: string): Retu
   return fail(code, `The key file ${path} ${why}.`, { mend: NO_OTHER });
 }
 
+/** Whether a key file's text is an Ed25519 key as the Go ATLAS writes it, which signs receipts without statements. */
+export function isGoSecret(text: string): boolean {
+  return text.trim().length === SEED_AND_PUBLIC_HEX;
+}
+
 /**
  * Reads a key file's text as an Ed25519 key: 64 hex digits are the seed, 128 the seed and its public key, as the Go
  * ATLAS writes it. No message holds a part of it.

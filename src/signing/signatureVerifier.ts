@@ -14,7 +14,13 @@ const KEPT_SIGNATURES = 20_000;
 
 /** What checking a signature says. */
 export type SignatureAnswer =
-  | { readonly kind: 'good' | 'bad'; readonly keyId: string; readonly publicKey: string }
+  | {
+      readonly kind: 'good' | 'bad';
+      readonly keyId: string;
+      readonly publicKey: string;
+      /** Whether every receipt by that key has a statement. */
+      readonly alwaysStated: boolean;
+    }
   /** No published key has that path, or that id. */
   | { readonly kind: 'unknown_key' }
   /** The path is none that a receipt's key has. */
@@ -101,7 +107,8 @@ export class SignatureVerifier {
       key.scheme === 'ed25519'
         ? verifyEd25519(publicKey, ed25519Message(message, form), signature)
         : this.curve.verify(publicKey, message, signature);
-    return { kind: good ? 'good' : 'bad', keyId: key.keyId, publicKey: Buffer.from(publicKey).toString('hex') };
+    const { keyId, alwaysStated } = key;
+    return { kind: good ? 'good' : 'bad', keyId, publicKey: Buffer.from(publicKey).toString('hex'), alwaysStated };
   }
 
   private receiptKey({ keyId, node }: PublicKey, keyPath: string): Uint8Array | undefined {

@@ -6,6 +6,7 @@ import {
   type Statement,
   type Verdict,
   compareWithStatement,
+  malformedField,
   preAuthEncoding,
   schemeOf,
   signingText,
@@ -93,6 +94,8 @@ class Examination {
   private publicKey: string | undefined;
   private statement: Statement | undefined;
   private keyMissing = false;
+  /** Whether its key signs nothing without a statement; asked where there is none. */
+  private isStripped = false;
   private readonly text: string;
 
   constructor(
@@ -110,8 +113,10 @@ class Examination {
       return this.report('unsigned');
     }
     this.add('signed', { passed: true, message: 'The receipt is signed.' });
+    if (!this.checkForm()) return this.report('invalid');
     if (bytes === undefined && !own) {
       this.checkText(undefined);
+      if (this.isStripped) this.addMissingStatement();
       return this.report(this.failed() ? this.failure() : 'valid_short');
     }
     const envelope = this.checkEnvelope(bytes);
@@ -120,10 +125,27 @@ class Examination {
     return this.report(this.failed() ? this.failure() : 'valid');
   }
 
+  /** A signature over a text that can be read in two ways says nothing about either. */
+  private checkForm(): boolean {
+    const malformed = malformedField(this.receipt);
+    if (malformed === undefined) {
+      this.add('form', { passed: true, message: 'Its fields are well formed.' });
+      return true;
+    }
+    const { field, found } = malformed;
+    const message = `The field ${field} is not what a receipt has there, so the signed text could mean another run.`;
+    this.add('form', { passed: false, message, found });
+    return false;
+  }
+
+  private addMissingStatement(): void {
+    const message = 'The signed statement of this receipt is missing: its file was removed or never written.';
+    this.add('envelope', { passed: false, message, expected: `receipts/${this.receipt.receipt_id}.dsse.json` });
+  }
+
   private checkEnvelope(bytes: Uint8Array | undefined): Envelope | undefined {
     if (bytes === undefined) {
-      const message = 'The signed statement of this receipt is missing: its file was removed or never written.';
-      this.add('envelope', { passed: false, message, expected: `receipts/${this.receipt.receipt_id}.dsse.json` });
+      this.addMissingStatement();
       return undefined;
     }
     const parsed = parseEnvelope(bytes);
@@ -139,6 +161,7 @@ class Examination {
     const message = Buffer.from(this.text, 'utf8');
     const answer = this.signatures.check(path, keyId, message, 'text', bytes ?? new Uint8Array());
     if (!this.checkKey(answer)) return;
+    this.isStripped = answer.kind === 'good' && answer.alwaysStated;
     this.add(
       'signature',
       answer.kind === 'good'

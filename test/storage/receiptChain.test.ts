@@ -205,6 +205,9 @@ describe('another key', () => {
 describe('a receipt of the Go ATLAS', () => {
   it('in our task stays valid, short: it breaks no chain, gets no tick and proves nothing', async () => {
     const ref = tasks.ed25519;
+    // A key that was taken over from there; what Atlas makes a key for has a statement.
+    const published = readFileSync(store.key('receipts.pub.json'), 'utf8');
+    writeFileSync(store.key('receipts.pub.json'), published.replace(/,\s*"statements": "always"/u, ''));
     const key = ed25519FromSeed(Buffer.from(readFileSync(store.key('master.ed25519.key'), 'utf8').trim(), 'hex'));
     const { attempt: _attempt, ...rest } = bench.receipts.ed25519[0] ?? {};
     const cut = { stdout_hash: 'e3b0c44298fc1c14', stderr_hash: '' };

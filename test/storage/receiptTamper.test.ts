@@ -27,7 +27,7 @@ describe('receipts that nobody touched', () => {
     expect(reports.map(({ verdict }) => verdict)).toEqual(['valid', 'valid', 'valid']);
     for (const { checks } of reports) {
       expect(checks.map(({ check }) => check)).toEqual(
-        'signed envelope key signature statement_signature fields place chain'.split(' '),
+        'signed form envelope key signature statement_signature fields place chain'.split(' '),
       );
     }
     expect(await store.proven(tasks[name])).toEqual(bench.ids(name));

@@ -27,6 +27,7 @@ export interface ReceiptLook {
 const passed = (check: ReceiptCheck['check'], message: string): ReceiptCheck => ({ check, passed: true, message });
 
 const SIGNED = passed('signed', 'The receipt carries a signature.');
+const FORM = passed('form', 'Its fields are well formed.');
 const ENVELOPE = passed('envelope', 'Its statement is there and is the one that was recorded.');
 const KEY = passed('key', 'The key is one of yours.');
 const SIGNATURE = passed('signature', 'The signature is good.');
@@ -34,15 +35,15 @@ const SIGNATURE = passed('signature', 'The signature is good.');
 /** What verification looked at for each verdict. */
 const CHECKS: Readonly<Record<Verdict, readonly ReceiptCheck[]>> = {
   valid: [
-    ...[SIGNED, ENVELOPE, KEY, SIGNATURE],
+    ...[SIGNED, FORM, ENVELOPE, KEY, SIGNATURE],
     passed('statement_signature', "The statement's signature is good."),
     passed('fields', 'All fields agree with the statement.'),
     passed('place', 'It belongs to this task and step.'),
     passed('chain', 'It follows the receipt before it.'),
   ],
-  valid_short: [SIGNED, KEY, SIGNATURE],
+  valid_short: [SIGNED, FORM, KEY, SIGNATURE],
   invalid: [
-    ...[SIGNED, ENVELOPE, KEY],
+    ...[SIGNED, FORM, ENVELOPE, KEY],
     {
       check: 'signature',
       passed: false,
@@ -52,7 +53,7 @@ const CHECKS: Readonly<Record<Verdict, readonly ReceiptCheck[]>> = {
     },
   ],
   unsigned: [{ check: 'signed', passed: false, message: 'The receipt has no signature.' }],
-  unknown_key: [SIGNED, { check: 'key', passed: false, message: 'The key is not one of yours.' }],
+  unknown_key: [SIGNED, FORM, { check: 'key', passed: false, message: 'The key is not one of yours.' }],
 };
 
 /** Receipt number `index` of a task, with what a panel is told about it. */
@@ -141,7 +142,7 @@ export function assortedReceipts(): ReceiptItem[] {
       verdict: 'invalid',
       receipt: { exit_code: 0, command: 'npm test -- --bail', attempt: 2 },
       checks: [
-        ...[SIGNED, ENVELOPE, KEY, SIGNATURE],
+        ...[SIGNED, FORM, ENVELOPE, KEY, SIGNATURE],
         {
           check: 'fields',
           passed: false,

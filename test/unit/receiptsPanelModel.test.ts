@@ -144,7 +144,7 @@ describe("a receipt's details", () => {
       },
     ]);
     expect(notLookedAt).toBe(
-      "Not looked at: Signed, Statement present, Key known, Message's signature, Statement's signature, Task and step, Chain of receipts",
+      "Not looked at: Signed, Well formed, Statement present, Key known, Message's signature, Statement's signature, Task and step, Chain of receipts",
     );
     expect(detailsOf(receiptItem(0)).notLookedAt).toBeUndefined();
     expect(detailsOf(receiptItem(0, { verdict: 'unchecked' }))).toMatchObject({ checks: [] });

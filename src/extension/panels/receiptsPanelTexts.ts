@@ -13,6 +13,7 @@ const standings = (): Readonly<Record<ReceiptStanding, string>> => ({
 
 const checks = (): Readonly<Record<(typeof RECEIPT_CHECKS)[number], string>> => ({
   signed: l10n.t('Signed'),
+  form: l10n.t('Well formed'),
   envelope: l10n.t('Statement present'),
   key: l10n.t('Key known'),
   signature: l10n.t("Message's signature"),
