@@ -200,7 +200,14 @@ const wiredHook = {
 
 /** What each command's answer holds beside `success`, `command` and `notes`. */
 export const ANSWERS = {
-  start: z.strictObject({ ...changed, git_hooks: z.enum(['installed', 'present', 'absent', 'not_possible']) }),
+  start: z.strictObject({
+    ...changed,
+    git_hooks: z.enum(['installed', 'present', 'absent', 'not_possible']),
+    /** The checks that its steps declare. */
+    commands: z.array(text),
+    /** The built-in templates that the repository's own one stands in for. */
+    replaces_templates: z.array(text),
+  }),
   status: z.strictObject(status),
   'hook status': z.strictObject(status),
   'step start': z.strictObject({ ...changed, to_do: text }),

@@ -1,10 +1,9 @@
 import { type Result, ok } from '../core/errors';
-import { commandsOf } from '../core/task';
-import { oneLine } from '../core/text';
 import type { Atlas } from '../service/atlas';
 import { knownWorkspace } from '../service/taskChoice';
 import type { Updated } from '../storage/stored';
 import type { Call } from './call';
+import { announceStart } from './consent';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
 import { type Answer } from './output';
@@ -25,13 +24,17 @@ export async function start(context: CliContext, call: Call): Promise<Result<Ans
     folder: folder.value,
   });
   if (!started.ok) return started;
-  if (context.agent === undefined) await atlas.allowCommands(started.value);
+  // Shown first: what nobody saw is not allowed.
+  const announced = await announceStart(context, atlas, started.value);
+  if (context.caller === 'human') await atlas.allowCommands(started.value);
   const hooks = await offerHooks(context, atlas, started.value, call.flag('gitHooks'));
-  const notes = [...commandNotes(started.value), ...hooks.notes];
-  const driven = { atlas, stored: started.value, notes, expect: {} };
-  return ok(
-    changed(context, driven, started.value, `Started task ${started.value.ref.id}.`, { git_hooks: hooks.state }),
-  );
+  const driven = { atlas, stored: started.value, notes: hooks.notes, expect: {} };
+  const data = {
+    git_hooks: hooks.state,
+    commands: [...announced.commands],
+    replaces_templates: [...announced.replaces],
+  } satisfies Partial<AnswerData<'start'>>;
+  return ok(changed(context, driven, started.value, `Started task ${started.value.ref.id}.`, data));
 }
 
 function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefined): Result<string> {
@@ -40,12 +43,6 @@ function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefin
   if (!known.ok) return known;
   const read = atlas.workspaces.read(workspace);
   return read.ok ? ok(read.value.repo_path ?? context.folder) : read;
-}
-
-/** Whoever starts a task sees what it will run; a human who does allows it to be run for their agents. */
-function commandNotes({ task }: Updated): string[] {
-  const commands = [...new Set(task.steps.flatMap(commandsOf))];
-  return commands.length === 0 ? [] : [`It is validated by: ${commands.map((each) => oneLine(each, 100)).join(' · ')}`];
 }
 
 /** Without git hooks and without a window nobody sees commits: they are offered, never put in unasked. */

@@ -1,10 +1,12 @@
 import { AtlasError, type Result, fail, ok, unwrap } from '../core/errors';
 import { commandsOf, worktreeOf } from '../core/task';
+import { currentCommands } from '../core/taskAlignment';
 import { count, oneLine } from '../core/text';
 import type { ValidationWatch } from '../service/validationService';
 import type { OutputStream } from '../storage/receiptFiles';
 import { Cancellation } from './cancellation';
 import type { Call } from './call';
+import { announceRun } from './consent';
 import type { CliContext } from './context';
 import { type Answer, EXIT } from './output';
 import type { AnswerData } from './schemas';
@@ -20,6 +22,7 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
   const commands = call.list('command');
   const checks = await hasChecks(driven.value, commands);
   if (!checks.ok) return checks;
+  if (context.caller === 'human') announceRun(context, await atlas.unallowed(stored, currentCommands(stored)));
   const cancel = new Cancellation(context.cancelled);
   const validated = await atlas
     .validate(stored.ref, {

@@ -136,6 +136,11 @@ export function commandsOf(step: TaskStep): readonly string[] {
   return step.validation ?? [];
 }
 
+/** Every validation command that a task declares, each once, in the order of its steps. */
+export function declaredCommands(task: Task): string[] {
+  return [...new Set(task.steps.flatMap(commandsOf))];
+}
+
 /** The worktree in which a task was started, if its record says so. */
 export function worktreeOf(task: Task): string | undefined {
   const worktree = task.metadata['worktree'];

@@ -1,6 +1,6 @@
 import { restoreMetadata, restoreSteps } from './frozenSteps';
 import { type Hook, type HookEvent, isTerminal } from './hook';
-import { type StepResult, type Task, type TaskStep, taskSchema } from './task';
+import { type StepResult, type Task, type TaskStep, commandsOf, taskSchema } from './task';
 import { toMs } from './time';
 import { waitKind } from './waiting';
 
@@ -191,4 +191,11 @@ function resultsOf(task: Task, steps: readonly TaskStep[], facts: readonly StepF
       },
     ];
   });
+}
+
+/** The commands that decide a task's current step. */
+export function currentCommands({ hook, task }: { readonly hook: Hook; readonly task: Task }): readonly string[] {
+  const index = hook.current_step?.step_index;
+  const step = index === undefined ? undefined : alignTask(task, hook).steps[index];
+  return step === undefined ? [] : commandsOf(step);
 }

@@ -167,6 +167,13 @@ export function templateFromFile(data: unknown): Result<TaskTemplate> {
   });
 }
 
+/** The names of built-in templates that a project's own one stands in for. */
+export function replacedTemplates(template: TaskTemplate): string[] {
+  if (template.source === 'builtin') return [];
+  const builtin = new Set(BUILTIN_TEMPLATES.flatMap(({ id, aliases }) => [id, ...aliases]));
+  return [template.id, ...template.aliases].filter((name) => builtin.has(name));
+}
+
 /** Finds a template by id or alias; a project's own template wins over a built-in one of the same name. */
 export function findTemplate(name: string, templates: readonly TaskTemplate[]): Result<TaskTemplate> {
   const wanted = name.trim().toLowerCase();

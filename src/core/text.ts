@@ -23,6 +23,31 @@ export function oneLine(text: string, max = 200): string {
   return short.length < flat.length ? `${cut(flat, max - 1)}…` : flat;
 }
 
+// eslint-disable-next-line no-control-regex -- control characters are what is shown here
+const UNSEEN =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Cs}]|[^\S ]| {2,}|^ | $/gu;
+
+/**
+ * All of a command on one line, so that what a person allows is what runs: characters that a terminal acts on or does not show, and runs
+ * of spaces that could push the rest out of sight, are written as in the shell's `$'…'`; nothing is cut.
+ */
+export function wholeCommand(command: string): string {
+  if (command.replace(UNSEEN, '') === command && !command.startsWith("$'")) return command;
+  const escaped = command
+    .replaceAll('\\', '\\\\')
+    .replaceAll("'", "\\'")
+    .replace(UNSEEN, (text) => [...text].map(escapeOf).join(''));
+  return `$'${escaped}'`;
+}
+
+function escapeOf(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  if (char === '\n') return '\\n';
+  if (char === '\t') return '\\t';
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
+  return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
 /** A text whose lines stay lines, without the control and direction-changing characters that {@link oneLine} removes; tabs stay. */
 export function plainLines(text: string): string {
   return (

@@ -3,7 +3,7 @@ import { type Result, fail, ok } from '../core/errors';
 import type { Caller, Expected, HookInput } from '../core/events';
 import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
 import type { ReceiptVerdict } from '../core/markdown/view';
-import { commandsOf, createTask } from '../core/task';
+import { createTask, declaredCommands } from '../core/task';
 import { findTemplate } from '../core/template';
 import { oneLine } from '../core/text';
 import { toMs, toTimestamp } from '../core/time';
@@ -99,10 +99,16 @@ export class Atlas extends AtlasReader {
     return created.ok ? this.store.send(ref.value, { type: 'setup_complete' }, { config }) : created;
   }
 
-  /** Allows the commands that a task declares to be run for its agents: a human who saw them started it. */
-  async allowCommands({ ref, task }: StoredTask): Promise<void> {
-    const { TrustFile } = await import('../storage/trustFile');
-    new TrustFile(this.ports).allow(ref.workspace, task.steps.flatMap(commandsOf));
+  /** Allows the commands that a task declares to be run for its agents; only after a human was shown all of each. */
+  async allowCommands({ task }: StoredTask): Promise<void> {
+    const { CommandTrust } = await import('./commandTrust');
+    await new CommandTrust(this.ports).allow(task, declaredCommands(task));
+  }
+
+  /** Those of a task's commands, all that it declares unless some are named, that no human has allowed yet. */
+  async unallowed({ task }: StoredTask, commands: readonly string[] = declaredCommands(task)): Promise<string[]> {
+    const { CommandTrust } = await import('./commandTrust');
+    return new CommandTrust(this.ports).unknown(task, commands);
   }
 
   /** Sends an event to a task, with what it records captured first. */

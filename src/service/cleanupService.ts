@@ -10,6 +10,7 @@ import { renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomic
 import { codeOf, fileError } from '../storage/fileErrors';
 import type { HookStore } from '../storage/hookStore';
 import { type TaskRef, refKey } from '../storage/paths';
+import { TrustFile } from '../storage/trustFile';
 import type { WorkspaceStore } from '../storage/workspaces';
 import type { Catalog } from './catalog';
 import type { ServicePorts } from './ports';
@@ -122,6 +123,9 @@ export class CleanupService {
       const ids = this.workspaces.taskIds(workspace);
       const folder = paths.workspace(workspace);
       if (files.stat(folder) === undefined) return fail('not_found', `There is no workspace "${workspace}".`);
+      // What a human allowed ends with it: the next workspace of that folder is another one's.
+      const known = this.workspaces.read(workspace);
+      if (known.ok && known.value.repo_path !== undefined) new TrustFile(this.ports).forget(known.value.repo_path);
       // The markers go first: without their task they would show as lost ones.
       for (const id of ids) this.unmark({ workspace, id });
       if (files.stat(paths.open) !== undefined) files.syncFolder(paths.open);

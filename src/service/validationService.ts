@@ -15,10 +15,10 @@ import type { TaskRef } from '../storage/paths';
 import { type OutputStream, outputName } from '../storage/receiptFiles';
 import type { StoredTask, Updated } from '../storage/stored';
 import { TaskIndexes } from '../storage/taskIndexes';
-import { TrustFile } from '../storage/trustFile';
 import type { CommandOutcome } from '../validation/commandRunner';
 import { type MadeReceipt, ReceiptMaker } from '../validation/receiptMaker';
 import { repositoryOf } from './capture';
+import { CommandTrust } from './commandTrust';
 import type { ConfigSource } from './configSource';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receiptService';
@@ -83,7 +83,7 @@ type Ran = MadeReceipt;
 export class ValidationService {
   private readonly maker: ReceiptMaker;
   private readonly indexes: TaskIndexes;
-  private readonly trust: TrustFile;
+  private readonly trust: CommandTrust;
 
   constructor(
     private readonly ports: ServicePorts,
@@ -95,7 +95,7 @@ export class ValidationService {
   ) {
     this.maker = new ReceiptMaker(ports, receipts.files);
     this.indexes = new TaskIndexes(ports);
-    this.trust = new TrustFile(ports);
+    this.trust = new CommandTrust(ports);
   }
 
   /**
@@ -152,7 +152,7 @@ export class ValidationService {
     const declared = commandsOf(planned);
     const extra = (options.commands ?? []).filter((command) => oneLine(command) !== '');
     const commands = [...declared, ...extra];
-    const allowed = this.checkCommands(ref, commands, declared, options.caller);
+    const allowed = await this.checkCommands(task, commands, declared, options.caller);
     if (!allowed.ok) return allowed;
     const worktree = worktreeOf(task);
     if (worktree === undefined || !isAbsolute(worktree)) {
@@ -176,22 +176,22 @@ export class ValidationService {
     );
   }
 
-  private checkCommands(
-    { workspace }: TaskRef,
+  private async checkCommands(
+    task: Task,
     commands: readonly string[],
     declared: readonly string[],
     caller: Validate['caller'],
-  ): Result<void> {
+  ): Promise<Result<void>> {
     if (commands.length === 0) {
       return fail('usage', 'The step declares no validation command, and none was given.', {
         mend: 'Say which command checks the work; without one, nothing is proven.',
       });
     }
     if (caller === 'human') {
-      this.trust.allow(workspace, declared);
+      await this.trust.allow(task, declared);
       return ok(undefined);
     }
-    const unknown = this.trust.unknown(workspace, declared);
+    const unknown = await this.trust.unknown(task, declared);
     if (unknown.length === 0) return ok(undefined);
     return fail(
       'human_only',

@@ -69,12 +69,24 @@ describe('validation receipts in the window', () => {
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
   const terminal = (text: string): Locator => workbench.page.locator('.xterm-rows', { hasText: text }).first();
   const panel = (): ReturnType<Workbench['webview']> => workbench.webview();
+  /** Runs the step's checks, which nobody has allowed before. */
+  const runChecks = async (): Promise<void> => {
+    await workbench.palette('Atlas: Run Validation');
+    await workbench.dialog.getByRole('button', { name: 'Run' }).click();
+  };
   const next = async (): Promise<void> => {
     unwrap(await other.startStep(ref));
   };
 
   it('runs what the step declares, live in a terminal, and shows what verification says', async () => {
     await workbench.palette('Atlas: Run Validation');
+    await workbench.dialog.filter({ hasText: 'Run the checks of this step' }).waitFor();
+    expect(await workbench.dialog.innerText()).toMatch(/echo built by echo\s*\n\s*test -f covered\.txt/u);
+    await workbench.screenshot('receipts-consent');
+    await workbench.dialog.getByRole('button', { name: 'Cancel' }).click();
+    await workbench.dialog.waitFor({ state: 'detached' });
+    expect(task.hook().receipts).toEqual([]);
+    await runChecks();
     await terminal('built by echo').waitFor();
     await terminal('Validation passed.').waitFor();
     await task.state('step_pending');
@@ -114,7 +126,7 @@ describe('validation receipts in the window', () => {
   it('ends a step that fails, with a receipt that says so, and tells once', async () => {
     await next();
     await task.state('step_running');
-    await workbench.palette('Atlas: Run Validation');
+    await runChecks();
     await terminal('ended with exit code 3').waitFor();
     await task.state('awaiting_human');
     await row(/about to fail && exit 3failed \(3\) · ✓ valid/u).waitFor();
@@ -126,7 +138,7 @@ describe('validation receipts in the window', () => {
     unwrap(await other.send(ref, { type: 'human_approve', by: 'human' }));
     await next();
     await task.state('step_running');
-    await workbench.palette('Atlas: Run Validation');
+    await runChecks();
     await terminal('waiting').waitFor();
     await workbench.page
       .locator('.terminal-wrapper.active .xterm-helper-textarea, .xterm-helper-textarea')

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
+import { unwrap } from '../../src/core/errors';
 import { failedCheck } from '../../src/core/receipt';
-import { atlasApi, git, taskWhen, workspaceFolder, write } from './atlasApi';
+import { atlasApi, git, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
 
 const TEMPLATE = `id: checked
 description: A step that its commands decide
@@ -63,6 +64,9 @@ describe('usage example 3: validation receipts in the editor', () => {
   });
 
   it('runs the declared commands by "Run Validation" and passes the step', async () => {
+    // The person's yes, which test mode has no dialog for; test/e2e/receipts.test.ts gives it there.
+    const other = otherProgram(api);
+    await other.allowCommands(unwrap(other.catalog.read(task.ref)));
     await vscode.commands.executeCommand('atlas.runValidation', { kind: 'task', ref: task.ref });
     task = await taskWhen(api, task.ref, ({ hook }) => hook.receipts.length === 2 && hook.state === 'step_pending');
     assert.deepEqual(

@@ -76,7 +76,8 @@ describe('usage example 1: a task from start to end, with checkpoints made by th
       assert.equal(task.hook.current_step?.step_name, step);
       task = await api.send(task.ref, { type: 'start_step' });
       if (step === 'validate') task = await api.send(task.ref, { type: 'human_required', kind: 'review' });
-      if (task.hook.state === 'awaiting_human') unwrap(await human.send(task.ref, { type: 'human_approve', by: 'human' }));
+      if (task.hook.state === 'awaiting_human')
+        unwrap(await human.send(task.ref, { type: 'human_approve', by: 'human' }));
       else await api.send(task.ref, { type: 'step_complete' });
       task = await taskWhen(api, task.ref, (now) => now.hook.current_step?.step_name !== step);
     }

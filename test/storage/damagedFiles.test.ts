@@ -265,7 +265,9 @@ describe('a folder of the store', () => {
       ok: false,
       error: { code: 'invalid_name' },
     });
-    expect(await store.atlas.send({ workspace: id, id: ref.id }, { type: 'fail', by: 'human' })).toMatchObject({ ok: false });
+    expect(await store.atlas.send({ workspace: id, id: ref.id }, { type: 'fail', by: 'human' })).toMatchObject({
+      ok: false,
+    });
     expect(contentsOf(store.folder)).toEqual(before);
   });
 
@@ -303,7 +305,7 @@ describe('a damaged trust.json', () => {
     const trust = new TrustFile(ports);
     expect(trust.unknown('work', ['npm test'])).toEqual(['npm test']);
     expect(readFileSync(ports.paths.trust, 'utf8')).toBe(damaged);
-    trust.allow('work', ['npm test']);
+    trust.allow({ path: 'work', firstCommit: undefined }, ['npm test']);
     expect(trust.unknown('work', ['npm test', 'npm run lint'])).toEqual(['npm run lint']);
     const aside = readdirSync(store.root).filter((name) => name.startsWith('trust.json.corrupt-'));
     expect(aside.map((name) => readFileSync(join(store.root, name), 'utf8'))).toEqual([damaged]);
@@ -311,13 +313,13 @@ describe('a damaged trust.json', () => {
 
   it('that can not be read just now stays as it is', () => {
     const { ports } = store.atlas;
-    new TrustFile(ports).allow('work', ['npm test']);
+    new TrustFile(ports).allow({ path: 'work', firstCommit: undefined }, ['npm test']);
     const before = readFileSync(ports.paths.trust, 'utf8');
     const files = tapped(new NodeFileSystem(), (operation, args) => {
       if (operation === 'read' && args[0] === ports.paths.trust) throw nodeError('EIO');
     });
     expect(() => {
-      new TrustFile({ ...ports, files }).allow('work', ['npm run lint']);
+      new TrustFile({ ...ports, files }).allow({ path: 'work', firstCommit: undefined }, ['npm run lint']);
     }).toThrow('EIO');
     expect(readFileSync(ports.paths.trust, 'utf8')).toBe(before);
   });

@@ -178,7 +178,13 @@ describe('a validation that is refused', () => {
   }
 
   const STATES: readonly (readonly [string, readonly HookInput[]])[] = [
-    ['step_pending', [{ type: 'human_required', kind: 'review' }, { type: 'human_reject', by: 'human' }]],
+    [
+      'step_pending',
+      [
+        { type: 'human_required', kind: 'review' },
+        { type: 'human_reject', by: 'human' },
+      ],
+    ],
     ['awaiting_human', [{ type: 'human_required', kind: 'review' }]],
     ['abandoned', [{ type: 'abandon', by: 'human' }]],
     ['failed', [{ type: 'fail', by: 'human' }]],

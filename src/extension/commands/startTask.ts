@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
-import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../core/template';
+import { BUILTIN_TEMPLATES, type TaskTemplate, replacedTemplates } from '../../core/template';
 import { plain } from '../platform/messages';
+import { isAllowed } from './consent';
 import { type CommandContext, type CommandHandler, took } from './context';
 import { type Question, type Step, askFolderFor, askInTurn, askPick, askText } from './questions';
 
@@ -42,9 +43,13 @@ export const startTask: CommandHandler = async (context, argument) => {
   });
   await context.session.locatePlaces();
   const task = took(context, result);
-  // Whoever trusts the folder and starts a task in it lets its agents run what it declares.
-  await atlas.allowCommands(task);
   context.panels.open(task.ref);
+  const question = {
+    ask: vscode.l10n.t('Allow agents to run the checks of this task?'),
+    yes: vscode.l10n.t('Allow'),
+  };
+  // Without a yes the task is there all the same; its checks wait for "Run Validation".
+  if (await isAllowed(atlas, task, question)) await atlas.allowCommands(task);
 };
 
 const ASKING = { folder: askFolder, title: askTitle, template: askTemplate };
@@ -73,7 +78,11 @@ async function askTemplate(context: CommandContext, draft: Draft, step: Step): P
   for (const issue of issues) context.log.warn(`${issue.file}:${issue.position.line}: ${issue.message}`);
   const items = templates.map((template) => ({
     label: template.id,
-    description: plain([template.description, template.aliases.join(', ')].filter((part) => part !== '').join(' · ')),
+    description: plain(
+      [template.description, template.aliases.join(', '), replacement(template)]
+        .filter((part) => part !== '')
+        .join(' · '),
+    ),
     detail: template.steps.map((each) => each.name).join(' → '),
     value: template.id,
   }));
@@ -90,6 +99,12 @@ async function askTemplate(context: CommandContext, draft: Draft, step: Step): P
   return askPick({ title: vscode.l10n.t('Start Task'), placeholder, items }, step, (template) => {
     draft.template = template;
   });
+}
+
+/** A repository can bring a template under a name that people know; that is not to go unnoticed. */
+function replacement(template: TaskTemplate): string {
+  const names = replacedTemplates(template).map((name) => `"${name}"`);
+  return names.length === 0 ? '' : vscode.l10n.t("this repository's own, replaces the built-in {0}", names.join(', '));
 }
 
 async function loadTemplates(

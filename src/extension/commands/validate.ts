@@ -1,23 +1,29 @@
 import * as vscode from 'vscode';
 import { worktreeOf } from '../../core/task';
+import { currentCommands } from '../../core/taskAlignment';
 import { refKey } from '../../storage/paths';
 import type { StoredTask } from '../../storage/stored';
 import { canValidate } from '../panels/hookPanelActions';
 import { plain } from '../platform/messages';
-import { commandsOfStep } from '../receipts/steps';
 import { ValidationTerminal } from '../receipts/validationTerminal';
 import { chosen, taskFor } from './arguments';
+import { isAllowed } from './consent';
 import { type CommandHandler, took } from './context';
 
 /** Atlas: Run Validation. Live in a terminal; the progress message or Ctrl+C in the terminal cancels it. */
 export const runValidation: CommandHandler = async (context, argument) => {
   const { session } = context;
   const task = await taskFor(session, argument, ({ hook, task: record }) => canValidate(hook, record));
-  const extra = commandsOfStep(task).length > 0 ? [] : await chooseCommands(task);
+  const extra = currentCommands(task).length > 0 ? [] : await chooseCommands(task);
   const step = task.hook.current_step;
+  const question = {
+    ask: vscode.l10n.t('Run the checks of this step, and allow agents to run them too?'),
+    yes: vscode.l10n.t('Run'),
+  };
+  const atlas = await session.atlas.drive();
+  if (!(await isAllowed(atlas, task, question, currentCommands(task)))) return;
   context.terminals.get(refKey(task.ref))?.dispose();
   const terminal = new ValidationTerminal(plain(task.task.description, 40));
-  const atlas = await session.atlas.drive();
   const result = await vscode.window.withProgress(
     {
       location: vscode.ProgressLocation.Notification,
