@@ -1,10 +1,12 @@
-import type { Result } from '../core/errors';
+import { type Result, ok } from '../core/errors';
 import type { HookInput } from '../core/events';
+import { foreignEdits } from '../core/foreignEdits';
+import type { StoredTask } from '../storage/stored';
 import type { Call } from './call';
 import type { CliContext } from './context';
 import type { Answer } from './output';
 import { drive } from './step';
-import { expectedOf } from './taskAnswer';
+import { changed, expectedOf, taskToRead } from './taskAnswer';
 
 async function decide(
   context: CliContext,
@@ -46,6 +48,25 @@ export async function reject(context: CliContext, call: Call): Promise<Result<An
     { type: 'human_reject', ...reasonOf(call) },
     'Rejected: the step is done again.',
   );
+}
+
+/** Whether a task has an edit from outside, recorded or not yet. */
+function mayBeEdited(task: StoredTask & { readonly suspect?: boolean }): boolean {
+  return task.suspect === true || foreignEdits(task.hook) !== undefined;
+}
+
+/** `acknowledge`: a human has seen that hook.json was changed from outside; that can be of a task that is over by now. */
+export async function acknowledge(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const allowed = context.humanOnly('acknowledge an edit made outside Atlas');
+  if (!allowed.ok) return allowed;
+  const isEdited = { what: 'an edit to acknowledge', of: mayBeEdited };
+  const chosen = await taskToRead(context, call, call.text('task') === undefined ? isEdited : undefined);
+  if (!chosen.ok) return chosen;
+  const atlas = await context.drive();
+  const sent = await atlas.send(chosen.value.stored.ref, { type: 'acknowledge', by: context.caller });
+  if (!sent.ok) return sent;
+  const done = 'Acknowledged. Atlas no longer reports the edit; the history keeps it.';
+  return ok(changed(context, { ...chosen.value, atlas, expect: {} }, sent.value, done));
 }
 
 /** `fail`: ends a task as failed. */

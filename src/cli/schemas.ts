@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { FOREIGN_EDITS } from '../core/foreignEdits';
 import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/hook';
 import { INBOX_STATUSES } from '../core/inbox';
 import { VERDICTS } from '../core/receipt';
@@ -116,6 +117,8 @@ const status = {
   last_checkpoint: maybe(checkpoint),
   checkpoints: integer,
   receipts: verdictCounts,
+  /** Edits of hook.json from outside that no human has acknowledged; `at` is when the last one was found. */
+  foreign_edits: maybe(z.strictObject({ count: integer, kind: z.enum(FOREIGN_EDITS), at: time })),
   next: text,
   other_open_tasks: z.array(z.strictObject({ task_id: text, state: z.enum(HOOK_STATES), description: text })),
 };
@@ -221,6 +224,7 @@ export const ANSWERS = {
   reject: z.strictObject(changed),
   fail: z.strictObject(changed),
   abandon: z.strictObject(changed),
+  acknowledge: z.strictObject(changed),
   resume: z.strictObject({ ...changed, to_do: text }),
   recover: z.strictObject({
     task,

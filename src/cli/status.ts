@@ -1,4 +1,5 @@
 import { type Result, ok } from '../core/errors';
+import { type ForeignEdits, foreignEdits } from '../core/foreignEdits';
 import type { StepCheckpoint } from '../core/hook';
 import type { Diagnosis } from '../core/liveness';
 import { VERDICTS, type Verdict } from '../core/receipt';
@@ -44,6 +45,7 @@ export async function status(context: CliContext, call: Call): Promise<Result<An
     last_checkpoint: last === undefined ? null : checkpointData(last),
     checkpoints: hook.checkpoints.length,
     receipts: receipts.counts,
+    foreign_edits: foreignEdits(hook) ?? null,
     next: nextOf(atlas, stored).heading,
     other_open_tasks: others.map((other) => ({
       task_id: other.ref.id,
@@ -82,6 +84,7 @@ function statusText(
         waiting === null ? undefined : oneLine(`${waiting.kind.replaceAll('_', ' ')} ${waiting.message ?? ''}`, 300),
       ],
       ['Plan', data.recovery === null ? undefined : oneLine(`${data.recovery.action}: ${data.recovery.reason}`, 300)],
+      ['Edited Outside', data.foreign_edits === null ? undefined : describeEdits(data.foreign_edits, age)],
       ['Working On', oneLine(hook.current_step?.working_on ?? '', 200)],
       ['Last Checkpoint', checkpoint],
       ['Receipts', describeVerdicts(data.receipts)],
@@ -92,6 +95,17 @@ function statusText(
     ],
     context.streams.columns,
   );
+}
+
+const EDITS: Readonly<Record<ForeignEdits['kind'], string>> = {
+  adopted: 'hook.json was written by another program',
+  edited: 'hook.json was edited by something other than Atlas',
+  rolled_back: 'hook.json was put back to an older version',
+};
+
+function describeEdits({ count: times, kind, at }: ForeignEdits, age: (time: string) => string): string {
+  const often = times === 1 ? '' : `${count(times, 'time')}, `;
+  return `${EDITS[kind]} (${often}${age(at)}). Check the task, then run: atlas acknowledge`;
 }
 
 /** How long ago a time (ms) was, for people. */

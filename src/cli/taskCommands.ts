@@ -126,6 +126,13 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./decisions')).reject,
   },
   {
+    name: 'acknowledge',
+    does: 'Acknowledge that hook.json was edited outside Atlas (human only).',
+    options: TASK,
+    example: 'atlas acknowledge',
+    load: async () => (await import('./decisions')).acknowledge,
+  },
+  {
     name: 'fail',
     does: 'A human ends the task as failed.',
     operands: [{ usage: '<why>', does: 'why it failed' }],

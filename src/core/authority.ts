@@ -1,4 +1,5 @@
 import type { Caller } from './events';
+import { foreignEdits } from './foreignEdits';
 import type { Hook, RecoveryAction } from './hook';
 import { HUMAN_EVENTS, type HookEventType, TRANSITIONS, legalEvents } from './lifecycle';
 import { attemptsSpent } from './stepAttempt';
@@ -7,6 +8,7 @@ import { type WaitKind, canApprove, waitKind } from './waiting';
 const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
   human_approve: 'approve a step',
   human_reject: 'reject a step',
+  acknowledge: 'acknowledge an edit made outside Atlas',
   fail: 'fail a task',
   abandon: 'abandon a task',
 };
@@ -41,7 +43,9 @@ export function humanDecision(hook: Hook, type: HookEventType): string | undefin
 
 /** The events that a hook's state takes from a caller, in the order of the table. */
 export function eventsFor(hook: Hook, by: Caller): HookEventType[] {
-  return legalEvents(hook.state).filter((type) => by === 'human' || humanDecision(hook, type) === undefined);
+  return legalEvents(hook.state)
+    .filter((type) => by === 'human' || humanDecision(hook, type) === undefined)
+    .filter((type) => type !== 'acknowledge' || foreignEdits(hook) !== undefined);
 }
 
 /** Whether a caller can end the wait of a hook by resuming it. */

@@ -2,6 +2,7 @@ import { isAutomaticEnabled } from './checkpoint';
 import type { HookConfig } from './config';
 import { type Details, type Draft, MAX_DESCRIPTION } from './draft';
 import type { HookInput, InputOf } from './events';
+import { foreignEdits } from './foreignEdits';
 import type { StepContext } from './hook';
 import { recordedReceipts } from './receipt';
 import { attemptsSpent, nextAttempt } from './stepAttempt';
@@ -97,6 +98,9 @@ const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
   },
   finish: (draft) => {
     draft.record('finish', 'completed');
+  },
+  acknowledge: (draft) => {
+    draft.record('acknowledge', draft.state, { edits: foreignEdits(draft.before)?.count ?? 0 });
   },
   fail: end,
   abandon: end,

@@ -78,6 +78,7 @@ export type HookInput = { readonly expect?: Expected; readonly by?: Caller } & (
   | { readonly type: 'skip_step' }
   | { readonly type: 'manual_required'; readonly message?: string }
   | { readonly type: 'finish' }
+  | { readonly type: 'acknowledge' }
   | { readonly type: 'fail'; readonly reason?: string }
   | { readonly type: 'abandon'; readonly reason?: string }
 );

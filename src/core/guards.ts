@@ -1,4 +1,5 @@
 import type { HookInput, InputOf, TransitionContext } from './events';
+import { foreignEdits } from './foreignEdits';
 import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './hook';
 import { type TaskStep, commandsOf, stepTypeOf } from './task';
 import { count, oneLine } from './text';
@@ -49,6 +50,8 @@ const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
   manual_required: guardPastSetup,
   finish: (hook) =>
     hook.current_step === undefined ? undefined : `step "${hook.current_step.step_name}" is still to be done`,
+  acknowledge: (hook) =>
+    foreignEdits(hook) === undefined ? 'no edit made outside Atlas is waiting to be acknowledged' : undefined,
   fail: allow,
   abandon: allow,
 };

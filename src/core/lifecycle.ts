@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   'skip_step',
   'manual_required',
   'finish',
+  'acknowledge',
   'fail',
   'abandon',
 ] as const;
@@ -43,12 +44,13 @@ const CRASH = { crash_detected: ['recovering'] } as const satisfies Row;
  */
 export const TRANSITIONS = {
   none: { init: ['initializing'] },
-  initializing: { setup_complete: ['step_pending'], ...CRASH, ...ENDS },
+  initializing: { setup_complete: ['step_pending'], ...CRASH, acknowledge: ['initializing'], ...ENDS },
   step_pending: {
     start_step: ['step_running', 'awaiting_human'],
     checkpoint: ['step_pending'],
     finish: ['completed'],
     ...CRASH,
+    acknowledge: ['step_pending'],
     ...ENDS,
   },
   step_running: {
@@ -58,6 +60,7 @@ export const TRANSITIONS = {
     step_complete: ['step_pending', 'completed'],
     human_required: ['awaiting_human'],
     ...CRASH,
+    acknowledge: ['step_running'],
     ...ENDS,
   },
   step_validating: {
@@ -67,6 +70,7 @@ export const TRANSITIONS = {
     validate_pass: ['step_pending', 'completed'],
     validate_fail: ['awaiting_human'],
     ...CRASH,
+    acknowledge: ['step_validating'],
     ...ENDS,
   },
   awaiting_human: {
@@ -75,6 +79,7 @@ export const TRANSITIONS = {
     human_reject: ['step_pending'],
     human_resume: ['step_running'],
     ...CRASH,
+    acknowledge: ['awaiting_human'],
     ...ENDS,
   },
   recovering: {
@@ -85,17 +90,19 @@ export const TRANSITIONS = {
     retry_validation: ['step_validating'],
     skip_step: ['step_pending', 'completed'],
     manual_required: ['awaiting_human'],
+    acknowledge: ['recovering'],
     ...ENDS,
   },
-  completed: {},
-  failed: {},
-  abandoned: {},
+  completed: { acknowledge: ['completed'] },
+  failed: { acknowledge: ['failed'] },
+  abandoned: { acknowledge: ['abandoned'] },
 } as const satisfies Record<HookState | 'none', Row>;
 
 /** Events that only a human may cause; an agent's tools never send them. */
 export const HUMAN_EVENTS = [
   'human_approve',
   'human_reject',
+  'acknowledge',
   'fail',
   'abandon',
 ] as const satisfies readonly HookEventType[];

@@ -100,9 +100,11 @@ const USER_ENDED = new Set([0, 130, 143]);
 /** The same, where the exit is known as a signal: with the exit code that a shell gives. */
 const USER_SIGNALS: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
 
+const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge']);
+
 /** History triggers that show a live agent; an interval checkpoint and what Atlas does itself don't. */
 function isAgentSign(event: Hook['history'][number]): boolean {
-  if (event.trigger === 'crash_detected' || event.trigger === 'adopted_edit') return false;
+  if (NO_AGENT_SIGN.has(event.trigger)) return false;
   return event.trigger !== 'checkpoint' || event.details?.['trigger'] !== 'interval';
 }
 

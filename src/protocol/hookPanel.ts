@@ -14,6 +14,7 @@ export const HOOK_PANEL_ACTIONS = [
   'resume',
   'recover',
   'checkpoint',
+  'acknowledge',
   'failTask',
   'abandonTask',
 ] as const;

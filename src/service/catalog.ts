@@ -87,7 +87,8 @@ export class Catalog {
     return this.open(workspace)
       .flatMap((ref) => {
         const read = this.read(ref);
-        return read.ok && !isTerminal(read.value.hook.state) ? [read.value] : [];
+        // One that only an edit from outside says to be over is open until that edit is recorded.
+        return read.ok && (read.value.suspect || !isTerminal(read.value.hook.state)) ? [read.value] : [];
       })
       .sort((a, b) => (a.hook.updated_at < b.hook.updated_at ? 1 : -1));
   }

@@ -29,7 +29,7 @@ afterEach(() => {
 
 async function ended(state: Exclude<TerminalState, 'completed'>): Promise<TaskRef> {
   const ref = await store.running();
-  unwrap(await atlas.send(ref, { type: state === 'failed' ? 'fail' : 'abandon' }));
+  unwrap(await atlas.send(ref, { type: state === 'failed' ? 'fail' : 'abandon', by: 'human' }));
   return ref;
 }
 

@@ -58,6 +58,7 @@ const HUMAN_ONLY = [
   ['reject', 'no'],
   ['fail', 'why'],
   ['abandon'],
+  ['acknowledge'],
   ['recover', '--action', 'skip_step'],
   ['workspace', 'destroy', 'agents'],
   ['inbox', 'cancel', '1'],

@@ -253,4 +253,32 @@ describe.concurrent('a store that something happened to', { timeout: 120_000 }, 
     const history = await desk.ok('hook', 'export');
     expect(history).toContain('adopted_edit');
   });
+
+  it('was edited to be complete: that is told everywhere until a human acknowledges it', async () => {
+    const desk = new Desk(cli, 'edited to completed');
+    const ref = await desk.running();
+    const file = desk.fileOf(ref, 'hook.json');
+    const hook = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    writeFileSync(file, JSON.stringify({ ...hook, state: 'completed', current_step: null }, null, 2));
+    for (let look = 1; look <= 2; look += 1) {
+      const said = await desk.ok('status');
+      expect(said).toMatch(/^Edited Outside: +hook\.json was edited by something other than Atlas \(just now\)/mu);
+      expect(await desk.json('status')).toMatchObject({ foreign_edits: { count: 1, kind: 'edited' } });
+      const doctor = await desk.run('doctor');
+      expect(doctor.out).toContain('hook.json was changed by something other than Atlas (1 edit');
+      expect(desk.hookMarkdown(ref)).toContain('**Changed from outside:**');
+    }
+    const refused = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'acknowledge');
+    expect(refused.code, refused.err).toBe(4);
+    expect(refused.err).toContain('Only a human may acknowledge an edit made outside Atlas');
+    await desk.ok('acknowledge');
+    expect(await desk.ok('status')).not.toContain('Edited Outside');
+    expect(await desk.json('status')).toMatchObject({ foreign_edits: null });
+    expect((await desk.run('doctor')).out).not.toContain('something other than Atlas (');
+    expect(desk.hookMarkdown(ref)).not.toContain('**Changed from outside:**');
+    expect(await desk.ok('hook', 'export')).toContain('"acknowledge"');
+    const again = await desk.run('acknowledge');
+    expect(again).toMatchObject({ code: 3 });
+    expect(again.err).toContain('has an edit to acknowledge');
+  });
 });

@@ -186,7 +186,7 @@ describe('recovering', () => {
     expect(recovery?.partial_output).toMatch(/^[^]{493}the end$/u);
     unwrap(await atlas.recover(ref));
     unwrap(await atlas.send(ref, { type: 'validate_fail', reason: 'x' }));
-    for (const type of ['human_resume', 'step_output'] as const) unwrap(await atlas.send(ref, { type }));
+    for (const type of ['human_resume', 'step_output'] as const) unwrap(await atlas.send(ref, { type, by: 'human' }));
     ahead += 6 * MINUTE;
     unwrap(await atlas.recovery.detect(stored(ref)));
     expect(stored(ref).hook.recovery).not.toHaveProperty('partial_output');

@@ -46,6 +46,13 @@ async function validated(desk: Desk): Promise<void> {
   await desk.ok('validate');
 }
 
+/** A task whose hook.json something else has edited. */
+async function edited(desk: Desk): Promise<void> {
+  const ref = unwrap(await desk.atlas().startTask({ title: 'Sample', template: 'task', folder: desk.folder })).ref;
+  const file = desk.fileOf(ref, 'hook.json');
+  writeFileSync(file, `${readFileSync(file, 'utf8')} `);
+}
+
 async function crashed(desk: Desk): Promise<void> {
   await desk.running('task', 'Sample', 20 * MINUTE);
 }
@@ -140,6 +147,15 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   fail: {
     before: running,
     lines: [line(2, 'fail'), line(4, 'fail no', undefined, { env: AGENT }), line(0, 'fail no'), line(3, 'fail no')],
+  },
+  acknowledge: {
+    before: edited,
+    lines: [
+      line(4, 'acknowledge', undefined, { env: AGENT }),
+      line(0, 'acknowledge'),
+      line(3, 'acknowledge'),
+      line(2, 'acknowledge x'),
+    ],
   },
   abandon: {
     before: running,

@@ -21,7 +21,11 @@ const CRASHED_IN: Partial<Record<HookEventType, Going>> = {
 };
 
 /** Events that no caller sends by themselves; the use case in which they happen is beside them. */
-const ELSEWHERE: Partial<Record<HookEventType, string>> = { init: 'start a task', finish: 'complete the last step' };
+const ELSEWHERE: Partial<Record<HookEventType, string>> = {
+  init: 'start a task',
+  finish: 'complete the last step',
+  acknowledge: 'an edit from outside',
+};
 
 /** Makes a task whose set-up was not told to be complete. */
 async function initializing(world: CrashWorld, atlas: Atlas): Promise<TaskRef> {
@@ -68,7 +72,7 @@ function caseOf(state: Going, event: HookEventType): UseCase {
     name: `${state}: ${event}`,
     arrange: async (world) => {
       const ref = await taskIn(world, state, CRASHED_IN[event]);
-      const input = inputOf(event, unwrap(world.process().store.read(ref)).hook);
+      const input: HookInput = { ...inputOf(event, unwrap(world.process().store.read(ref)).hook), by: 'human' };
       return { act: async (atlas) => atlas.send(ref, input, false, new Set(['rcpt-proven'])) };
     },
   };

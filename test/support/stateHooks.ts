@@ -176,6 +176,7 @@ export function inputOf(type: HookEventType, hook: Hook | undefined): HookInput 
     case 'skip_step':
     case 'manual_required':
     case 'finish':
+    case 'acknowledge':
     case 'fail':
     case 'abandon':
       return { type };

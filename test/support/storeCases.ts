@@ -63,7 +63,8 @@ const recording: UseCase[] = [
       new TrustFile(world.process().ports).allow({ path: 'work', firstCommit: undefined }, ['old']);
       return {
         repeatable: true,
-        act: async (atlas) => tried(() => new TrustFile(atlas.ports).allow({ path: 'work', firstCommit: undefined }, ['new'])),
+        act: async (atlas) =>
+          tried(() => new TrustFile(atlas.ports).allow({ path: 'work', firstCommit: undefined }, ['new'])),
         check: (atlas, outcome) => {
           const unknown = new TrustFile(atlas.ports).unknown('work', ['old', 'new']);
           must(!unknown.includes('old'), 'what was allowed is forgotten');

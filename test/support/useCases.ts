@@ -129,7 +129,7 @@ async function finished(world: CrashWorld, ends: readonly ('fail' | 'abandon')[]
   const refs: TaskRef[] = [];
   for (const type of ends) {
     const ref = await taskIn(world, 'step_running');
-    unwrap(await world.process().send(ref, { type }));
+    unwrap(await world.process().send(ref, { type, by: 'human' }));
     refs.push(ref);
   }
   return refs;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { foreignEdits } from '../../src/core/foreignEdits';
 import { HOOK_STATES, type HookState } from '../../src/core/hook';
 import { EVENT_TYPES, type HookEventType, TRANSITIONS, legalEvents, targetsOf } from '../../src/core/lifecycle';
 import { deepFreeze, drivenTo, inputOf } from '../support/stateHooks';
@@ -7,7 +8,7 @@ type Position = HookState | 'none';
 
 /**
  * The specification's table, written down a second time: where each event leads a task of two `ai` steps whose first
- * is current. What isn't here is refused. `finish` needs a task without a step left, which has a test of its own.
+ * is current. What isn't here is refused. `finish` needs a task without a step left, `acknowledge` an edit from outside: they have tests of their own.
  */
 const SPECIFIED: Readonly<Record<Position, Partial<Record<HookEventType, HookState>>>> = {
   none: { init: 'initializing' },
@@ -72,10 +73,10 @@ const LEGAL = PAIRS.flatMap((pair) => (pair.target === undefined ? [] : [{ ...pa
 const ILLEGAL = PAIRS.filter(({ target }) => target === undefined);
 
 describe('the table of states and events', () => {
-  it('has ten rows and twenty-four events', () => {
+  it('has ten rows and twenty-five events', () => {
     expect(Object.keys(TRANSITIONS)).toHaveLength(10);
-    expect(PAIRS).toHaveLength(240);
-    expect(LEGAL.length + ILLEGAL.length).toBe(240);
+    expect(PAIRS).toHaveLength(250);
+    expect(LEGAL.length + ILLEGAL.length).toBe(250);
   });
 
   it.each(LEGAL)('$event leads from $state to $target', ({ state, event, target }) => {
@@ -107,7 +108,9 @@ describe('the table of states and events', () => {
     expect(result.error.code).toBe('illegal_transition');
     expect(result.error.message).toContain(`"${event}"`);
     expect(result.error.message).toContain(state === 'none' ? 'without a hook' : `"${state}"`);
-    for (const legal of legalEvents(state)) expect(result.error.mend).toContain(legal);
+    // An edit is acknowledged only where there is one.
+    for (const legal of legalEvents(state).filter((each) => each !== 'acknowledge'))
+      expect(result.error.mend).toContain(legal);
     expect(driver.hook).toEqual(before);
   });
 
@@ -115,6 +118,24 @@ describe('the table of states and events', () => {
     const result = drivenTo(state).try({ type: 'start_step' });
     if (result.ok) throw new Error('it was accepted');
     expect(result.error.mend).toContain('over');
+  });
+
+  it.each(HOOK_STATES)('takes acknowledge in %s once for each edit from outside, and changes nothing else', (state) => {
+    const driver = drivenTo(state);
+    const before = driver.current;
+    const edit = { timestamp: before.updated_at, from_state: state, to_state: state, trigger: 'adopted_edit' };
+    driver.hook = { ...before, history: [...before.history, edit, edit] };
+    expect(foreignEdits(driver.current)).toEqual({ count: 2, kind: 'edited', at: before.updated_at });
+    expect(driver.try({ type: 'acknowledge', by: 'agent' })).toMatchObject({
+      ok: false,
+      error: { code: 'human_only' },
+    });
+    driver.send({ type: 'acknowledge' });
+    expect(foreignEdits(driver.current)).toBeUndefined();
+    expect({ ...driver.current, history: [], updated_at: '' }).toEqual({ ...before, history: [], updated_at: '' });
+    expect(driver.try({ type: 'acknowledge' })).toMatchObject({ ok: false, error: { code: 'illegal_transition' } });
+    driver.hook = { ...driver.current, history: [...driver.current.history, edit] };
+    expect(foreignEdits(driver.current)).toMatchObject({ count: 1 });
   });
 
   it('takes finish in step_pending when no step is left, and only then', () => {

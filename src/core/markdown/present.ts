@@ -1,3 +1,4 @@
+import { type ForeignEdits, foreignEdits } from '../foreignEdits';
 import { isTerminal } from '../hook';
 import { worktreeOf } from '../task';
 import { cut } from '../text';
@@ -28,24 +29,21 @@ export function currentState(view: HookView): string {
   return [`## Current State: \`${hook.state}\``, stacked(lines), ...adoptedEdits(view)].join('\n\n');
 }
 
-const EDITS: Readonly<Record<string, string>> = {
+const EDITS: Readonly<Record<ForeignEdits['kind'], string>> = {
   adopted: '`hook.json` was written by another program',
   edited: '`hook.json` was edited by something other than Atlas',
   rolled_back: '`hook.json` was put back to an older version, so what happened after that may be missing here',
 };
 
-/** Foreign edits are told for as long as the history has them: what follows them stands on them. */
+/** Foreign edits are told until a human acknowledges them: what follows them stands on them. */
 function adoptedEdits({ hook }: HookView): string[] {
-  const edits = hook.history.filter((event) => event.trigger === 'adopted_edit');
-  const last = edits.at(-1);
-  if (last === undefined) return [];
-  const kind = last.details?.['kind'];
-  const what = (typeof kind === 'string' ? EDITS[kind] : undefined) ?? EDITS['edited'] ?? '';
-  const times = edits.length === 1 ? 'once' : `${edits.length} times`;
+  const edits = foreignEdits(hook);
+  if (edits === undefined) return [];
+  const times = edits.count === 1 ? 'once' : `${edits.count} times`;
   return [
     [
-      `> ⚠️ **Changed from outside:** ${what} (${times}, last seen ${utc(last.timestamp)}).`,
-      '> Atlas recorded that and goes on from it. Compare what this file says with `git status` and `git log` before you rely on it.',
+      `> ⚠️ **Changed from outside:** ${EDITS[edits.kind]} (${times}, last seen ${utc(edits.at)}).`,
+      '> No human has acknowledged that. Do not trust the state below before you have compared it with `git status` and `git log`.',
     ].join('  \n'),
   ];
 }

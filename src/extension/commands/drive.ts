@@ -81,6 +81,13 @@ export const reject: CommandHandler = async (context, argument) => {
   await send(context, task, { type: 'human_reject', ...(reason === '' ? {} : { reason }) });
 };
 
+/** Atlas: Acknowledge Edit. A person has seen that something other than Atlas changed hook.json. */
+export const acknowledge: CommandHandler = async (context, argument) => {
+  const task = await taskFor(context.session, argument, offers('acknowledge'));
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.send(task.ref, { type: 'acknowledge', by: 'human' }));
+};
+
 /** Atlas: Fail Task. */
 export const failTask: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, offers('failTask'));

@@ -44,7 +44,7 @@ function taskTable(documents: TextDocuments): Record<string, Load> {
   return {
     ...family(async () => import('./startTask'), 'startTask'),
     ...family(drive, 'checkpoint', 'startStep', 'submitStepOutput', 'completeStep', 'approve', 'reject', 'resume'),
-    ...family(drive, 'recover', 'abandonTask', 'failTask', 'stillWorking'),
+    ...family(drive, 'recover', 'acknowledge', 'abandonTask', 'failTask', 'stillWorking'),
     ...family(
       files,
       'openHookMd',

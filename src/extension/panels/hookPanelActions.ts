@@ -19,6 +19,7 @@ const EVENTS = {
   reject: { type: 'human_reject' },
   resume: { type: 'human_resume' },
   checkpoint: { type: 'checkpoint', trigger: 'manual', description: '' },
+  acknowledge: { type: 'acknowledge' },
   failTask: { type: 'fail' },
   abandonTask: { type: 'abandon' },
 } as const satisfies Partial<Record<HookPanelActionName, HookInput>>;
@@ -55,6 +56,7 @@ export function offeredActions(hook: Hook, task: Task): OfferedAction[] {
   offered.push(...recoveries(hook, task));
   if (legal('submitStepOutput') && !isHumanStep(hook, task)) offered.push(secondary('submitStepOutput'));
   if (legal('checkpoint')) offered.push(secondary('checkpoint'));
+  if (legal('acknowledge')) offered.push(secondary('acknowledge'));
   const [first, ...rest] = offered;
   const likely: OfferedAction[] = first === undefined ? [] : [{ ...first, rank: 'primary' }, ...rest];
   const ending = (['failTask', 'abandonTask'] as const).filter(legal);

@@ -1,3 +1,4 @@
+import { foreignEdits } from '../../core/foreignEdits';
 import { flat } from '../../core/markdown/escape';
 import type { Hook } from '../../core/hook';
 import { alignTask } from '../../core/taskAlignment';
@@ -64,10 +65,9 @@ function notices({ hook, journal, diagnosis, untrusted }: HookPanelData, texts: 
   if (journal !== undefined && journal !== 'sound') {
     found.push({ id: 'journal', level: 'warning', text: texts.journal(journal) });
   }
-  const edits = hook.history.filter((event) => event.trigger === 'adopted_edit');
-  const last = edits.at(-1);
-  if (last !== undefined) {
-    found.push({ id: 'edited', level: 'warning', text: texts.edited(edits.length), at: last.timestamp });
+  const edits = foreignEdits(hook);
+  if (edits !== undefined) {
+    found.push({ id: 'edited', level: 'warning', text: texts.edited(edits.count), at: edits.at });
   }
   if (diagnosis?.kind === 'quiet') {
     found.push({ id: 'quiet', level: 'warning', text: texts.quiet(), at: toTimestamp(diagnosis.since) });

@@ -27,6 +27,10 @@ const actions = (): Readonly<Record<HookPanelActionName, ActionText>> => ({
   resume: { label: l10n.t('Resume'), hint: l10n.t('Let the same attempt go on') },
   recover: { label: l10n.t('Recover…'), hint: l10n.t('Look for an interruption and say what to do about it') },
   checkpoint: { label: l10n.t('Checkpoint…'), hint: l10n.t('Save where the work stands') },
+  acknowledge: {
+    label: l10n.t('Acknowledge Edit'),
+    hint: l10n.t('Confirm that you know of the change that was made outside Atlas'),
+  },
   failTask: { label: l10n.t('Fail Task…'), hint: l10n.t('End the task as failed') },
   abandonTask: { label: l10n.t('Abandon Task…'), hint: l10n.t('Give the task up; its files stay as they are') },
 });

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { foreignEdits } from '../../core/foreignEdits';
 import type { HookEvent, StepCheckpoint } from '../../core/hook';
 import type { TaskStep } from '../../core/task';
 import { formatDuration, toMs } from '../../core/time';
@@ -45,15 +46,23 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
   // A narrow side bar has little room beside the title: what the icon or the rows below tell is left to them.
   const calm = hook.state === 'step_running' || hook.state === 'step_pending';
   const said = calm && diagnosisLabel(view.diagnosis) === undefined ? '' : fares;
-  item.description = over ? `${fares} · ${age}` : said === '' ? place : said;
-  item.iconPath = themeIcon(lookOf(hook.state, view.diagnosis));
+  const standing = over ? `${fares} · ${age}` : said === '' ? place : said;
+  const edited = foreignEdits(hook) !== undefined;
+  item.description = edited ? vscode.l10n.t('edited outside Atlas · {0}', standing) : standing;
+  item.iconPath = edited ? EDITED_ICON : themeIcon(lookOf(hook.state, view.diagnosis));
   item.contextValue = ['task', hook.state, ...offeredActions(hook, task).map(({ action }) => action)].join(' ');
   item.command = { command: OPEN_HOOK, title: vscode.l10n.t('Open HOOK.md'), arguments: [node] };
   item.accessibilityInformation = {
-    label: plain([task.description, fares, place, step?.step_name ?? '', age].filter((part) => part !== '').join(', ')),
+    label: plain(
+      [task.description, edited ? vscode.l10n.t('edited outside Atlas') : '', fares, place, step?.step_name ?? '', age]
+        .filter((part) => part !== '')
+        .join(', '),
+    ),
   };
   return item;
 }
+
+const EDITED_ICON = new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
 
 /** The row of a task that can't be read: it is there, and says what to do. */
 export function damagedRow(node: TreeNode & { kind: 'task' }, message: string): vscode.TreeItem {
@@ -94,6 +103,12 @@ export function taskTooltip(view: TaskView): vscode.MarkdownString {
   }
   if (hook.recovery !== undefined)
     line(vscode.l10n.t('Plan'), `${hook.recovery.recommended_action}: ${hook.recovery.reason}`);
+  const edits = foreignEdits(hook);
+  if (edits !== undefined)
+    line(
+      vscode.l10n.t('Edited outside Atlas'),
+      vscode.l10n.t('{0}. Check the task, then use "Acknowledge Edit".', edits.at),
+    );
   for (const finding of view.findings) line(vscode.l10n.t('Mended'), finding);
   return text;
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { AtlasError } from '../../core/errors';
+import { foreignEdits } from '../../core/foreignEdits';
 import { isInFlight, isTerminal } from '../../core/hook';
+import { count } from '../../core/text';
 import { type TaskRef, refKey } from '../../storage/paths';
 import type { Finding } from '../../storage/stored';
 import { explain } from '../atlasReader';
@@ -59,7 +61,21 @@ async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Prom
   await checkLock(exam, refKey(ref), atlas.ports.paths.locks(ref));
   const state = inspectTask(atlas, ref, marked);
   await settle(exam, ref, state, marked);
+  checkEdits(exam, ref);
   await checkOwners(exam, ref);
+}
+
+/** An edit from outside is a problem until a human has said that it is none. */
+function checkEdits(exam: Examination, ref: TaskRef): void {
+  const read = exam.atlas.catalog.read(ref);
+  const edits = read.ok ? foreignEdits(read.value.hook) : undefined;
+  if (edits === undefined) return;
+  exam.problem(
+    'task',
+    refKey(ref),
+    `hook.json was changed by something other than Atlas (${count(edits.count, 'edit')}, the last found at ${edits.at}).`,
+    'Check the task against git. If the edit was intended, run: atlas acknowledge',
+  );
 }
 
 /** Mends what can be, or says what could be. */
@@ -151,6 +167,7 @@ async function checkRecords(exam: Examination, ref: TaskRef, whole: boolean): Pr
   if (files.stat(folder)?.kind !== 'folder') return;
   const names = files.list(folder);
   if (names.includes('journal.jsonl')) checkChain(exam, ref, whole);
+  if (!whole && names.includes('hook.json')) checkEdits(exam, ref);
   for (const name of names.filter((each) => ASIDE.test(each)))
     exam.ok(
       'task',
