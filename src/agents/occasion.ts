@@ -69,7 +69,8 @@ export class Occasion {
     return (this.place ??= this.atlas.locate(this.folder()));
   }
 
-  private folder(): string {
+  /** The folder in which the agent works. */
+  folder(): string {
     const { folder, input } = this.called;
     const said = input.folder;
     if (said === undefined || !isAbsolute(said)) return folder;

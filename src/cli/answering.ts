@@ -44,9 +44,10 @@ export async function answering(
   }
 }
 
-function say(name: string, answer: Answer, { streams, json, quiet }: CliContext): void {
+function say(name: string, answer: Answer, { streams, json, quiet, ignored }: CliContext): void {
   if (json) {
-    streams.out(answerJson(name, answer));
+    const notes = [...(answer.notes ?? []), ...(ignored === undefined ? [] : [ignored])];
+    streams.out(answerJson(name, { ...answer, notes }));
     return;
   }
   const notes = quiet ? [] : (answer.notes ?? []);

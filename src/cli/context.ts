@@ -28,6 +28,7 @@ export class CliContext {
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
   private loaded: Promise<LazyAtlas> | undefined;
+  private told: string | undefined;
 
   constructor(
     surroundings: Surroundings,
@@ -50,6 +51,18 @@ export class CliContext {
       ]);
       return new LazyAtlas(systemPorts(this.root, VERSION, new WarningLog(this.streams)));
     })());
+  }
+
+  /** Says once, on standard error even with `--quiet`, what is ignored of the configuration. */
+  tellIgnored(line: string): void {
+    if (this.told !== undefined) return;
+    this.told = oneLine(line, 1000);
+    this.streams.err(`atlas: ${this.told}\n`);
+  }
+
+  /** What was said to be ignored of the configuration. */
+  get ignored(): string | undefined {
+    return this.told;
   }
 
   /** Where the store lies. */

@@ -9,6 +9,7 @@ import { oneLine } from '../core/text';
 import { toTimestamp } from '../core/time';
 import type { Call } from './call';
 import type { Handler } from './commandLine';
+import { configNotice } from './configNotice';
 import type { Answer } from './output';
 import type { AnswerData } from './schemas';
 
@@ -27,6 +28,7 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
     const host = hostOf(call, input.writtenBy);
     const reaction = await reactTo(occasion, host);
     const reply = replyTo(host, event, reaction);
+    await configNotice(context, occasion.folder());
     await log(occasion, host, reply.exit);
     const notes = occasion.problems;
     const data: AnswerData<LifecycleAnswer> = {

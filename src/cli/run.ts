@@ -42,7 +42,11 @@ export async function runCli(
 async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Result<Answer>> {
   if (!parsed.ok) return parsed;
   const { value } = parsed;
-  if (value.kind === 'call') return (await value.spec.load())(context, value.call);
+  if (value.kind === 'call') {
+    const { noticeBefore } = await import('./configNotice');
+    await noticeBefore(value.spec.name, context);
+    return (await value.spec.load())(context, value.call);
+  }
   return ok({
     exit: EXIT.done,
     text: fitted(value.text, context.streams.columns, 4),

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../core/template';
 import { plain } from '../platform/messages';
+import { startOrAsk } from './brokenConfig';
 import { type CommandContext, type CommandHandler, took } from './context';
 import { type Question, type Step, askFolderFor, askInTurn, askPick, askText } from './questions';
 
@@ -35,11 +36,12 @@ export const startTask: CommandHandler = async (context, argument) => {
     ),
   );
   const atlas = await context.session.atlas.drive();
-  const result = await atlas.startTask({
+  const result = await startOrAsk(atlas, {
     title: draft.title ?? '',
     template: draft.template ?? '',
     folder: draft.folder ?? '',
   });
+  if (result === undefined) return;
   await context.session.locatePlaces();
   const task = took(context, result);
   // Whoever trusts the folder and starts a task in it lets its agents run what it declares.
