@@ -39,9 +39,21 @@ export async function answering(
       failed({ code: known.code, message: error.message, mend: known.mend });
       return exit(known.code);
     }
+    const ofFile = await fileProblem(error);
+    if (ofFile !== undefined) {
+      failed(ofFile);
+      return exit(ofFile.code);
+    }
     failed({ code: 'unexpected', message: `Unexpected: ${messageOf(error)}` });
     return EXIT.failed;
   }
+}
+
+/** What a file that can't be used as one brings about wherever it is met. */
+async function fileProblem(error: unknown): Promise<AtlasError | undefined> {
+  const { codeOf, fileError } = await import('../storage/fileErrors');
+  const isOne = ['ENOTREG', 'EISDIR', 'ENOTDIR', 'EFBIG'].includes(codeOf(error));
+  return isOne ? fileError('unreadable', "A file can't be used", error) : undefined;
 }
 
 function say(name: string, answer: Answer, { streams, json, quiet, ignored }: CliContext): void {

@@ -1,11 +1,15 @@
-import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Repository } from '../core/ports';
+import { readRegularFile } from '../storage/regularFile';
+
+/** More than git writes into any of the files that are read here; the largest is packed-refs. */
+const MAX_SMALL_BYTES = 64 * 1024 * 1024;
 
 /** The text of a small file; `undefined` if it can't be read. */
 export function readSmall(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return Buffer.from(readRegularFile(path, MAX_SMALL_BYTES)).toString('utf8');
   } catch {
     return undefined;
   }

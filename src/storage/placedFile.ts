@@ -1,4 +1,4 @@
-import { sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { messageOf } from '../core/errors';
 import type { FileStat, FileSystem } from '../core/ports';
 import { codeOf } from './fileErrors';
@@ -45,4 +45,11 @@ const NOUN = {
 /** Whether a real path lies below a folder's. */
 export function isBelow(real: string, folder: string): boolean {
   return real.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/** The path without links of a file that need not be there yet. */
+export function realPathOfNew(files: FileSystem, path: string): string {
+  const above = dirname(path);
+  if (above === path || files.stat(path) !== undefined) return files.realPath(path);
+  return join(realPathOfNew(files, above), basename(path));
 }
