@@ -19,22 +19,31 @@ export interface GitOutput {
 /**
  * Runs git in a folder. An exit code other than 0 is an answer, not a failure; it fails (`git_failed`) when git is not
  * there, was killed or took longer than `timeoutMs`. A repository's own programs (fsmonitor) are not started.
- * @param more variables beside the cleaned environment's, and what git reads from its standard input
+ * @param more variables beside the cleaned environment's, what git reads from its standard input, and settings that
+ * take precedence over the repository's; with `bytes`, input and output have one character a byte, since paths need not
+ * be text
  */
 export async function runGit(
   folder: string,
   args: readonly string[],
   timeoutMs = 10_000,
-  more: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+  more: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly input?: string;
+    readonly bytes?: boolean;
+    readonly settings?: readonly string[];
+  } = {},
 ): Promise<Result<GitOutput>> {
   // Most of what a command answers, it reads from git's files.
   const { execFile } = await import('node:child_process');
   return new Promise((resolve) => {
     const env = { ...cleanEnvironment(), ...more.env };
+    const encoding = more.bytes === true ? 'latin1' : 'utf8';
+    const settings = (more.settings ?? []).flatMap((setting) => ['-c', setting]);
     const child = execFile(
       'git',
-      ['-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', ...args],
-      { cwd: folder, env, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true },
+      ['-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', ...settings, ...args],
+      { cwd: folder, env, encoding, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true },
       (error, stdout) => {
         if (error === null) resolve(ok({ code: 0, stdout }));
         else if (typeof error.code === 'number') resolve(ok({ code: error.code, stdout }));
@@ -43,6 +52,6 @@ export async function runGit(
     );
     // Git may end before it has read everything; its exit code says why.
     child.stdin?.on('error', () => undefined);
-    child.stdin?.end(more.input ?? '');
+    child.stdin?.end(more.input ?? '', encoding);
   });
 }
