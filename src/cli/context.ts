@@ -17,6 +17,8 @@ export const VERSION = typeof ATLAS_VERSION === 'string' ? ATLAS_VERSION : '0.0.
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
+  /** Why nothing can be done in that folder. */
+  readonly folderProblem?: string;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
 }
@@ -25,6 +27,7 @@ export interface Surroundings {
 export class CliContext {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
+  readonly folderProblem: string | undefined;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
   private loaded: Promise<LazyAtlas> | undefined;
@@ -38,6 +41,7 @@ export class CliContext {
   ) {
     this.env = surroundings.env;
     this.folder = surroundings.folder;
+    this.folderProblem = surroundings.folderProblem;
     this.streams = surroundings.streams;
     this.stdin = surroundings.stdin;
   }

@@ -15,6 +15,11 @@ export function readSmall(path: string): string | undefined {
   }
 }
 
+/** A path that git wrote to a file of its own: as git does, only line breaks at its end are left out. */
+function readPath(file: string): string | undefined {
+  return readSmall(file)?.replace(/[\r\n]+$/u, '');
+}
+
 function real(path: string): string {
   try {
     return realpathSync.native(path);
@@ -35,13 +40,13 @@ function gitDirOf(worktree: string): string | undefined {
   } catch {
     return undefined;
   }
-  const named = /^gitdir: (.+)$/mu.exec(readSmall(entry) ?? '')?.[1];
-  const gitDir = named === undefined ? undefined : absolute(worktree, named.trim());
+  const named = /^gitdir: ([^]+)$/u.exec(readPath(entry) ?? '')?.[1];
+  const gitDir = named === undefined ? undefined : absolute(worktree, named);
   return gitDir !== undefined && existsSync(join(gitDir, 'HEAD')) ? gitDir : undefined;
 }
 
 function describe(worktree: string, gitDir: string): Repository {
-  const common = readSmall(join(gitDir, 'commondir'))?.trim();
+  const common = readPath(join(gitDir, 'commondir'));
   const realGitDir = real(gitDir);
   const commonDir = common === undefined ? realGitDir : real(absolute(gitDir, common));
   const realWorktree = real(worktree);
@@ -69,7 +74,7 @@ export function listWorktrees(repository: Repository): Repository[] {
   const main = repository.main === repository.commonDir ? [] : [repository.main];
   const folder = join(repository.commonDir, 'worktrees');
   const linked = (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => {
-    const pointer = readSmall(join(folder, name, 'gitdir'))?.trim();
+    const pointer = readPath(join(folder, name, 'gitdir'));
     return pointer === undefined ? [] : [dirname(absolute(join(folder, name), pointer))];
   });
   return [...main, ...linked.sort()].flatMap((worktree) => {
