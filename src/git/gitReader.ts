@@ -3,7 +3,6 @@ import type { Result } from '../core/errors';
 import type { GitGlance, GitReader, GitStatus, Repository } from '../core/ports';
 import type { GitEvidence } from '../core/recovery';
 import { runGit } from './gitCommand';
-import { shownPath } from './gitPath';
 import { Glances } from './glances';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
@@ -31,7 +30,8 @@ export class CommandGitReader implements GitReader {
       { bytes: true },
     );
     if (!output.ok || output.value.code !== 0) return undefined;
-    const files = parseStatus(output.value.stdout);
+    const { shownPath } = await import('./gitPath');
+    const files = parseStatus(output.value.stdout).map(shownPath);
     return { dirty: files.length > 0, files };
   }
 
@@ -70,7 +70,7 @@ function parseStatus(output: string): string[] {
   const files: string[] = [];
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index] ?? '';
-    files.push(shownPath(record.slice(3)));
+    files.push(record.slice(3));
     if (/^[RC]|^.[RC]/u.test(record)) index += 1;
   }
   return files;
