@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { type Result, fail, ok } from '../core/errors';
 
 const MAX_OUTPUT_BYTES = 128 * 1024 * 1024;
@@ -8,6 +9,22 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
     ([name]) => !name.startsWith('GIT_') || name.startsWith('GIT_CONFIG'),
   );
   return { ...Object.fromEntries(entries), GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+}
+
+const running = new Set<ChildProcess>();
+
+/** A git that waits for something would otherwise go on waiting when nobody is left to end it. */
+function endWithUs(child: ChildProcess): void {
+  if (running.size === 0) process.once('exit', endAll);
+  running.add(child);
+  child.once('close', () => {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', endAll);
+  });
+}
+
+function endAll(): void {
+  for (const child of running) child.kill('SIGKILL');
 }
 
 /** What a git command ended with. */
@@ -50,6 +67,7 @@ export async function runGit(
         else resolve(fail('git_failed', `git ${args[0] ?? ''} failed: ${error.message}`, { cause: error }));
       },
     );
+    endWithUs(child);
     // Git may end before it has read everything; its exit code says why.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(more.input ?? '', encoding);

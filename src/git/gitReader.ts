@@ -23,6 +23,8 @@ export class CommandGitReader implements GitReader {
   }
 
   async status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined> {
+    const { waitsFor } = await import('./blockedGit');
+    if (waitsFor(repository) !== undefined) return undefined;
     const output = await runGit(
       repository.worktree,
       ['status', '--porcelain=v1', '-z', '--untracked-files=all'],

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../core/errors';
 import type { Repository } from '../core/ports';
+import { waitsFor } from './blockedGit';
 import { runGit } from './gitCommand';
 import { bytesBelow, recordsOf, shownPath } from './gitPath';
 import { Slices } from '../storage/slices';
@@ -74,6 +75,8 @@ function gitOf(repository: Repository, env: Readonly<Record<string, string>>): G
  * @param scratch a folder for that index and for the tree objects, which {@link changedBetween} needs again
  */
 export async function workingTreeOf(repository: Repository, scratch: string): Promise<Result<string>> {
+  const pipe = waitsFor(repository);
+  if (pipe !== undefined) return fail('git_failed', `${pipe} is a pipe, for which git would wait. Move it away.`);
   const began = Date.now();
   let own: OwnIndex | undefined;
   try {

@@ -117,6 +117,31 @@ describe("a repository's", () => {
     }
   });
 
+  it('.gitignore or exclude file that is a pipe keeps nobody waiting', async () => {
+    for (const name of ['.gitignore', '.gitattributes', '.git/info/exclude']) {
+      const desk = new Desk(cli, `piped ${name.replaceAll('/', ' ')}`);
+      await desk.ok('start', 'Sample');
+      pipe(path.join(desk.folder, name));
+      for (const args of [
+        ['step', 'start'],
+        ['lifecycle', 'pre-compact', '--host', 'claude'],
+        ['validate', '--command', 'true'],
+      ])
+        expect((await ends(desk, args)).code, args.join(' ')).toBe(0);
+      const [receipt] = (await desk.json('receipts', 'list'))['receipts'] as { current: unknown }[];
+      expect(receipt).toMatchObject({ verdict: 'valid', current: null });
+    }
+  });
+
+  it('nested .gitignore that is a pipe keeps no host waiting', async () => {
+    const desk = new Desk(cli, 'nested pipe');
+    await desk.ok('start', 'Sample');
+    await desk.ok('step', 'start');
+    pipe(path.join(desk.folder, 'sub', '.gitignore'));
+    expect((await ends(desk, ['lifecycle', 'pre-compact', '--host', 'claude'], '{}')).code).toBe(0);
+    expect((await ends(desk, ['lifecycle', 'session-start', '--host', 'claude'], '{}')).code).toBe(0);
+  });
+
   it('prompts and memory that are pipes or lead out of it are not read, and are named', async () => {
     const desk = new Desk(cli, 'prompts');
     const outside = path.join(cli.home, 'secret.md');
