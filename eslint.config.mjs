@@ -8,7 +8,7 @@ const MAY_IMPORT = /** @type {const} */ ({
   core: [],
   protocol: ['core'],
   storage: ['core', 'protocol'],
-  git: ['core', 'protocol'],
+  git: ['core', 'protocol', 'storage'],
   signing: ['core', 'protocol'],
   validation: ['core', 'protocol', 'storage', 'git', 'signing'],
   service: ['core', 'protocol', 'storage', 'git', 'signing', 'validation'],

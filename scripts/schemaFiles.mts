@@ -3,7 +3,7 @@ import { ANSWERS, SHARED, answerSchema, errorSchema } from '../src/cli/schemas.t
 import { hookSettingsSchema } from '../src/core/config.ts';
 import { hookSchema } from '../src/core/hook.ts';
 import { taskSchema } from '../src/core/task.ts';
-import { templateFileSchema } from '../src/core/template.ts';
+import { templateFileSchema } from '../src/core/templateFile.ts';
 
 const SCHEMAS = {
   hook: { title: 'Atlas hook.json', schema: hookSchema },

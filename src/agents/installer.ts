@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
 import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
 import type { StorePaths } from '../storage/paths';
+import { isBelow, realPathOfNew } from '../storage/placedFile';
 import { type Wired, type WiredHook, takeOut, unwire, wire, wiredHooks } from './hookEntries';
 import type { Host } from './hosts';
 import { withSection, withoutSection } from './recoverySection';
@@ -28,6 +29,10 @@ export interface FileChange {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
+  /** Where a link leads, if the file is one or lies behind one. */
+  readonly leadsTo?: string;
+  /** Whether that is outside the repository. */
+  readonly outside?: boolean;
   /** What was put in, to be noted for the day it is taken out. */
   readonly ranges: Wired['ranges'];
 }
@@ -89,12 +94,12 @@ export class Installer {
   }
 
   /** Makes a change, unless somebody else changed the file since it was planned. */
-  apply({ path, before, after, ranges }: FileChange): Result<void> {
+  apply({ path, leadsTo, before, after, ranges }: FileChange): Result<void> {
     if (before === after) return ok(undefined);
     const { files, ids } = this.ports;
     const now = this.read(path);
     if (!now.ok) return now;
-    if (now.value !== before)
+    if (now.value !== before || this.target(path).leadsTo !== leadsTo)
       return fail('write_failed', `${path} was changed by somebody else in between.`, { mend: 'Try again.' });
     // Taking out puts nothing in, and leaves a file that had something.
     const installs = ranges.length > 0 || before === undefined || before === '';
@@ -127,7 +132,15 @@ export class Installer {
     if (!before.ok) return before;
     const made = make(before.value);
     if (!made.ok) return leftAsItIs(path, made.error);
-    return ok({ path, before: before.value, after: made.value.text, ranges: made.value.ranges });
+    return ok({ path, ...this.target(path), before: before.value, after: made.value.text, ranges: made.value.ranges });
+  }
+
+  /** Where a path leads by links, in it or above it. */
+  private target(path: string): Pick<FileChange, 'leadsTo' | 'outside'> {
+    const { files } = this.ports;
+    const worktree = files.realPath(this.worktree);
+    const [plain, real] = [join(worktree, relative(this.worktree, path)), realPathOfNew(files, path)];
+    return real === plain ? {} : { leadsTo: real, outside: !isBelow(real, worktree) };
   }
 
   /** The text without anything of ours: exactly as it was before, where nothing changed since. */

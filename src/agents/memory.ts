@@ -33,9 +33,13 @@ export function memoryPlace(worktree: string, setting: string): MemoryPlace {
   return { folder, root: own ? folder : worktree, shown: inside ? way.split(sep).join('/') : folder };
 }
 
-/** MEMORY.md, as it was written; `undefined` where there is none. */
-export function readMemory(files: FileSystem, { folder, root }: MemoryPlace): OutsideText | undefined {
-  return readBelow(files, root, join(folder, 'MEMORY.md'), MAX_MEMORY_BYTES);
+/** MEMORY.md, as it was written; `undefined` where there is none. `refused` is told of one that is not read. */
+export function readMemory(
+  files: FileSystem,
+  { folder, root }: MemoryPlace,
+  refused?: (why: string) => void,
+): OutsideText | undefined {
+  return readBelow(files, root, join(folder, 'MEMORY.md'), MAX_MEMORY_BYTES, refused);
 }
 
 /** `YYYY-MM-DD` of a time in ms, where the machine is. */
@@ -46,7 +50,12 @@ export function localDate(ms: number): string {
 }
 
 /** The journals of the last seven days, the newest first: date, lines and first heading, fit to be embedded. */
-export function recentJournals(files: FileSystem, place: MemoryPlace, now: number): string[] {
+export function recentJournals(
+  files: FileSystem,
+  place: MemoryPlace,
+  now: number,
+  refused?: (why: string) => void,
+): string[] {
   const today = Date.parse(`${localDate(now)}T00:00:00Z`);
   const isRecent = (date: string): boolean => {
     const age = (today - Date.parse(`${date}T00:00:00Z`)) / DAY_MS;
@@ -59,7 +68,7 @@ export function recentJournals(files: FileSystem, place: MemoryPlace, now: numbe
     .sort()
     .reverse()
     .flatMap((date) => {
-      const read = readBelow(files, place.root, join(place.folder, `${date}.md`), MAX_JOURNAL_BYTES);
+      const read = readBelow(files, place.root, join(place.folder, `${date}.md`), MAX_JOURNAL_BYTES, refused);
       return read === undefined ? [] : [journalLine(date, read)];
     });
 }

@@ -69,7 +69,8 @@ export class Occasion {
     return (this.place ??= this.atlas.locate(this.folder()));
   }
 
-  private folder(): string {
+  /** The folder in which the agent works. */
+  folder(): string {
     const { folder, input } = this.called;
     const said = input.folder;
     if (said === undefined || !isAbsolute(said)) return folder;
@@ -151,6 +152,8 @@ export class Occasion {
     const [{ worktree }, { task }, { shown }] = await Promise.all([this.where(), this.task(), this.memory()]);
     const named = task === undefined ? 'none' : `${task.ref.id} (${oneLine(task.task.description, 120)})`;
     const values = { today: this.today, task: named, channel: this.kind.channel };
-    return new Prompts(this.atlas.ports.files, worktree, this.kind, values, shown);
+    return new Prompts(this.atlas.ports.files, worktree, this.kind, values, shown, (why) => {
+      this.problem(why);
+    });
   }
 }

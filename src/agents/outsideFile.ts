@@ -1,5 +1,7 @@
-import { sep } from 'node:path';
+import { messageOf } from '../core/errors';
+import { oneLine } from '../core/text';
 import type { FileSystem } from '../core/ports';
+import { placedAt } from '../storage/placedFile';
 
 /** A text that somebody else wrote. */
 export interface OutsideText {
@@ -11,16 +13,27 @@ export interface OutsideText {
 /**
  * The beginning of a text file below a folder. A repository's links may not lead out of it, and what isn't a plain file
  * (a pipe would never answer) counts as missing, as does what can't be read.
+ * @param refused is told of what is there and not read
  */
-export function readBelow(files: FileSystem, folder: string, path: string, maxBytes: number): OutsideText | undefined {
+export function readBelow(
+  files: FileSystem,
+  folder: string,
+  path: string,
+  maxBytes: number,
+  refused: (why: string) => void = () => undefined,
+): OutsideText | undefined {
+  const placed = placedAt(files, path, 'file', folder);
+  if (placed.kind === 'absent') return undefined;
+  if (placed.kind === 'refused') {
+    refused(`${oneLine(path, 300)}: ${placed.why}`);
+    return undefined;
+  }
   try {
-    const real = files.realPath(path);
-    const root = files.realPath(folder);
-    const stat = files.stat(real);
-    if (stat?.kind !== 'file' || !real.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
+    const { real, stat } = placed;
     const text = Buffer.from(files.readAt(real, 0, Math.min(stat.size, maxBytes))).toString('utf8');
     return { text: text.replace(/^\uFEFF/u, ''), more: stat.size > maxBytes };
-  } catch {
+  } catch (error) {
+    refused(`${oneLine(path, 300)} can't be read: ${messageOf(error)}`);
     return undefined;
   }
 }

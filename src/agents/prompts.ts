@@ -67,6 +67,8 @@ export class Prompts {
     private readonly kind: SessionKind,
     private readonly values: PromptValues,
     private readonly memory: string,
+    /** Is told of a prompt that is there and not read. */
+    private readonly refused: (why: string) => void = () => undefined,
   ) {}
 
   /** What is said before a compaction. */
@@ -92,7 +94,7 @@ export class Prompts {
 
   private own(name: string): string | undefined {
     const path = join(this.worktree, '.atlas', 'prompts', name);
-    const text = readBelow(this.files, this.worktree, path, MAX_PROMPT_BYTES)?.text;
+    const text = readBelow(this.files, this.worktree, path, MAX_PROMPT_BYTES, this.refused)?.text;
     return text === undefined || text.trim() === '' ? undefined : text;
   }
 }

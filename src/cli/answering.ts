@@ -39,14 +39,27 @@ export async function answering(
       failed({ code: known.code, message: error.message, mend: known.mend });
       return exit(known.code);
     }
+    const ofFile = await fileProblem(error);
+    if (ofFile !== undefined) {
+      failed(ofFile);
+      return exit(ofFile.code);
+    }
     failed({ code: 'unexpected', message: `Unexpected: ${messageOf(error)}` });
     return EXIT.failed;
   }
 }
 
-function say(name: string, answer: Answer, { streams, json, quiet }: CliContext): void {
+/** What a file that can't be used as one brings about wherever it is met. */
+async function fileProblem(error: unknown): Promise<AtlasError | undefined> {
+  const { codeOf, fileError } = await import('../storage/fileErrors');
+  const isOne = ['ENOTREG', 'EISDIR', 'ENOTDIR', 'EFBIG'].includes(codeOf(error));
+  return isOne ? fileError('unreadable', "A file can't be used", error) : undefined;
+}
+
+function say(name: string, answer: Answer, { streams, json, quiet, ignored }: CliContext): void {
   if (json) {
-    streams.out(answerJson(name, answer));
+    const notes = [...(answer.notes ?? []), ...(ignored === undefined ? [] : [ignored])];
+    streams.out(answerJson(name, { ...answer, notes }));
     return;
   }
   const notes = quiet ? [] : (answer.notes ?? []);

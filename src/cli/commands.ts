@@ -61,7 +61,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'hook install',
     does: 'Installs git hooks, so that commits and pushes make checkpoints also where no window is open.',
-    options: [{ flags: '--force', does: 'also into a folder that another program manages' }],
+    options: [{ flags: '--force', does: 'also into a folder that another program manages' }, YES],
     example: 'atlas hook install',
     load: async () => (await import('./gitHooks')).installHooks,
   },

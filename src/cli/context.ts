@@ -18,6 +18,8 @@ export const VERSION = typeof ATLAS_VERSION === 'string' ? ATLAS_VERSION : '0.0.
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
+  /** Why nothing can be done in that folder. */
+  readonly folderProblem?: string;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
 }
@@ -26,9 +28,11 @@ export interface Surroundings {
 export class CliContext {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
+  readonly folderProblem: string | undefined;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
   private loaded: Promise<LazyAtlas> | undefined;
+  private told: string | undefined;
 
   constructor(
     surroundings: Surroundings,
@@ -38,6 +42,7 @@ export class CliContext {
   ) {
     this.env = surroundings.env;
     this.folder = surroundings.folder;
+    this.folderProblem = surroundings.folderProblem;
     this.streams = surroundings.streams;
     this.stdin = surroundings.stdin;
   }
@@ -51,6 +56,18 @@ export class CliContext {
       ]);
       return new LazyAtlas(systemPorts(this.root, VERSION, new WarningLog(this.streams)));
     })());
+  }
+
+  /** Says once, on standard error even with `--quiet`, what is ignored of the configuration. */
+  tellIgnored(line: string): void {
+    if (this.told !== undefined) return;
+    this.told = oneLine(line, 1000);
+    this.streams.err(`atlas: ${this.told}\n`);
+  }
+
+  /** What was said to be ignored of the configuration. */
+  get ignored(): string | undefined {
+    return this.told;
   }
 
   /** Where the store lies. */

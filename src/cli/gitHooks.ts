@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { type Result, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
 import { count, oneLine } from '../core/text';
 import type { GitHookReport } from '../service/gitHooks';
 import { LAUNCHER_VARIABLE } from '../storage/launcher';
@@ -19,7 +19,12 @@ export function atlasCommand(env: NodeJS.ProcessEnv): readonly string[] {
 /** `hook install`: git tells Atlas of commits and pushes. */
 export async function installHooks(context: CliContext, call: Call): Promise<Result<Answer>> {
   const hooks = await (await context.atlas()).gitHooks();
-  const done = await hooks.install(context.folder, { command: atlasCommand(context.env), force: call.flag('force') });
+  const found = await hooks.inspect(context.folder);
+  const outside = found.ok && found.value.linkedOutside;
+  const sure = outside ? await confirmOutside(context, call, found.value.folder) : ok(undefined);
+  if (!sure.ok) return sure;
+  const wish = { command: atlasCommand(context.env), force: call.flag('force'), outside };
+  const done = await hooks.install(context.folder, wish);
   if (!done.ok) return done;
   const managed = (done.value.instructions ?? []).length > 0;
   return ok(
@@ -33,6 +38,18 @@ export async function installHooks(context: CliContext, call: Call): Promise<Res
           : 'Git hooks were installed already.',
     ),
   );
+}
+
+const LINKED = "A link leads from this repository's git hooks to";
+
+/** Hooks that a link leads out of the repository with are installed only where somebody says so. */
+async function confirmOutside(context: CliContext, call: Call, folder: string): Promise<Result<void>> {
+  const sure = await context.confirm(
+    `${LINKED} ${oneLine(folder, 500)}, outside it. Install the git hooks there?`,
+    call.flag('yes'),
+  );
+  if (!sure.ok) return sure;
+  return sure.value ? ok(undefined) : fail('cancelled', 'Nothing was changed.');
 }
 
 /** `hook uninstall`: takes the hooks out; what was there before stays, byte for byte. */

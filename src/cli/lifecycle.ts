@@ -9,6 +9,7 @@ import { oneLine } from '../core/text';
 import { toTimestamp } from '../core/time';
 import type { Call } from './call';
 import type { Handler } from './commandLine';
+import { configNotice } from './configNotice';
 import type { Answer } from './output';
 import type { AnswerData } from './schemas';
 
@@ -22,11 +23,13 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
     const { input, problem } =
       'problem' in written ? { input: {}, problem: written.problem } : parseHostInput(written.text);
     const { env, folder } = context;
+    if (context.folderProblem !== undefined) return ok(nothing(event, context.folderProblem));
     const occasion = new Occasion(await context.atlas(), { event, input, env, folder });
     if (problem !== undefined) occasion.problem(problem);
     const host = hostOf(call, input.writtenBy);
     const reaction = await reactTo(occasion, host);
     const reply = replyTo(host, event, reaction);
+    await configNotice(context, occasion.folder());
     await log(occasion, host, reply.exit);
     const notes = occasion.problems;
     const data: AnswerData<LifecycleAnswer> = {
@@ -41,6 +44,12 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
     if (!context.json) context.streams.err(reply.err);
     return ok({ ...answer, error: new AtlasError('stop_blocked', 'The agent has work left to do.') });
   };
+}
+
+/** The answer where nothing can be said: the agent goes on. */
+function nothing(event: LifecycleEvent, why: string): Answer {
+  const data: AnswerData<LifecycleAnswer> = { event, host: null, blocks: false, text: '', exit_code: 0 };
+  return { exit: 0, text: '', wanted: true, data, notes: [why] };
 }
 
 /** The commands whose answers these are. */

@@ -4,6 +4,7 @@ import { HOSTS, HOST_NAMES, type Host } from '../agents/hosts';
 import { type FileChange, Installer } from '../agents/installer';
 import { textDiff } from '../agents/textDiff';
 import { type Result, fail, ok } from '../core/errors';
+import { oneLine, sentenceList } from '../core/text';
 import type { Call } from './call';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
@@ -58,8 +59,9 @@ async function carryOut(
     host: host.name,
     dry_run: dry,
     changed: changed.length > 0,
-    files: changed.map(({ path, before, after }) => ({
+    files: changed.map(({ path, leadsTo, before, after }) => ({
       path,
+      leads_to: leadsTo ?? null,
       change: before === undefined ? 'made' : after === undefined ? 'removed' : 'changed',
     })),
     diff,
@@ -68,19 +70,28 @@ async function carryOut(
     return ok({ exit: EXIT.done, text: `Nothing to do: the hooks of ${host.title} are ${done} already.\n`, data });
   if (dry) return ok({ exit: EXIT.done, text: `${diff}\nNothing was changed.\n`, wanted: true, data });
   if (!context.json && !context.quiet) context.streams.err(diff);
-  const sure = await context.confirm(`Make this change for ${host.title}?`, call.flag('yes'));
+  const links = linksOut(changed);
+  const sure = await context.confirm(`${links}Make this change for ${host.title}?`, call.flag('yes'));
   if (!sure.ok) return sure;
   if (!sure.value) return fail('cancelled', 'Nothing was changed.');
   for (const change of changed) {
     const made = installer.apply(change);
     if (!made.ok) return made;
   }
-  return ok({ exit: EXIT.done, text: `The hooks of ${host.title} are ${done}.\n`, data });
+  return ok({ exit: EXIT.done, text: `${links}The hooks of ${host.title} are ${done}.\n`, data });
 }
 
-function diffOf(worktree: string, { path, before, after }: FileChange): string {
+/** Where links lead out of the repository: a yes to the change is a yes to them. */
+function linksOut(changes: readonly FileChange[]): string {
+  const targets = changes.flatMap(({ leadsTo, outside }) => (outside === true ? [oneLine(leadsTo ?? '', 300)] : []));
+  return targets.length === 0 ? '' : `A link leads out of this repository, to ${sentenceList(targets)}. `;
+}
+
+function diffOf(worktree: string, { path, leadsTo, outside, before, after }: FileChange): string {
   const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : '';
-  return `${relative(worktree, path)}${what}\n${plain(textDiff(before ?? '', after ?? ''))}`;
+  const where = outside === true ? ', outside this repository' : '';
+  const link = leadsTo === undefined ? '' : ` (a link leads to ${oneLine(leadsTo, 500)}${where})`;
+  return `${relative(worktree, path)}${what}${link}\n${plain(textDiff(before ?? '', after ?? ''))}`;
 }
 
 /** What would move the cursor or hide something on a terminal is left out. */

@@ -19,9 +19,8 @@ async function run(args: readonly string[]): Promise<void> {
   const hook = quickHook(args);
   if (hook === undefined) {
     process.exitCode = await (await import('./run')).runCli(args, processSurroundings());
-    return;
-  }
-  process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings());
+    if (args[0] !== 'lifecycle') return;
+  } else process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings());
   // The agent waits until this process is gone: an open pipe is not waited for. What is still to be written is.
   if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }

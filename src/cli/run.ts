@@ -1,4 +1,4 @@
-import { type Result, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/errors';
 import { answering } from './answering';
 import {
   type CommandSpec,
@@ -42,13 +42,26 @@ export async function runCli(
 async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Result<Answer>> {
   if (!parsed.ok) return parsed;
   const { value } = parsed;
-  if (value.kind === 'call') return (await value.spec.load())(context, value.call);
+  if (value.kind === 'call') {
+    const usable = usableFolder(context, value.spec.name);
+    if (!usable.ok) return usable;
+    const { noticeBefore } = await import('./configNotice');
+    await noticeBefore(value.spec.name, context);
+    return (await value.spec.load())(context, value.call);
+  }
   return ok({
     exit: EXIT.done,
     text: fitted(value.text, context.streams.columns, 4),
     wanted: true,
     data: { help: value.text },
   });
+}
+
+/** Hooks of agents' hosts say it themselves, and keep nobody from anything. */
+function usableFolder({ folderProblem }: CliContext, command: string): Result<void> {
+  if (folderProblem === undefined || command.startsWith('lifecycle ')) return ok(undefined);
+  const mend = 'Rename the folder, or run atlas in one whose path is UTF-8.';
+  return fail('unsafe_path', folderProblem, { mend });
 }
 
 function parse(

@@ -184,7 +184,8 @@ const wiring = z.strictObject({
   host: text,
   dry_run: z.boolean(),
   changed: z.boolean(),
-  files: z.array(z.strictObject({ path: text, change: z.enum(['made', 'changed', 'removed']) })),
+  /** `leads_to`: where a link leads, if the file is one or lies behind one. */
+  files: z.array(z.strictObject({ path: text, leads_to: maybe(text), change: z.enum(['made', 'changed', 'removed']) })),
   diff: text,
 });
 

@@ -1,8 +1,10 @@
-import { type Result, ok } from '../core/errors';
+import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import type { Atlas } from '../service/atlas';
+import { refusedIssues } from '../service/configIssues';
 import { knownWorkspace } from '../service/taskChoice';
 import type { Updated } from '../storage/stored';
 import type { Call } from './call';
+import { configNotice } from './configNotice';
 import { announceStart } from './consent';
 import type { CliContext } from './context';
 import { atlasCommand } from './gitHooks';
@@ -18,12 +20,15 @@ export async function start(context: CliContext, call: Call): Promise<Result<Ans
   const atlas = await context.drive();
   const folder = folderOf(atlas, context, call.text('workspace'));
   if (!folder.ok) return folder;
+  const ignoring = await ignoreConfig(context, call, folder.value);
+  if (!ignoring.ok) return ignoring;
   const started = await atlas.startTask({
     title: call.operands[0] ?? '',
     template: call.text('template') ?? 'task',
     folder: folder.value,
+    ignoreConfig: call.flag('ignoreConfig'),
   });
-  if (!started.ok) return started;
+  if (!started.ok) return withIgnoring(context, started.error);
   // Shown first: what nobody saw is not allowed.
   const announced = await announceStart(context, atlas, started.value);
   if (context.caller === 'human') await atlas.allowCommands(started.value);
@@ -43,6 +48,21 @@ function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefin
   if (!known.ok) return known;
   const read = atlas.workspaces.read(workspace);
   return read.ok ? ok(read.value.repo_path ?? context.folder) : read;
+}
+
+/** With `--ignore-config`, says what is ignored. To leave out checks is a human's choice. */
+async function ignoreConfig(context: CliContext, call: Call, folder: string): Promise<Result<void>> {
+  if (!call.flag('ignoreConfig')) return ok(undefined);
+  const human = context.humanOnly('start a task without a part of its configuration');
+  if (human.ok) await configNotice(context, folder);
+  return human;
+}
+
+/** A refusal for mistakes in the configuration, with the way around it that a human has. */
+function withIgnoring(context: CliContext, error: AtlasError): Result<never> {
+  if (refusedIssues(error).length === 0 || context.agent !== undefined) return { ok: false, error };
+  const mend = `${error.mend ?? ''} To start it without them, add --ignore-config.`;
+  return fail(error.code, error.message, { mend, cause: error.cause });
 }
 
 /** Without git hooks and without a window nobody sees commits: they are offered, never put in unasked. */

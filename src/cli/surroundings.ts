@@ -1,9 +1,26 @@
+import { statSync } from 'node:fs';
 import type { Surroundings } from './context';
 
 /** Terminals that don't know how wide they are say 0. */
 function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
   if (!isTTY) return undefined;
   return columns > 0 ? Math.max(20, columns) : 80;
+}
+
+/** A path that is no text reaches us with marks in it, and could then be another folder's. */
+function currentFolder(): Pick<Surroundings, 'folder' | 'folderProblem'> {
+  const folder = process.cwd();
+  if (!folder.includes('\ufffd') || isSame('.', folder)) return { folder };
+  return { folder, folderProblem: `The path of this folder is not UTF-8: ${folder}` };
+}
+
+function isSame(path: string, other: string): boolean {
+  try {
+    const [a, b] = [statSync(path), statSync(other)];
+    return a.ino === b.ino && a.dev === b.dev;
+  } catch {
+    return false;
+  }
 }
 
 /** What this process was started with. */
@@ -16,7 +33,7 @@ export function processSurroundings(): Surroundings {
   const noColor = (process.env['NO_COLOR'] ?? '') !== '' || process.env['TERM'] === 'dumb';
   return {
     env: process.env,
-    folder: process.cwd(),
+    ...currentFolder(),
     stdin: process.stdin,
     streams: {
       out: (text) => process.stdout.write(text),

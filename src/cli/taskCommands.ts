@@ -30,6 +30,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
       },
       { flags: '-w, --workspace <name>', does: 'in the repository of this workspace instead of this folder' },
       { flags: '--git-hooks', does: 'installs the git hooks too, without asking' },
+      { flags: '--ignore-config', does: 'start although the configuration has mistakes, without what they concern' },
     ],
     example: 'atlas start "fix null pointer in config" --template bugfix',
     load: async () => (await import('./start')).start,

@@ -93,6 +93,8 @@ export const hookSettingsSchema = z.looseObject({
 export interface ConfigProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
+  /** What the schema says, where it is about a value. */
+  readonly issue?: z.core.$ZodIssue;
 }
 
 type Settings = z.infer<typeof hookSettingsSchema>;
@@ -118,7 +120,7 @@ function usable(data: unknown): { settings: Settings; problems: ConfigProblem[] 
     if (issue === undefined || issue.path.length === 0) {
       return { settings: {}, problems: [...problems, { path: [], message: 'this has to be a table of settings' }] };
     }
-    problems.push({ path: issue.path.filter((part) => typeof part !== 'symbol'), message: issue.message });
+    problems.push({ path: issue.path.filter((part) => typeof part !== 'symbol'), message: issue.message, issue });
     removePath(copy, issue.path);
   }
 }

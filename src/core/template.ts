@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import { type Result, fail, ok } from './errors';
 import { sentenceList } from './text';
 
@@ -14,24 +13,6 @@ const AI_LIKE: readonly StepType[] = ['ai', 'sdd', 'verify', 'loop'];
 export function isAiLike(type: string): boolean {
   return (AI_LIKE as readonly string[]).includes(type);
 }
-
-const STEP_NAME = /^[a-z][a-z0-9_-]{0,63}$/u;
-
-const templateStepSchema = z.strictObject({
-  name: z.string().check(z.regex(STEP_NAME, 'a step is named with a-z, 0-9, "_" and "-", starting with a letter')),
-  type: z.optional(z.enum(STEP_TYPES)),
-  idempotent: z.optional(z.boolean()),
-  validation: z.optional(z.array(z.string().check(z.minLength(1, 'a command must not be empty')))),
-  max_attempts: z.optional(z.int().check(z.gte(1, 'at least one attempt'), z.lte(100, 'at most 100 attempts'))),
-});
-
-/** A project's template file (`.atlas/templates/*.yaml`), as a person writes it. */
-export const templateFileSchema = z.strictObject({
-  id: z.string().check(z.regex(STEP_NAME, 'an id is written with a-z, 0-9, "_" and "-", starting with a letter')),
-  description: z.optional(z.string()),
-  aliases: z.optional(z.array(z.string().check(z.regex(STEP_NAME, 'an alias is written as an id')))),
-  steps: z.array(templateStepSchema).check(z.minLength(1, 'a template needs at least one step')),
-});
 
 /** A step with everything decided. */
 export interface TemplateStep {
@@ -136,36 +117,6 @@ export const BUILTIN_TEMPLATES: readonly TaskTemplate[] = [
   builtin('config-hunter', 'Turn hard-coded settings into configuration', ANALYZE_AND_FIX),
   builtin('test-creator', 'Write missing tests', ANALYZE_AND_FIX),
 ];
-
-/** A template made from a parsed template file; the error names the field. */
-export function templateFromFile(data: unknown): Result<TaskTemplate> {
-  const parsed = templateFileSchema.safeParse(data);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.');
-    return fail('invalid_template', `${where}: ${issue?.message ?? 'not a template'}`, { cause: issue?.path ?? [] });
-  }
-  const names = parsed.data.steps.map((item) => item.name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) {
-    return fail('invalid_template', `steps: "${twice}" is there twice; each step needs a name of its own`, {
-      cause: ['steps', names.lastIndexOf(twice), 'name'],
-    });
-  }
-  return ok({
-    id: parsed.data.id,
-    aliases: parsed.data.aliases ?? [],
-    description: parsed.data.description ?? '',
-    source: 'project',
-    steps: parsed.data.steps.map((item) => ({
-      name: item.name,
-      type: item.type ?? defaultStepType(item.name),
-      idempotent: item.idempotent ?? isIdempotentByName(item.name),
-      validation: item.validation ?? [],
-      maxAttempts: item.max_attempts,
-    })),
-  });
-}
 
 /** The names of built-in templates that a project's own one stands in for. */
 export function replacedTemplates(template: TaskTemplate): string[] {

@@ -61,7 +61,8 @@ export interface AtlasApi {
   task(ref: TaskRef): AtlasTask | undefined;
   /** Tells of a task that changed, or, without a name, that any may have. */
   readonly onDidChangeTask: vscode.Event<TaskRef | undefined>;
-  startTask(start: StartTask): Promise<AtlasTask>;
+  /** Starts a task. Mistakes in its configuration are refused (`invalid_config`). */
+  startTask(start: Omit<StartTask, 'ignoreConfig'>): Promise<AtlasTask>;
   checkpoint(ref: TaskRef, description: string): Promise<AtlasTask>;
   /**
    * Drives a task. A human's decisions are refused (`human_only`): so is resuming a task that waits for one, and any recovery but
@@ -103,8 +104,8 @@ export function createApi(session: Session, verdicts: Verdicts, ready: Promise<v
     tasks: () => session.ownTasks().flatMap(({ ref }) => describe(ref) ?? []),
     task: describe,
     onDidChangeTask: session.onDidChange,
-    startTask: async (start) => {
-      const { ref } = unwrap(await (await atlas.drive()).startTask(start));
+    startTask: async ({ title, template, folder }) => {
+      const { ref } = unwrap(await (await atlas.drive()).startTask({ title, template, folder }));
       await session.locatePlaces();
       return changed(ref);
     },

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { Logger } from '../core/ports';
 import { repositoryConfigPath } from '../storage/configFile';
+import { templateFolder } from '../storage/paths';
 import type { Session } from './session';
 
 /** Shows what is wrong in the configuration files where it stands, and takes up their changes at once. */
@@ -34,7 +35,12 @@ export class ConfigProblems implements vscode.Disposable {
           session.atlas.ports.paths.config,
           ...session.ownPlaces.map(({ worktree }) => repositoryConfigPath(worktree)),
         ];
-        if (files.some((file) => vscode.Uri.file(file).toString() === uri.toString())) void session.look();
+        const folders = session.ownPlaces.map(({ worktree }) => templateFolder(worktree));
+        const saved = uri.toString();
+        const isOurs =
+          files.some((file) => vscode.Uri.file(file).toString() === saved) ||
+          folders.some((folder) => saved.startsWith(`${vscode.Uri.file(folder).toString()}/`));
+        if (isOurs) void session.look();
       }),
     ];
   }
@@ -42,7 +48,7 @@ export class ConfigProblems implements vscode.Disposable {
   private logOnce(log: Logger, line: string): void {
     if (this.logged.has(line)) return;
     this.logged.add(line);
-    log.warn(`A setting is not used: ${line}`);
+    log.warn(`Ignored: ${line}`);
   }
 
   dispose(): void {

@@ -170,7 +170,9 @@ export class Session implements vscode.Disposable {
     for (const worktree of worktrees) {
       const loaded = await this.atlas.configs.forWorktree(worktree);
       if (worktree !== undefined) this.configs.set(worktree, loaded.config);
-      for (const issue of loaded.issues) issues.set(`${issue.file}:${issue.position.line}:${issue.message}`, issue);
+      const templates = await this.atlas.configs.templates(worktree);
+      for (const issue of [...loaded.issues, ...templates.issues])
+        issues.set(`${issue.file}:${issue.position.line}:${issue.message}`, issue);
     }
     this.configReads.fire([...issues.values()]);
   }

@@ -23,13 +23,17 @@ export class CommandGitReader implements GitReader {
   }
 
   async status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined> {
+    const { waitsFor } = await import('./blockedGit');
+    if (waitsFor(repository) !== undefined) return undefined;
     const output = await runGit(
       repository.worktree,
       ['status', '--porcelain=v1', '-z', '--untracked-files=all'],
       timeoutMs,
+      { bytes: true },
     );
     if (!output.ok || output.value.code !== 0) return undefined;
-    const files = parseStatus(output.value.stdout);
+    const { shownPath } = await import('./gitPath');
+    const files = parseStatus(output.value.stdout).map(shownPath);
     return { dirty: files.length > 0, files };
   }
 

@@ -8,6 +8,8 @@ export interface HooksFolder {
   /** The folder; a real path if it is there. */
   readonly folder: string;
   readonly worktree: string;
+  /** Whether a link leads there from inside the repository, and the folder lies outside it. */
+  readonly linkedOutside: boolean;
   /** What is worth knowing before hooks are put there. */
   readonly notes: readonly string[];
 }
@@ -45,16 +47,23 @@ export async function findHooksFolder(folder: string): Promise<Result<HooksFolde
   const worktree = resolve(top);
   const hooks = await answer(worktree, ['rev-parse', '--git-path', 'hooks']);
   if (hooks === undefined) return fail('git_failed', `git doesn't say where the hooks of ${worktree} lie.`);
-  const found = real(resolve(worktree, hooks));
+  const named = resolve(worktree, hooks);
+  const found = real(named);
   if (statSync(found, { throwIfNoEntry: false })?.isDirectory() === false) {
     return fail('write_failed', `git takes hooks from ${found}, which is no folder: they are switched off.`, {
       mend: 'See core.hooksPath in git config.',
     });
   }
-  return ok({ folder: found, worktree, notes: await notesOn(worktree, found) });
+  const common = resolve(worktree, (await answer(worktree, ['rev-parse', '--git-common-dir'])) ?? '.git');
+  const isOurs = (path: string): boolean => isInside(path, worktree) || isInside(path, common);
+  const isOursReally = isInside(found, real(worktree)) || isInside(found, real(common));
+  const linkedOutside = isOurs(named) && !isOursReally;
+  const notes = await notesOn(worktree, found, real(common));
+  if (linkedOutside) notes.push(`A link leads from ${named} out of this repository, to ${found}.`);
+  return ok({ folder: found, worktree, linkedOutside, notes });
 }
 
-async function notesOn(worktree: string, folder: string): Promise<string[]> {
+async function notesOn(worktree: string, folder: string, common: string): Promise<string[]> {
   const notes: string[] = [];
   const scope = await answer(worktree, ['config', '--show-scope', '--get', 'core.hooksPath']);
   if (scope !== undefined && /^(global|system|command)\s/u.test(scope)) {
@@ -62,7 +71,6 @@ async function notesOn(worktree: string, folder: string): Promise<string[]> {
       `core.hooksPath is set for more than this repository: hooks in ${folder} run in all of them. Where there is no task they do nothing.`,
     );
   }
-  const common = real(resolve(worktree, (await answer(worktree, ['rev-parse', '--git-common-dir'])) ?? '.git'));
   const base = real(worktree);
   if (isInside(folder, base) && !isInside(folder, common)) {
     const ignored = await answer(worktree, ['check-ignore', '--quiet', join(folder, 'post-commit')]);

@@ -1,14 +1,23 @@
-import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Repository } from '../core/ports';
+import { readRegularFile } from '../storage/regularFile';
+
+/** More than git writes into any of the files that are read here; the largest is packed-refs. */
+const MAX_SMALL_BYTES = 64 * 1024 * 1024;
 
 /** The text of a small file; `undefined` if it can't be read. */
 export function readSmall(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return Buffer.from(readRegularFile(path, MAX_SMALL_BYTES)).toString('utf8');
   } catch {
     return undefined;
   }
+}
+
+/** A path that git wrote to a file of its own: as git does, only line breaks at its end are left out. */
+function readPath(file: string): string | undefined {
+  return readSmall(file)?.replace(/[\r\n]+$/u, '');
 }
 
 function real(path: string): string {
@@ -31,13 +40,13 @@ function gitDirOf(worktree: string): string | undefined {
   } catch {
     return undefined;
   }
-  const named = /^gitdir: (.+)$/mu.exec(readSmall(entry) ?? '')?.[1];
-  const gitDir = named === undefined ? undefined : absolute(worktree, named.trim());
+  const named = /^gitdir: ([^]+)$/u.exec(readPath(entry) ?? '')?.[1];
+  const gitDir = named === undefined ? undefined : absolute(worktree, named);
   return gitDir !== undefined && existsSync(join(gitDir, 'HEAD')) ? gitDir : undefined;
 }
 
 function describe(worktree: string, gitDir: string): Repository {
-  const common = readSmall(join(gitDir, 'commondir'))?.trim();
+  const common = readPath(join(gitDir, 'commondir'));
   const realGitDir = real(gitDir);
   const commonDir = common === undefined ? realGitDir : real(absolute(gitDir, common));
   const realWorktree = real(worktree);
@@ -65,7 +74,7 @@ export function listWorktrees(repository: Repository): Repository[] {
   const main = repository.main === repository.commonDir ? [] : [repository.main];
   const folder = join(repository.commonDir, 'worktrees');
   const linked = (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => {
-    const pointer = readSmall(join(folder, name, 'gitdir'))?.trim();
+    const pointer = readPath(join(folder, name, 'gitdir'));
     return pointer === undefined ? [] : [dirname(absolute(join(folder, name), pointer))];
   });
   return [...main, ...linked.sort()].flatMap((worktree) => {

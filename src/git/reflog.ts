@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { readRegularFile } from '../storage/regularFile';
 
 /** A line of a reflog: what moved a ref, from where to where, and when (ms since the epoch, whole seconds). */
 export interface ReflogEntry {
@@ -20,22 +20,16 @@ export interface ReflogPosition {
  */
 const LINE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*?(?<!\d)(\d{1,15}) [+-]\d{4}(?:\t(.*))?$/u;
 
+/** Longer than a text in this runtime may be. */
+const MAX_REFLOG_BYTES = 512 * 1024 * 1024;
+
 const NOTHING: ReflogPosition = { size: 0, last: '' };
 
 function readText(path: string): string | undefined {
-  let fd: number;
   try {
-    fd = openSync(path, 'r');
+    return Buffer.from(readRegularFile(path, MAX_REFLOG_BYTES)).toString('utf8');
   } catch {
     return undefined;
-  }
-  try {
-    const { size } = fstatSync(fd);
-    const buffer = Buffer.alloc(size);
-    const read = readSync(fd, buffer, 0, size, 0);
-    return buffer.toString('utf8', 0, read);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -12,6 +12,7 @@ import type { TaskRef } from '../storage/paths';
 import type { MarkdownRenderer, StoredTask, Updated } from '../storage/stored';
 import { AtlasReader } from './atlasReader';
 import { PATIENT_STATUS_MS, capture, repositoryOf } from './capture';
+import { configIssues, refuseIssues } from './configIssues';
 import { CleanupService } from './cleanupService';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receiptService';
@@ -23,6 +24,8 @@ export interface StartTask {
   readonly title: string;
   readonly template: string;
   readonly folder: string;
+  /** Starts it although the configuration has mistakes; what can't be used is left out. A human's choice. */
+  readonly ignoreConfig?: boolean;
 }
 
 /** Events during which a step's files are looked at, since they make a checkpoint or end an attempt. */
@@ -68,11 +71,15 @@ export class Atlas extends AtlasReader {
     this.cleanup = new CleanupService(ports, this.store, this.catalog, this.workspaces);
   }
 
-  /** Starts a task: its files, `init`, `setup_complete`. */
+  /** Starts a task: its files, `init`, `setup_complete`. Mistakes in its configuration fail with `invalid_config`. */
   async startTask(start: StartTask): Promise<Result<Updated>> {
     const title = oneLine(start.title, MAX_TITLE);
     if (title === '') return fail('usage', 'A task needs a title.', { mend: 'Say in a few words what is to be done.' });
     const place = await this.locate(start.folder);
+    if (start.ignoreConfig !== true) {
+      const sound = refuseIssues(await configIssues(this.configs, place.worktree), place.worktree);
+      if (!sound.ok) return sound;
+    }
     const loaded = await this.configs.templates(place.worktree);
     const template = findTemplate(start.template, loaded.templates);
     if (!template.ok) return template;

@@ -1,11 +1,12 @@
 import { type Task, worktreeOf } from '../core/task';
 import { ConfigFiles, type LoadedConfig } from '../storage/configFile';
-import type { LoadedTemplates } from '../storage/templateFiles';
+import type { LoadedTemplates, ParsedTemplate } from '../storage/templateFiles';
 import type { ServicePorts } from './ports';
 
 /** Settings and templates, as they hold for a task or a folder. */
 export class ConfigSource {
   private readonly files: ConfigFiles;
+  private readonly parsedTemplates = new Map<string, ParsedTemplate>();
 
   constructor(private readonly ports: ServicePorts) {
     this.files = new ConfigFiles(ports.files, ports.paths.config);
@@ -24,6 +25,6 @@ export class ConfigSource {
   /** The templates that a worktree offers. */
   async templates(worktree: string | undefined): Promise<LoadedTemplates> {
     const { loadTemplates } = await import('../storage/templateFiles');
-    return loadTemplates(this.ports.files, worktree);
+    return loadTemplates(this.ports.files, worktree, this.parsedTemplates);
   }
 }

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../core/errors';
 import { type HookManager, managerInstructions, recogniseManager } from '../git/hookManagers';
 import { HOOK_NAMES, type HookName, type HookScriptOptions, managedScript, shellQuote } from '../git/hookScript';
-import { findHooksFolder } from '../git/hooksFolder';
+import { type HooksFolder, findHooksFolder } from '../git/hooksFolder';
 import { ensureFolder, replaceFile } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
 import { HookFiles, type HookState } from './hookFiles';
@@ -29,6 +29,8 @@ export interface GitHookReport {
   /** What to add to its settings. */
   readonly instructions?: readonly string[];
   readonly changed: boolean;
+  /** Whether a link leads to the folder from inside the repository, and it lies outside. */
+  readonly linkedOutside: boolean;
   readonly notes: readonly string[];
 }
 
@@ -38,6 +40,8 @@ export interface InstallHooks {
   readonly command: readonly string[];
   /** Also into a folder that another program manages. */
   readonly force?: boolean;
+  /** Also through a link out of the repository. */
+  readonly outside?: boolean;
 }
 
 /** Puts our hooks into repositories and takes them out again. */
@@ -49,11 +53,19 @@ export class GitHooks {
   }
 
   /** Installs the hooks. What is current stays as it is, byte for byte. */
-  async install(folder: string, { command, force = false }: InstallHooks): Promise<Result<GitHookReport>> {
+  async install(
+    folder: string,
+    { command, force = false, outside = false }: InstallHooks,
+  ): Promise<Result<GitHookReport>> {
     const options = this.scriptOptions(command);
     if (!options.ok) return options;
     const place = await findHooksFolder(folder);
     if (!place.ok) return place;
+    if (place.value.linkedOutside && !outside) {
+      return fail('unsafe_path', `A link leads from this repository's hooks to ${place.value.folder}, outside it.`, {
+        mend: 'Hooks there can run in other repositories too. Install them only if you want that.',
+      });
+    }
     const manager = recogniseManager(place.value.folder, place.value.worktree);
     try {
       ensureFolder(this.ports.files, this.ports.paths.spool, 0o700);
@@ -143,7 +155,7 @@ export class GitHooks {
   }
 
   private report(
-    place: { readonly folder: string; readonly worktree: string; readonly notes: readonly string[] },
+    place: HooksFolder,
     done: readonly Changed[],
     manager: HookManager | undefined,
     written = false,
@@ -154,6 +166,7 @@ export class GitHooks {
       hooks: done.map(({ entry }) => entry),
       ...(manager === undefined ? {} : { manager, instructions: this.instructions(manager, place) }),
       changed: written || done.some(({ changed }) => changed),
+      linkedOutside: place.linkedOutside,
       notes,
     };
   }

@@ -1,12 +1,8 @@
 import { join } from 'node:path';
-import { type ConfigProblem, type HookConfig, readConfig } from '../core/config';
+import { DEFAULT_CONFIG, type HookConfig, readConfig } from '../core/config';
 import type { FileSystem } from '../core/ports';
-import { codeOf } from './fileErrors';
-import { messageOf } from '../core/errors';
-import type { ParsedYaml, TextPosition } from './yaml';
-
-/** The largest YAML file that is read, in bytes: the parser takes about a second for the worst one of this size. */
-export const MAX_YAML_BYTES = 64 * 1024;
+import type { ParsedConfig } from './configParser';
+import type { TextPosition } from './yaml';
 
 /** A setting that could not be used, with the place where it stands. */
 export interface ConfigIssue {
@@ -21,14 +17,6 @@ export interface LoadedConfig {
   readonly issues: readonly ConfigIssue[];
 }
 
-interface Parsed {
-  readonly stamp: string;
-  readonly yaml: ParsedYaml | undefined;
-  readonly error: string | undefined;
-}
-
-const START: TextPosition = { line: 1, column: 1 };
-
 /** Where a repository keeps its own settings. */
 export function repositoryConfigPath(worktree: string): string {
   return join(worktree, '.atlas', 'config.yaml');
@@ -36,7 +24,7 @@ export function repositoryConfigPath(worktree: string): string {
 
 /** Reads config.yaml and a repository's own. A file that didn't change since is not read again. */
 export class ConfigFiles {
-  private readonly parsed = new Map<string, Parsed>();
+  private readonly parsed = new Map<string, ParsedConfig>();
 
   constructor(
     private readonly files: FileSystem,
@@ -47,36 +35,37 @@ export class ConfigFiles {
   async load(worktree?: string): Promise<LoadedConfig> {
     const user = await this.parse(this.userFile);
     const repositoryFile = worktree === undefined ? undefined : repositoryConfigPath(worktree);
-    const repository = repositoryFile === undefined ? undefined : await this.parse(repositoryFile);
+    const repository = repositoryFile === undefined ? undefined : await this.parse(repositoryFile, worktree);
+    if (user === undefined && repository === undefined) return { config: DEFAULT_CONFIG, issues: [] };
+    const { issuesOf } = await import('./configParser');
     const read = readConfig(hooksOf(user?.yaml?.data), hooksOf(repository?.yaml?.data));
     return {
       config: read.config,
       issues: [
-        ...issuesOf(this.userFile, user, read.problems),
-        ...(repositoryFile === undefined ? [] : issuesOf(repositoryFile, repository, read.repositoryProblems)),
+        ...issuesOf(this.userFile, user, read.problems, 'user'),
+        ...(repositoryFile === undefined
+          ? []
+          : issuesOf(repositoryFile, repository, read.repositoryProblems, 'repository')),
       ],
     };
   }
 
-  private async parse(path: string): Promise<Parsed | undefined> {
-    const stat = this.files.stat(path);
-    if (stat === undefined) return undefined;
-    const stamp = `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
-    const known = this.parsed.get(path);
-    if (known?.stamp === stamp) return known;
-    const parsed = await this.parseFile(path, stamp);
-    this.parsed.set(path, parsed);
+  /** Most repositories and users have none: what reads one is loaded with the first. */
+  private async parse(path: string, within?: string): Promise<ParsedConfig | undefined> {
+    if (!this.isThere(path)) return undefined;
+    const { parseConfig } = await import('./configParser');
+    const parsed = await parseConfig(this.files, path, within, this.parsed.get(path));
+    if (parsed === undefined) this.parsed.delete(path);
+    else this.parsed.set(path, parsed);
     return parsed;
   }
 
-  private async parseFile(path: string, stamp: string): Promise<Parsed> {
+  private isThere(path: string): boolean {
     try {
-      const text = Buffer.from(this.files.read(path, MAX_YAML_BYTES)).toString('utf8');
-      const { parseFields } = await import('./yaml');
-      return { stamp, yaml: parseFields(text), error: undefined };
-    } catch (error) {
-      const what = codeOf(error) === '' ? 'is not usable YAML' : "can't be read";
-      return { stamp, yaml: undefined, error: `The file ${what}: ${messageOf(error)}` };
+      return this.files.stat(path) !== undefined;
+    } catch {
+      // That nobody may look is no reason to go on as if there were none.
+      return true;
     }
   }
 }
@@ -85,17 +74,4 @@ export class ConfigFiles {
 function hooksOf(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return undefined;
   return (data as Record<string, unknown>)['hooks'];
-}
-
-function issuesOf(file: string, parsed: Parsed | undefined, problems: readonly ConfigProblem[]): ConfigIssue[] {
-  if (parsed === undefined) return [];
-  const issues: ConfigIssue[] = [];
-  if (parsed.error !== undefined) issues.push({ file, position: START, message: parsed.error });
-  const yaml = parsed.yaml;
-  if (yaml?.error !== undefined) issues.push({ file, ...yaml.error });
-  for (const problem of problems) {
-    const path = ['hooks', ...problem.path];
-    issues.push({ file, position: yaml?.positionOf(path) ?? START, message: `${path.join('.')}: ${problem.message}` });
-  }
-  return issues;
 }

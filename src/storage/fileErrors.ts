@@ -16,6 +16,7 @@ const MENDS: Readonly<Record<string, string>> = {
   EMFILE: 'Too many files are open: close some programs or raise the limit of open files.',
   ENFILE: 'Too many files are open on this machine: close some programs.',
   EISDIR: 'A folder lies where a file belongs: move it away.',
+  ENOTREG: 'A pipe, socket or device lies where a file belongs: move it away.',
   ENOTDIR: 'A file lies where a folder belongs: move it away.',
   EFBIG: 'The file is far larger than any hook file: move it away and run "Atlas: Run Doctor".',
 };

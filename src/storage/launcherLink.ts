@@ -3,7 +3,6 @@ import {
   constants,
   lstatSync,
   mkdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -16,6 +15,7 @@ import { dirname, isAbsolute, join, posix, resolve, win32 } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import { codeOf, fileError } from './fileErrors';
 import { LAUNCHER_MARK } from './launcher';
+import { readRegularFile } from './regularFile';
 
 const MAX_LINK_BYTES = 64 * 1024;
 /** How the launcher's path ends in every editor of this kind, also where the editor itself is gone. */
@@ -144,8 +144,8 @@ function entryAt(path: string): 'none' | 'ours' | 'other' {
   if (stat === undefined) return 'none';
   if (stat.isSymbolicLink() && LAUNCHERS_END.test(readlinkSync(path))) return 'ours';
   try {
-    if (!statSync(path).isFile() || statSync(path).size > MAX_LINK_BYTES) return 'other';
-    return readFileSync(path, 'utf8').includes(LAUNCHER_MARK) ? 'ours' : 'other';
+    const text = Buffer.from(readRegularFile(path, MAX_LINK_BYTES)).toString('utf8');
+    return text.includes(LAUNCHER_MARK) ? 'ours' : 'other';
   } catch {
     return 'other';
   }

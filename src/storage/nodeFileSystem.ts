@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import type { FileData, FileStat, FileSystem } from '../core/ports';
 import { codeOf } from './fileErrors';
+import { openRegularFile, readPiece, readRegularFile } from './regularFile';
 
 function kindOf(stats: fs.Stats): FileStat['kind'] {
   if (stats.isFile()) return 'file';
@@ -18,14 +19,6 @@ function lstat(path: string): fs.Stats | undefined {
   }
 }
 
-/** The error that reading a file beyond its allowed size gives; its shape is Node's. */
-function tooLarge(path: string, size: number, max: number): NodeJS.ErrnoException {
-  const error: NodeJS.ErrnoException = new Error(`EFBIG: ${path} has ${size} bytes, at most ${max} are read`);
-  error.code = 'EFBIG';
-  error.path = path;
-  return error;
-}
-
 function writeAll(fd: number, data: FileData): void {
   let bytes: Uint8Array;
   let written = 0;
@@ -39,19 +32,9 @@ function writeAll(fd: number, data: FileData): void {
   while (written < bytes.length) written += fs.writeSync(fd, bytes, written, bytes.length - written);
 }
 
-function readPiece(fd: number, position: number, length: number): Uint8Array {
-  const buffer = Buffer.allocUnsafe(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = fs.readSync(fd, buffer, filled, length - filled, position + filled);
-    if (count === 0) break;
-    filled += count;
-  }
-  return buffer.subarray(0, filled);
-}
-
-function withFile(path: string, flags: string, mode: number, use: (fd: number) => void): void {
-  const fd = fs.openSync(path, flags, mode);
+/** Uses a file that is opened for writing: what isn't one is refused before a byte is written. */
+function withFile(path: string, flags: number, mode: number, use: (fd: number) => void): void {
+  const { fd } = openRegularFile(path, flags, { mode });
   try {
     use(fd);
   } finally {
@@ -59,21 +42,16 @@ function withFile(path: string, flags: string, mode: number, use: (fd: number) =
   }
 }
 
+const { O_RDONLY, O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_APPEND } = fs.constants;
+
 /** The file operations of this machine. */
 export class NodeFileSystem implements FileSystem {
   read(path: string, maxBytes: number): Uint8Array {
-    const fd = fs.openSync(path, 'r');
-    try {
-      const { size } = fs.fstatSync(fd);
-      if (size > maxBytes) throw tooLarge(path, size, maxBytes);
-      return readPiece(fd, 0, size);
-    } finally {
-      fs.closeSync(fd);
-    }
+    return readRegularFile(path, maxBytes);
   }
 
   readAt(path: string, position: number, length: number): Uint8Array {
-    const fd = fs.openSync(path, 'r');
+    const { fd } = openRegularFile(path, O_RDONLY);
     try {
       return readPiece(fd, position, length);
     } finally {
@@ -82,21 +60,26 @@ export class NodeFileSystem implements FileSystem {
   }
 
   write(path: string, data: FileData, options: { mode?: number; exclusive?: boolean; sync?: boolean } = {}): void {
-    withFile(path, options.exclusive === true ? 'wx' : 'w', options.mode ?? 0o644, (fd) => {
-      writeAll(fd, data);
-      if (options.sync === true) fs.fsyncSync(fd);
-    });
+    withFile(
+      path,
+      O_WRONLY | O_CREAT | (options.exclusive === true ? O_EXCL : O_TRUNC),
+      options.mode ?? 0o644,
+      (fd) => {
+        writeAll(fd, data);
+        if (options.sync === true) fs.fsyncSync(fd);
+      },
+    );
   }
 
   append(path: string, data: string | Uint8Array, options: { sync?: boolean } = {}): void {
-    withFile(path, 'a', 0o644, (fd) => {
+    withFile(path, O_WRONLY | O_CREAT | O_APPEND, 0o644, (fd) => {
       writeAll(fd, data);
       if (options.sync === true) fs.fdatasyncSync(fd);
     });
   }
 
   truncate(path: string, size: number): void {
-    withFile(path, 'r+', 0o644, (fd) => {
+    withFile(path, O_RDWR, 0o644, (fd) => {
       fs.ftruncateSync(fd, size);
       fs.fdatasyncSync(fd);
     });
@@ -153,8 +136,11 @@ export class NodeFileSystem implements FileSystem {
   syncFolder(path: string): void {
     // Windows can't open a folder for this; its file system orders the rename itself.
     if (process.platform === 'win32') return;
-    withFile(path, 'r', 0, (fd) => {
+    const fd = fs.openSync(path, 'r');
+    try {
       fs.fsyncSync(fd);
-    });
+    } finally {
+      fs.closeSync(fd);
+    }
   }
 }

@@ -143,3 +143,8 @@ export class StorePaths {
 export function artifactPath(paths: StorePaths, ref: TaskRef, relative: string): string {
   return join(paths.artifacts(ref), relative);
 }
+
+/** Where a repository keeps its templates. */
+export function templateFolder(worktree: string): string {
+  return join(worktree, '.atlas', 'templates');
+}

@@ -15,6 +15,9 @@ const SLICE_MS = 15;
 /** The most files of one checkpoint; the newest touched ones are kept. */
 const MAX_FILES = 500;
 
+/** How git, and `git/gitPath.ts`, shows a path whose bytes are no text. */
+const QUOTED = /^".*\\[2-3][0-7]{2}.*"$/u;
+
 async function hashFile(files: FileSystem, path: string, size: number): Promise<string> {
   const hash = createHash('sha256');
   for (let position = 0; position < size; position += CHUNK) {
@@ -42,6 +45,8 @@ async function snapshot(
   path: string,
   known: FileSnapshot | undefined,
 ): Promise<FileSnapshot | undefined> {
+  // A name that is no text can't be opened by its text: recorded without what can't be known.
+  if (QUOTED.test(path)) return { path, size: 0, mod_time: '', sha256: '', exists: true };
   const full = join(worktree, path);
   try {
     const stat = statInside(files, worktree, full);

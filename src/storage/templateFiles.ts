@@ -1,9 +1,17 @@
 import { join } from 'node:path';
 import { messageOf } from '../core/errors';
 import type { FileSystem } from '../core/ports';
-import { BUILTIN_TEMPLATES, type TaskTemplate, templateFromFile } from '../core/template';
-import { type ConfigIssue, MAX_YAML_BYTES } from './configFile';
-import type { ParsedYaml } from './yaml';
+import { BUILTIN_TEMPLATES, type TaskTemplate } from '../core/template';
+import { templateFromFile } from '../core/templateFile';
+import type { ConfigIssue } from './configFile';
+import { readYamlText } from './configParser';
+import { placedAt } from './placedFile';
+import { templateFolder } from './paths';
+import type { TextPosition } from './yaml';
+
+const START: TextPosition = { line: 1, column: 1 };
+/** How many template files of a repository are read; every command checks them. */
+const MAX_TEMPLATES = 200;
 
 /** All templates of a project, and what is wrong in the files that could not be used. */
 export interface LoadedTemplates {
@@ -11,24 +19,24 @@ export interface LoadedTemplates {
   readonly issues: readonly ConfigIssue[];
 }
 
-/** Where a repository keeps its templates. */
-export function templateFolder(worktree: string): string {
-  return join(worktree, '.atlas', 'templates');
-}
-
-/** The built-in templates and a repository's own; a bad file is reported and hides none of the others. */
-export async function loadTemplates(files: FileSystem, worktree: string | undefined): Promise<LoadedTemplates> {
+/**
+ * The built-in templates and a repository's own; a bad file is reported and hides none of the others.
+ * @param parsed files as they were read before; one that didn't change since is not read again
+ */
+export async function loadTemplates(
+  files: FileSystem,
+  worktree: string | undefined,
+  parsed: Map<string, ParsedTemplate> = new Map<string, ParsedTemplate>(),
+): Promise<LoadedTemplates> {
   const own: TaskTemplate[] = [];
   const issues: ConfigIssue[] = [];
   const folder = worktree === undefined ? undefined : templateFolder(worktree);
-  if (folder !== undefined && files.stat(folder)?.kind === 'folder') {
-    const { parseYaml } = await import('./yaml');
-    for (const name of files
-      .list(folder)
-      .filter((item) => /\.ya?ml$/iu.test(item))
-      .sort()) {
+  const listed = folder === undefined ? { names: [] } : namesIn(files, folder, worktree);
+  if (listed.problem !== undefined) issues.push({ file: folder ?? '', position: START, message: listed.problem });
+  if (folder !== undefined && listed.names.length > 0) {
+    for (const name of listed.names) {
       const file = join(folder, name);
-      const loaded = loadTemplate(files, file, parseYaml);
+      const loaded = await loadTemplate(files, file, worktree, parsed);
       if ('template' in loaded) own.push(loaded.template);
       else issues.push({ file, ...loaded });
     }
@@ -37,7 +45,7 @@ export async function loadTemplates(files: FileSystem, worktree: string | undefi
   for (const id of new Set(ids.filter((item, index) => ids.indexOf(item) !== index))) {
     issues.push({
       file: folder ?? '',
-      position: { line: 1, column: 1 },
+      position: START,
       message: `Template "${id}" is there twice; the first file counts.`,
     });
   }
@@ -46,23 +54,61 @@ export async function loadTemplates(files: FileSystem, worktree: string | undefi
   return { templates: [...first, ...BUILTIN_TEMPLATES.filter((template) => !shadowed.has(template.id))], issues };
 }
 
-type Problem = Omit<ConfigIssue, 'file'>;
+type Loaded = { readonly template: TaskTemplate } | Omit<ConfigIssue, 'file'>;
 
-function loadTemplate(
+/** A template file as it was read. */
+export interface ParsedTemplate {
+  readonly stamp: string;
+  readonly loaded: Loaded;
+}
+
+/** The template files of a folder, in order. */
+function namesIn(
+  files: FileSystem,
+  folder: string,
+  worktree: string | undefined,
+): { readonly names: readonly string[]; readonly problem?: string } {
+  const placed = placedAt(files, folder, 'folder', worktree);
+  if (placed.kind === 'absent') return { names: [] };
+  if (placed.kind === 'refused') return { names: [], problem: placed.why };
+  try {
+    const names = files.list(placed.real).filter((item) => /\.ya?ml$/iu.test(item));
+    const problem = `There are ${names.length} files here, and at most ${MAX_TEMPLATES} are read.`;
+    return { names: names.sort().slice(0, MAX_TEMPLATES), ...(names.length > MAX_TEMPLATES ? { problem } : {}) };
+  } catch (error) {
+    return { names: [], problem: `This can't be read: ${messageOf(error)}` };
+  }
+}
+
+async function loadTemplate(
   files: FileSystem,
   file: string,
-  parseYaml: (text: string) => ParsedYaml,
-): { template: TaskTemplate } | Problem {
-  const start = { line: 1, column: 1 };
+  worktree: string | undefined,
+  parsed: Map<string, ParsedTemplate>,
+): Promise<Loaded> {
+  const placed = placedAt(files, file, 'file', worktree);
+  if (placed.kind === 'absent') return { position: START, message: 'The file is gone.' };
+  if (placed.kind === 'refused') return { position: START, message: placed.why };
+  const { real, stat } = placed;
+  const stamp = `${real}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+  const known = parsed.get(file);
+  if (known?.stamp === stamp) return known.loaded;
+  const read = readYamlText(files, real, stat.size);
+  const loaded = 'problem' in read ? { position: START, message: read.problem } : await parseTemplate(read.text);
+  parsed.set(file, { stamp, loaded });
+  return loaded;
+}
+
+async function parseTemplate(text: string): Promise<Loaded> {
+  const { parseYaml } = await import('./yaml');
   try {
-    if (files.stat(file)?.kind !== 'file') return { position: start, message: 'This is not a file.' };
-    const yaml = parseYaml(Buffer.from(files.read(file, MAX_YAML_BYTES)).toString('utf8'));
+    const yaml = parseYaml(text);
     if (yaml.error !== undefined) return yaml.error;
     const template = templateFromFile(yaml.data);
     if (template.ok) return { template: template.value };
     const path = Array.isArray(template.error.cause) ? (template.error.cause as (string | number)[]) : [];
     return { position: yaml.positionOf(path), message: template.error.message };
   } catch (error) {
-    return { position: start, message: messageOf(error) };
+    return { position: START, message: messageOf(error) };
   }
 }

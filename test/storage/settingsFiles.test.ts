@@ -1,11 +1,17 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DEFAULT_CONFIG } from '../../src/core/config';
+import * as z from 'zod/mini';
+import { DEFAULT_CONFIG, hookSettingsSchema } from '../../src/core/config';
+import { SETTING_NAMES } from '../../src/core/configKeys';
 import { unwrap } from '../../src/core/errors';
 import { BUILTIN_TEMPLATES } from '../../src/core/template';
 import { type TestStore, makeStore, nodeError, tapped } from '../support/store';
 import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
 
 let store: TestStore;
 beforeEach(() => {
@@ -39,12 +45,44 @@ const load = async (): Promise<{ issues: string[]; maxCheckpoints: number; comma
 };
 
 describe('config.yaml', () => {
-  it('may be missing, empty, about something else, or full of what we do not know', async () => {
+  it('may be missing, empty, or about something else', async () => {
     expect((await store.atlas.configs.forWorktree(store.folder)).config).toEqual(DEFAULT_CONFIG);
-    for (const text of ['', '# only a comment\n', 'other: 1\n', 'hooks:\n', 'hooks:\n  newer: {a: 1}\n']) {
+    for (const text of ['', '# only a comment\n', 'other: 1\n', 'hooks:\n']) {
       settings(text);
       expect(await load()).toMatchObject({ maxCheckpoints: 50, issues: [] });
     }
+  });
+
+  it.each([
+    ['hooks:\n  comands: [x]\n', '2:3 hooks.comands: not a setting. Did you mean "hooks.validation.commands"?'],
+    [
+      'hooks:\n  validation:\n    comands: [x]\n',
+      '3:5 hooks.validation.comands: not a setting. Did you mean "commands"?',
+    ],
+    ['hooks:\n  maxCheckpoints: 3\n', '2:3 hooks.maxCheckpoints: not a setting. Did you mean "max_checkpoints"?'],
+    [
+      'hooks:\n  retention: {done: 1d}\n',
+      '2:15 hooks.retention.done: not a setting. Known here: completed, failed, abandoned.',
+    ],
+    ['comands: [x]\n', '1:1 comands: not a setting. Did you mean "hooks.validation.commands"?'],
+    ['a: 1\nvalidation:\n  commands: [x]\n', '2:1 validation: this has no effect here. Move it below "hooks:".'],
+    ['hook:\n  max_checkpoints: 3\n', '1:1 hook: not a setting. Did you mean "hooks"?'],
+    [
+      'hooks.max_checkpoints: 3\n',
+      '1:1 hooks.max_checkpoints: this has no effect. Write each name on a line of its own, below the one before it.',
+    ],
+    ['atlas:\n  hooks: {}\n', '2:3 atlas.hooks: this has no effect here. Move "hooks:" to the top of the file.'],
+  ])('with a key that has no effect is reported with what was meant (%j)', async (text, issue) => {
+    settings(text);
+    expect((await load()).issues).toEqual([`home:${issue}`]);
+  });
+
+  it('knows every key that a value may have, and no other', () => {
+    const namesOf = (schema: JsonSchema): unknown =>
+      schema.properties === undefined
+        ? undefined
+        : Object.fromEntries(Object.entries(schema.properties).map(([name, below]) => [name, namesOf(below)]));
+    expect(SETTING_NAMES).toEqual(namesOf(z.toJSONSchema(hookSettingsSchema) as JsonSchema));
   });
 
   it.each(['hooks', '- hooks\n', '5', 'hooks:max_checkpoints:5'])(
@@ -119,7 +157,10 @@ describe('config.yaml', () => {
     project('config.yaml', 'hooks:\n  max_checkpoints: 1\n  validation:\n    commands: [theirs]\n    timeout: x\n');
     const loaded = await load();
     expect(loaded).toMatchObject({ maxCheckpoints: 5, commands: ['theirs'] });
-    expect(loaded.issues).toEqual([expect.stringMatching(/^\.atlas:5:5 /u)]);
+    expect(loaded.issues).toEqual([
+      expect.stringMatching(/^\.atlas:2:3 hooks\.max_checkpoints: this has no effect in a repository/u),
+      expect.stringMatching(/^\.atlas:5:5 hooks\.validation\.timeout: this has no effect in a repository/u),
+    ]);
     const folder = path.join(store.folder, 'other');
     mkdirSync(folder);
     writeFileSync(path.join(folder, '.atlas'), 'a file');
@@ -180,8 +221,8 @@ describe("a project's templates", () => {
     const { own, issues } = await loadTemplates();
     expect(own).toEqual(['mine']);
     expect(issues).toEqual([
-      'c.yaml:1 This is not a file.',
-      'd.yaml:1 This is not a file.',
+      'c.yaml:1 This is a folder, not a file.',
+      expect.stringMatching(/^d\.yaml:1 A link leads out of the repository, to /u),
       expect.stringContaining('"mine" is there twice'),
     ]);
   });

@@ -6,8 +6,8 @@ import {
   findTemplate,
   gitEffect,
   isAiLike,
-  templateFromFile,
 } from '../../src/core/template';
+import { templateFromFile } from '../../src/core/templateFile';
 import { unwrap } from '../../src/core/errors';
 
 const FIXING = ['analyze', 'fix', 'verify', 'validate', 'git_commit', 'git_push', 'git_pr', 'ci_wait', 'review'];
@@ -147,8 +147,8 @@ describe('a template file', () => {
     ['a bad id', { ...file, id: 'No Spaces' }, 'id'],
     ['no steps', { id: 'mine' }, 'steps'],
     ['empty steps', { id: 'mine', steps: [] }, 'steps'],
-    ['an unknown field', { ...file, extra: 1 }, 'the file'],
-    ['an unknown field of a step', { ...file, steps: [{ name: 'a', kind: 'ai' }] }, 'steps.0'],
+    ['an unknown field', { ...file, extra: 1 }, 'extra'],
+    ['an unknown field of a step', { ...file, steps: [{ name: 'a', kind: 'ai' }] }, 'steps.0.kind'],
     ['an unknown type', { ...file, steps: [{ name: 'a', type: 'robot' }] }, 'steps.0.type'],
     ['a bad step name', { ...file, steps: [{ name: '../a' }] }, 'steps.0.name'],
     ['an empty command', { ...file, steps: [{ name: 'a', validation: ['x', ''] }] }, 'steps.0.validation.1'],

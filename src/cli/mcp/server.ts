@@ -72,8 +72,15 @@ async function answerOf(
     const handler = await tool.load();
     caller.signal.throwIfAborted();
     const answer = await handler(new ToolContext(server, caller, input), call);
-    return answer.ok ? said(answer.value, tool.rest) : failed(answer.error);
+    return answer.ok
+      ? said(tool.readOnly === true ? withIgnored(answer.value, server) : answer.value, tool.rest)
+      : failed(answer.error);
   } catch (error) {
     return failed(error instanceof AtlasError ? error : new AtlasError('unreadable', messageOf(error)));
   }
+}
+
+/** The agent hears of it too: what is ignored may be the checks that it relies on. */
+function withIgnored(answer: Answer, { ignored }: CliContext): Answer {
+  return ignored === undefined ? answer : { ...answer, notes: [...(answer.notes ?? []), ignored] };
 }

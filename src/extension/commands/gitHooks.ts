@@ -37,7 +37,8 @@ export function installGitHooks(documents: TextDocuments): CommandHandler {
       install,
     );
     if (chosen(answer) !== install) return;
-    const after = unwrap(await hooks.install(folder, { command }));
+    // The question named the folder, and said so where a link leads out of the repository.
+    const after = unwrap(await hooks.install(folder, { command, outside: true }));
     await tellInstalled(context, folder, after);
   };
 }

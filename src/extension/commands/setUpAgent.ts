@@ -113,6 +113,7 @@ async function change(context: CommandContext, documents: TextDocuments, desk: D
     return;
   }
   await agreeTo(documents, desk, changes);
+  await agreeToLeave(changes);
   for (const each of changes) unwrap(installer.apply(each));
   if (wish === 'remove') {
     await vscode.window.showInformationMessage(vscode.l10n.t('The hooks of {0} are removed.', host.title));
@@ -157,6 +158,20 @@ async function agreeTo(
   const answer = await vscode.window.showQuickPick([make, leave], { title, ignoreFocusOut: true });
   await closeDiff(files.flatMap(({ left, right }) => [left, right]));
   if (answer !== make) throw new Cancelled();
+}
+
+/** A link out of the repository is followed only where somebody who saw it says so. */
+async function agreeToLeave(changes: readonly FileChange[]): Promise<void> {
+  const outside = changes.filter((each) => each.outside === true);
+  if (outside.length === 0) return;
+  const write = vscode.l10n.t('Write There');
+  const detail = outside.map(({ path, leadsTo }) => `${plain(path, MAX_TEXT)} → ${plain(leadsTo ?? '', MAX_TEXT)}`);
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t('A link leads out of this repository.'),
+    { modal: true, detail: detail.join('\n') },
+    write,
+  );
+  if (answer !== write) throw new Cancelled();
 }
 
 async function closeDiff(shown: readonly vscode.Uri[]): Promise<void> {

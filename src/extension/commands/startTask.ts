@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { BUILTIN_TEMPLATES, type TaskTemplate, replacedTemplates } from '../../core/template';
 import { plain } from '../platform/messages';
+import { startOrAsk } from './brokenConfig';
 import { isAllowed } from './consent';
 import { type CommandContext, type CommandHandler, took } from './context';
 import { type Question, type Step, askFolderFor, askInTurn, askPick, askText } from './questions';
@@ -36,11 +37,12 @@ export const startTask: CommandHandler = async (context, argument) => {
     ),
   );
   const atlas = await context.session.atlas.drive();
-  const result = await atlas.startTask({
+  const result = await startOrAsk(atlas, {
     title: draft.title ?? '',
     template: draft.template ?? '',
     folder: draft.folder ?? '',
   });
+  if (result === undefined) return;
   await context.session.locatePlaces();
   const task = took(context, result);
   context.panels.open(task.ref);
