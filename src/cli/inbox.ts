@@ -63,9 +63,11 @@ async function ownerOf(context: CliContext, call: Call): Promise<InboxOwner> {
   return { sessionId: sessionOf(context, call), process: await context.worker() };
 }
 
-/** Who asks, where that isn't said: what an agent asks for is never a human's wish. */
-function askerOf({ agent }: CliContext): string | undefined {
-  return agent === undefined ? undefined : `agent:${agent}`;
+/** Who asks: whatever an agent says of that, what it asks for is never a human's wish. */
+function senderOf({ agent }: CliContext, said: string | undefined, trigger: string | undefined): string | undefined {
+  if (agent === undefined) return said;
+  if (said !== undefined) return `agent:${agent} (${said})`;
+  return trigger === undefined ? `agent:${agent}` : undefined;
 }
 
 /** A text of the command line; `-` is standard input. */
@@ -85,7 +87,7 @@ export async function add(context: CliContext, call: Call): Promise<Result<Answe
   const added = await inbox.add(workspace, {
     content: content.value,
     channel: call.text('channel'),
-    sender: call.text('sender') ?? (triggerName === undefined ? askerOf(context) : undefined),
+    sender: senderOf(context, call.text('sender'), triggerName),
     triggerName,
     sessionKey: call.text('sessionKey'),
     // Only a session that waits for the answer is woken with it.

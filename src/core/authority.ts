@@ -1,7 +1,7 @@
 import type { Caller } from './events';
 import { foreignEdits } from './foreignEdits';
 import type { Hook, RecoveryAction } from './hook';
-import { HUMAN_EVENTS, type HookEventType, TRANSITIONS, legalEvents } from './lifecycle';
+import { HUMAN_EVENTS, type HookEventType, legalEvents } from './lifecycle';
 import { attemptsSpent } from './stepAttempt';
 import { type WaitKind, canApprove, waitKind } from './waiting';
 
@@ -46,11 +46,6 @@ export function eventsFor(hook: Hook, by: Caller): HookEventType[] {
   return legalEvents(hook.state)
     .filter((type) => by === 'human' || humanDecision(hook, type) === undefined)
     .filter((type) => type !== 'acknowledge' || foreignEdits(hook) !== undefined);
-}
-
-/** Whether a caller can end the wait of a hook by resuming it. */
-export function mayResume(hook: Hook, by: Caller): boolean {
-  return 'human_resume' in TRANSITIONS[hook.state] && (by === 'human' || resumeDecision(hook) === undefined);
 }
 
 /** What can be approved decides about work, so going on without that decision would be one. */

@@ -211,7 +211,9 @@ describe('a configuration with', () => {
     const desk = new Desk(cli, 'sound');
     desk.write('shared.yaml', SOUND);
     symlinkSync('../shared.yaml', place(desk, 'config.yaml'));
-    expect(await desk.run('start', 'Sample', '--quiet')).toEqual({ code: 0, out: '', err: '' });
+    // Nothing but what the human allows by it.
+    const allowed = 'atlas: Agents may run these checks of the task:\n  true\n';
+    expect(await desk.run('start', 'Sample', '--quiet')).toEqual({ code: 0, out: '', err: allowed });
     expect((await desk.run('status')).err).toBe('');
     expect(JSON.stringify(await desk.json('hook', 'export'))).toContain('"validation":["true"]');
     rmSync(path.join(desk.folder, '.atlas'), { recursive: true });

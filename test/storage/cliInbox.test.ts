@@ -86,6 +86,27 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     expect(readdirSync(folder).sort()).toEqual(['1.json', '2.json', 'locks']);
   });
 
+  it("never takes what an agent asks for as a human's wish", async () => {
+    const desk = new Desk(cli, 'senders');
+    const agent = { env: { CLAUDECODE: '1' } };
+    for (const more of [
+      [],
+      ['--sender', 'human'],
+      ['--sender', 'trigger:email'],
+      ['--sender', 'human', '--trigger', 'x'],
+    ])
+      await desk.runWith(agent, 'inbox', 'add', 'look', ...more);
+    const { items } = (await desk.json('inbox', 'list')) as unknown as { items: { sender: string; trigger: string }[] };
+    expect(items.map(({ sender }) => sender)).toEqual([
+      'agent:Claude Code',
+      'agent:Claude Code (human)',
+      'agent:Claude Code (trigger:email)',
+      'agent:Claude Code (human)',
+    ]);
+    await desk.ok('inbox', 'add', 'look', '--sender', 'human');
+    expect((await desk.json('inbox', 'list'))['items']).toMatchObject([{}, {}, {}, {}, { sender: 'human' }]);
+  });
+
   it('lets a human cancel, and tells an agent what it can do instead', async () => {
     const desk = new Desk(cli, 'cancel');
     await desk.ok('inbox', 'add', 'Not wanted any more');

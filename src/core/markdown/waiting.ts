@@ -78,6 +78,12 @@ const KINDS: Readonly<Record<WaitKind, Kind>> = {
   },
 };
 
+/** What follows once a human has resumed the step; a step that is a human's decision can't be. */
+function resumed(view: HookView, attempt: number): string {
+  if (view.type === 'human') return '';
+  return `; after \`atlas resume\` you go on in attempt ${attempt}, and then: ${endingOf(view).join('; ')}`;
+}
+
 /** `awaiting_human`: stop, tell the human, and what to do once they have decided. */
 export function waitingAdvice(view: HookView): Advice {
   const { kind, message } = waitingSince(view.hook);
@@ -88,7 +94,7 @@ export function waitingAdvice(view: HookView): Advice {
   const again =
     step === undefined
       ? ''
-      : ` After a rejection that is ${startCommand(view, nextAttempt(step))}; after \`atlas resume\` you go on in attempt ${step.attempt}, and then: ${endingOf(view).join('; ')}`;
+      : ` After a rejection that is ${startCommand(view, nextAttempt(step))}${resumed(view, step.attempt)}`;
   return {
     heading: texts.heading(name),
     intro: `${texts.intro(name)}${said}`,
@@ -96,7 +102,7 @@ export function waitingAdvice(view: HookView): Advice {
     donts: [
       `Go on with ${name} or with a later step before the human has decided`,
       canApprove(kind)
-        ? 'Approve or reject it yourself: Atlas refuses that to agents'
+        ? 'Approve, reject or resume it yourself: Atlas refuses that to agents'
         : `Approve it: there is nothing to approve, and approving is a human's`,
       ...keepWhatIsDone(view),
     ],
