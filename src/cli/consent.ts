@@ -1,6 +1,7 @@
 import { declaredCommands, worktreeOf } from '../core/task';
 import { type TaskTemplate, replacedTemplates } from '../core/template';
-import { count, oneLine, sentenceList, wholeCommand } from '../core/text';
+import { count, oneLine, sentenceList } from '../core/text';
+import { wholeCommand } from '../core/wholeCommand';
 import type { Atlas } from '../service/atlas';
 import type { StoredTask } from '../storage/stored';
 import type { CliContext } from './context';

@@ -1,5 +1,6 @@
 import type { ValidationReceipt } from '../core/hook';
-import { type Currency, type ReceiptReport, type Verdict, failedCheck, provesPass } from '../core/receipt';
+import type { Currency, ReceiptReport, Verdict } from '../core/receipt';
+import { failedCheck, provesPass } from '../core/receiptReport';
 import { count, oneLine } from '../core/text';
 import type { BundledReceiptData, ReceiptData } from './schemas';
 import { countVerdicts, describeVerdicts } from './status';

@@ -109,10 +109,6 @@ export interface GitReader {
   workingTree(repository: Repository, scratch: string): Promise<Result<string>>;
   /** The files in which two such trees differ, with `/`. */
   changedFiles(repository: Repository, scratch: string, before: string, after: string): Promise<Result<string[]>>;
-  /** A root commit of a repository, the same each time; `undefined` where it has no commit, or git can't say. */
-  firstCommit(repository: Repository): Promise<string | undefined>;
-  /** Whether a repository has a commit. */
-  hasCommit(repository: Repository, id: string): Promise<boolean>;
   /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */
   evidence(repository: Repository, effect: 'commit' | 'push' | 'pr', since: string | undefined): Promise<GitEvidence>;
 }

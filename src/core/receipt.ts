@@ -25,22 +25,6 @@ export function signingText(receipt: ValidationReceipt): string {
   return [id, command, code, stdout, stderr, Math.floor(toMs(receipt.completed_at) / 1000)].join('|');
 }
 
-/** The hex digits that a receipt's hash can have: none, those that the Go ATLAS keeps, or a whole SHA-256. */
-const HASH_LENGTHS: readonly number[] = [0, 16, 64];
-
-/**
- * The first field of a receipt that its signed text could not be read back with; `undefined` where there is none. The text puts `|`
- * between the fields, and a command may hold one: only because no other field can is there one way to read it.
- */
-export function malformedField(receipt: ValidationReceipt): { field: string; found: string } | undefined {
-  const { receipt_id: id, stdout_hash: stdout, stderr_hash: stderr, completed_at: completed } = receipt;
-  const isHash = (text: string): boolean => HASH_LENGTHS.includes(text.length) && /^[0-9a-f]*$/u.test(text);
-  if (!/^[\w.-]+$/u.test(id)) return { field: 'receipt_id', found: id };
-  if (!isHash(stdout)) return { field: 'stdout_hash', found: stdout };
-  if (!isHash(stderr)) return { field: 'stderr_hash', found: stderr };
-  return Number.isFinite(toMs(completed)) ? undefined : { field: 'completed_at', found: completed };
-}
-
 /** The scheme that a key path belongs to; `undefined` for one that neither has. */
 export function schemeOf(keyPath: string | undefined): SigningScheme | undefined {
   if (keyPath === ED25519_KEY_PATH) return 'ed25519';
@@ -249,16 +233,6 @@ export type Currency =
   | { readonly kind: 'outdated'; readonly files: readonly string[]; readonly more: number }
   /** It isn't known: no git, no tree recorded, or the folder is gone. */
   | { readonly kind: 'unknown'; readonly why: string };
-
-/** The first check that failed, in words; `undefined` for a receipt that has none. */
-export function failedCheck(report: ReceiptReport): ReceiptCheck | undefined {
-  return report.checks.find((check) => !check.passed);
-}
-
-/** Whether a receipt proves that its command passed: verified with its statement, and the command ended with 0. */
-export function provesPass(report: ReceiptReport | undefined, receipt: ValidationReceipt): boolean {
-  return report?.verdict === 'valid' && receipt.exit_code === 0 && report.statement?.predicate.result === 'PASSED';
-}
 
 /** What was recorded when a receipt was added: its envelope's digest, and how many receipts the task then had. */
 export interface RecordedReceipt {

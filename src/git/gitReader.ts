@@ -56,16 +56,6 @@ export class CommandGitReader implements GitReader {
     return changedBetween(repository, scratch, before, after);
   }
 
-  async firstCommit(repository: Repository): Promise<string | undefined> {
-    const { firstCommitOf } = await import('./firstCommit');
-    return firstCommitOf(repository);
-  }
-
-  async hasCommit(repository: Repository, id: string): Promise<boolean> {
-    const { hasCommit } = await import('./firstCommit');
-    return hasCommit(repository, id);
-  }
-
   async evidence(
     repository: Repository,
     effect: 'commit' | 'push' | 'pr',

@@ -1,4 +1,5 @@
 import { type Task, worktreeOf } from '../core/task';
+import { firstCommitOf, hasCommit } from '../git/firstCommit';
 import { TrustFile, type TrustedPlace } from '../storage/trustFile';
 import { repositoryOf } from './capture';
 import type { ServicePorts } from './ports';
@@ -36,7 +37,7 @@ export class CommandTrust {
 
   private async placeOf(task: Task, path: string): Promise<TrustedPlace> {
     const repository = await repositoryOf(this.ports, task);
-    const firstCommit = repository === undefined ? undefined : await this.ports.git.firstCommit(repository);
+    const firstCommit = repository === undefined ? undefined : await firstCommitOf(repository);
     return { path, firstCommit };
   }
 
@@ -45,6 +46,6 @@ export class CommandTrust {
     const known = this.file.firstCommit(path);
     if (known === undefined) return true;
     const repository = await repositoryOf(this.ports, task);
-    return repository !== undefined && this.ports.git.hasCommit(repository, known);
+    return repository !== undefined && hasCommit(repository, known);
   }
 }

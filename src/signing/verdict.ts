@@ -6,11 +6,11 @@ import {
   type Statement,
   type Verdict,
   compareWithStatement,
-  malformedField,
   preAuthEncoding,
   schemeOf,
   signingText,
 } from '../core/receipt';
+import { malformedField } from '../core/receiptForm';
 import { count } from '../core/text';
 import { type ChainRecord, chainOf, checkChain } from './chain';
 import { type Envelope, parseEnvelope, parseStatement, sha256Hex } from './envelope';

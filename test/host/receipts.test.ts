@@ -5,7 +5,7 @@ import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { unwrap } from '../../src/core/errors';
-import { failedCheck } from '../../src/core/receipt';
+import { failedCheck } from '../../src/core/receiptReport';
 import { atlasApi, git, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
 
 const TEMPLATE = `id: checked

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { wholeCommand } from '../../core/text';
+import { wholeCommand } from '../../core/wholeCommand';
 import type { Atlas } from '../../service/atlas';
 import type { StoredTask } from '../../storage/stored';
 

@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { AtlasError } from '../../core/errors';
 import type { ValidationReceipt } from '../../core/hook';
-import { VERDICTS, type Verdict, failedCheck } from '../../core/receipt';
+import { VERDICTS, type Verdict } from '../../core/receipt';
+import { failedCheck } from '../../core/receiptReport';
 import { refKey } from '../../storage/paths';
 import type { StoredTask } from '../../storage/stored';
 import { plain } from '../platform/messages';

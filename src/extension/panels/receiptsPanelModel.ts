@@ -1,5 +1,6 @@
 import { flat } from '../../core/markdown/escape';
-import { type Currency, failedCheck } from '../../core/receipt';
+import type { Currency } from '../../core/receipt';
+import { failedCheck } from '../../core/receiptReport';
 import {
   RECEIPT_STANDINGS,
   type ReceiptRow,
