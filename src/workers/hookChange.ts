@@ -222,8 +222,9 @@ export async function commitBoth(
   records: NewRecords,
 ): Promise<Result<void>> {
   const change = ledgerChange(branches, view, records, hookCommit);
-  if (change === undefined) return publish([hookCommit]);
-  const ledger = await branches.make(change);
+  if (!change.ok) return change;
+  if (change.value === undefined) return publish([hookCommit]);
+  const ledger = await branches.make(change.value);
   // The hook first: where only that comes about, the ledger learns of it from the hook.
   return ledger.ok ? publish([hookCommit, ledger.value]) : ledger;
 }

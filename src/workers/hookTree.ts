@@ -2,19 +2,13 @@ import { basename, dirname, join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
+import { LIMITS } from '../core/workers/limits';
 import { codeOf } from '../storage/fileErrors';
+import { readRegularFile } from '../storage/regularFile';
+import { isSafePath, repositoryHeads } from './treePaths';
 
-const MAX_FILES = 2000;
-const MAX_BYTES = 64 * 1024 * 1024;
-/** How deep the folders of a hook can lie in one another. */
-export const MAX_DEPTH = 16;
-
-/** What no system takes for part of a path, and what could be more than a name somewhere. */
-// eslint-disable-next-line no-control-regex -- control characters are what is refused here
-const UNSAFE = /[\u0000-\u001f\u007f\\/:*?"<>|\ufffd]|[. ]$|^\.{1,2}$/u;
-/** Every name that some file system takes for `.git`: letters' case, short names, ends and characters that are ignored. */
-const GIT_NAME = /^(?:\.git|git~\d+)$/iu;
-const IGNORED = /[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+const MAX_FILES = LIMITS.folderFiles;
+const MAX_BYTES = LIMITS.branchBytes;
 
 /** A file that lies in a folder. */
 export interface FolderFile {
@@ -28,16 +22,6 @@ export interface FolderContent {
   readonly files: ReadonlyMap<string, FolderFile>;
   /** What can't be kept: links, devices, names that not every system has, repositories inside. */
   readonly skipped: readonly string[];
-}
-
-function isSafePart(part: string): boolean {
-  return part !== '' && !UNSAFE.test(part) && !GIT_NAME.test(part.replace(IGNORED, ''));
-}
-
-/** Whether a path from a tree, with `/`, can be written below a folder on every system and stays there. */
-export function isSafePath(path: string): boolean {
-  const parts = path.split('/');
-  return parts.length <= MAX_DEPTH && parts.every(isSafePart);
 }
 
 /**
@@ -60,10 +44,21 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
       else {
         bytes += stat.size;
         if (found.size >= MAX_FILES || bytes > MAX_BYTES) return tooMuch(folder);
-        const content = files.read(join(folder, path), MAX_BYTES);
-        found.set(path, { bytes: content, executable: (stat.mode & 0o100) !== 0 && process.platform !== 'win32' });
+        const content = readRegularFile(join(folder, path), MAX_BYTES);
+        if (!content.ok && content.error.cause !== undefined) throw content.error;
+        // Something else took its place just now.
+        if (!content.ok) skipped.push(path);
+        else
+          found.set(path, {
+            bytes: content.value,
+            executable: (stat.mode & 0o100) !== 0 && process.platform !== 'win32',
+          });
       }
     }
+  }
+  for (const head of repositoryHeads(found.keys())) {
+    found.delete(head);
+    skipped.push(head);
   }
   return ok({ files: found, skipped });
 }

@@ -32,7 +32,8 @@ export interface RepairSigns {
   readonly now: number;
 }
 
-function item(action: RepairAction, subject: string, found: string, does: string): RepairItem {
+/** An item of a plan. */
+export function item(action: RepairAction, subject: string, found: string, does: string): RepairItem {
   return { action, subject, found, does };
 }
 

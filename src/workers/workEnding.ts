@@ -10,6 +10,7 @@ import {
   isOver,
   serializeContent,
 } from '../core/workers/hookContent';
+import { LIMITS, measureJson, sizeText } from '../core/workers/limits';
 import { type Lease, checkLease, definitionOf, ended, givenUp, openRecord, recordOf } from '../core/workers/hookSteps';
 import type { TaskRecord } from '../core/workers/ledger';
 import { parseState } from '../storage/hookFile';
@@ -156,7 +157,18 @@ function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status'
   const file = left.files.get(HOOK_FILES.result);
   if (file === undefined) return ok(undefined);
   const path = join(hook.branch.folder, HOOK_FILES.result);
+  const size = file.bytes.length;
+  if (size > LIMITS.resultBytes)
+    return fail(
+      'verification_failed',
+      `${path} has ${sizeText(size)}, at most ${sizeText(LIMITS.resultBytes)} are read.`,
+      {
+        mend: 'Put large results into files beside it.',
+      },
+    );
   const parsed = parseState(path, file.bytes, hookResultSchema);
+  const problem = parsed.ok ? measureJson(parsed.value).problem : undefined;
+  if (problem !== undefined) return fail('verification_failed', `${path} can't be used: ${problem}.`);
   if (!parsed.ok)
     return fail('verification_failed', parsed.error.message, {
       mend: 'It needs taskId, status and evidence with inputHash, outputHash and timestamp; or remove it, and it is made.',
