@@ -3,7 +3,7 @@ import { LIMITS, sizeText } from '../core/workers/limits';
 import { LEDGER_BRANCH, workerOfBranch } from '../core/workers/names';
 import type { ForgeBranches } from './forgeBranches';
 import { type ForgeView, readLedgerAt } from './forgeView';
-import { ledgerDamageOf } from './ledgerTexts';
+import { readLedgerTexts } from './ledgerTexts';
 import type { Refused } from './treeReader';
 
 /** A branch that can't be used. */
@@ -59,11 +59,7 @@ export async function problemsOf(
   const summaries = await branches.objects.summaries(commits);
   if (!summaries.ok) return summaries;
   const usable: Tip[] = [];
-  const unusable = inTheWay(all, known.keys())
-    .slice(0, LIMITS.listed)
-    .map(({ ref, of }) =>
-      problem(ref, `git can't keep it beside ${shortName(of)}`, 'Delete it at the remote, or give it another name.'),
-    );
+  const unusable = blockingProblems(all, known.keys());
   let ledgerDamage: AtlasError | undefined;
   let room = LIMITS.branches - known.size;
   for (const [index, tip] of fresh.entries()) {
@@ -123,6 +119,15 @@ export function inTheWay(
   });
 }
 
+/** The same, as what is wrong with them. */
+export function blockingProblems(refs: Iterable<string>, ours: Iterable<string>): BranchProblem[] {
+  return inTheWay(refs, ours)
+    .slice(0, LIMITS.listed)
+    .map(({ ref, of }) =>
+      problem(ref, `git can't keep it beside ${shortName(of)}`, 'Delete it at the remote, or give it another name.'),
+    );
+}
+
 /** The files of branches that are left out here. */
 export async function refusedIn(branches: ForgeBranches, tips: readonly Tip[]): Promise<Result<RefusedFiles[]>> {
   const found: RefusedFiles[] = [];
@@ -145,6 +150,8 @@ export async function ledgerProblem(
   if (!theirs.ok) return theirs;
   const commit = theirs.value.get(LEDGER_BRANCH);
   if (commit === undefined || commit === ledgerCommit) return ok(undefined);
-  const error = await ledgerDamageOf(branches, commit);
-  return ok(error === undefined ? undefined : { branch: `${remote}/${shortName(LEDGER_BRANCH)}`, error });
+  const read = await readLedgerTexts(branches, commit);
+  if (read.ok) return ok(undefined);
+  if (read.error.code !== 'damaged') return read;
+  return ok({ branch: `${remote}/${shortName(LEDGER_BRANCH)}`, error: read.error });
 }

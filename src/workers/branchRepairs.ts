@@ -155,6 +155,7 @@ function ofRefused({ branch, files, count: of }: RefusedFiles, elsewhere: boolea
   const more = of - named.length;
   const all = [...named, ...(more === 0 ? [] : [`${more} more`])].join('; ');
   const found = `${count(of, 'file is', 'files are')} left out: ${all}.`;
-  if (elsewhere) return item('by_hand', branch, found, 'Repair it in the clone that has it.');
+  if (elsewhere)
+    return item('by_hand', branch, found, 'Repair it in the clone that has it, or delete the branch at the remote.');
   return item('drop_files', branch, found, 'A new commit drops them. They stay in the history.');
 }

@@ -74,6 +74,13 @@ function lastLast(changes: Changes): Changes {
   return changes.has(LAST) ? new Map([...rest, [LAST, changes.get(LAST)]]) : changes;
 }
 
+/** A file to be read, of the commit with this index. */
+interface Asked {
+  readonly id: string;
+  readonly path: string;
+  readonly index: number;
+}
+
 /** A file that is read from git, or what is known of it already. */
 type Wanted = { readonly id: string; readonly path: string } | { readonly known: TopFile };
 
@@ -87,6 +94,14 @@ function checkFiles(changes: Changes): Result<void> {
       return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { mend: 'Put large contents into other files.' });
   }
   return ok(undefined);
+}
+
+/** Nothing can be both a file and a folder: what is set later takes the place. */
+function makeRoom(files: Map<string, TreeEntry>, path: string): void {
+  for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
+    files.delete(path.slice(0, slash));
+  if (files.has(path)) return;
+  for (const other of files.keys()) if (other.startsWith(`${path}/`)) files.delete(other);
 }
 
 /** A text as a file. */
@@ -148,33 +163,39 @@ export class ForgeBranches {
       });
     });
     const asked = wanted.flatMap((files, index) => files.flatMap((file) => ('id' in file ? [{ ...file, index }] : [])));
+    const found = await this.contents(asked, total);
+    if (!found.ok) return found;
+    const crowded = { problem: `together, all branches have more than ${sizeText(total)}`, isMissing: true };
+    const answer = (file: Wanted): TopFile =>
+      'id' in file ? (found.value.get(file.path + file.id) ?? crowded) : file.known;
+    return ok(wanted.map((files) => files.map(answer)));
+  }
+
+  /** What is found of files, by path and id; nothing of the largest commits, where all are more than `total` bytes. */
+  private async contents(asked: readonly Asked[], total: number): Promise<Result<ReadonlyMap<string, TopFile>>> {
     const sizes = await this.objects.sizes(asked.map(({ id }) => id));
     if (!sizes.ok) return sizes;
     const found = new Map<string, TopFile>();
     const sums = new Map<number, number>();
     for (const [at, { id, path, index }] of asked.entries()) {
       const size = sizes.value[at]?.size;
-      if (size === undefined) found.set(id, { problem: `${path} is missing or damaged`, isMissing: true });
-      else if (size > bytesAllowed(path)) found.set(id, { problem: tooLarge(path, size), isMissing: false });
+      if (size === undefined) found.set(path + id, { problem: `${path} is missing or damaged`, isMissing: true });
+      else if (size > bytesAllowed(path)) found.set(path + id, { problem: tooLarge(path, size), isMissing: false });
       else sums.set(index, (sums.get(index) ?? 0) + size);
     }
     const order = [...sums];
-    const chosen = withinLimit(
-      order.map(([, sum]) => sum),
-      { each: total, total },
-    );
-    const read = new Set([...chosen].map((at) => order[at]?.[0]));
-    const ids = [...new Set(asked.flatMap(({ id, index }) => (read.has(index) && !found.has(id) ? [id] : [])))];
+    const all = order.map(([, sum]) => sum);
+    const read = new Set([...withinLimit(all, { each: total, total })].map((at) => order[at]?.[0]));
+    const wanted = asked.filter(({ id, path, index }) => read.has(index) && !found.has(path + id));
+    const ids = [...new Set(wanted.map(({ id }) => id))];
     const contents = await this.objects.read(ids, { each: total, total });
     if (!contents.ok) return contents;
-    for (const [at, id] of ids.entries()) {
-      const bytes = contents.value[at];
-      found.set(id, bytes === undefined ? { problem: 'its content is damaged', isMissing: true } : { bytes });
+    const byId = new Map(ids.map((id, at) => [id, contents.value[at]] as const));
+    for (const { id, path } of wanted) {
+      const bytes = byId.get(id);
+      found.set(path + id, bytes === undefined ? { problem: `${path} is damaged`, isMissing: true } : { bytes });
     }
-    const crowded = { problem: `there is more than ${sizeText(total)} to read`, isMissing: true };
-    return ok(
-      wanted.map((files) => files.map((file) => ('id' in file ? (found.get(file.id) ?? crowded) : file.known))),
-    );
+    return ok(found);
   }
 
   /** The files of a commit that are used, and what was left out of it. */
@@ -222,6 +243,7 @@ export class ForgeBranches {
       if (file === undefined) continue;
       const blob = newObject(hash.value, 'blob', file.bytes);
       blobs.push(blob);
+      makeRoom(files, path);
       files.set(path, { mode: file.executable ? '100755' : '100644', id: blob.id });
     }
     const parents = [onto?.commit ?? from, merging].filter((parent) => parent !== undefined);

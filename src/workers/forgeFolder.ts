@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/ports';
+import { quoted } from '../core/text';
 import { locateRepository, readSmall } from '../git/locate';
 import { ensureFolder, replaceFile } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
@@ -25,6 +26,15 @@ const EXCLUDES: ReadonlySet<string> = new Set(['.forge', '.forge/', '/.forge', E
 
 /** The repository whose workers are meant; a linked worktree's is its main one. Fails with `no_repository`. */
 export function locateForge(folder: string): Result<Repository> {
+  // eslint-disable-next-line no-control-regex -- control characters are what is refused here
+  if (/[\u0000-\u001f\u007f\ufffd]/u.test(folder))
+    return fail(
+      'unsafe_path',
+      `${quoted(folder, 500)} can't have workers: its path holds a control character or is not UTF-8.`,
+      {
+        mend: 'Move the repository to a folder with another name.',
+      },
+    );
   const found = locateRepository(folder);
   if (found === undefined)
     return fail('no_repository', `${folder} is in no git repository.`, {
@@ -126,6 +136,13 @@ export class ForgeFolder {
       if (kind === undefined && at !== folder) ensureFolder(this.ports.files, at);
     }
     return ok(undefined);
+  }
+
+  /** Whether a folder below ours is there, and neither it nor one above it is a link that could lead elsewhere. */
+  isPlain(folder: string): boolean {
+    const parts = folder.slice(this.path.length).split(/[\\/]/u).filter(Boolean);
+    const above = parts.map((_part, index) => join(this.path, ...parts.slice(0, index + 1)));
+    return [this.path, ...above].every((each) => this.ports.files.stat(each)?.kind === 'folder');
   }
 
   /** Has git not show the folder, by a line of the repository's own file, which is no file of the project; once. */

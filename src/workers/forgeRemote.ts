@@ -3,7 +3,8 @@ import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { LIMITS } from '../core/workers/limits';
 import { LEDGER_BRANCH, workerOfBranch } from '../core/workers/names';
 import { readSmall } from '../git/locate';
-import { type BranchProblem, shortName } from './branchProblems';
+import { type BranchProblem, blockingProblems, shortName } from './branchProblems';
+import type { ForgeBranches } from './forgeBranches';
 import type { GitObjects } from './gitObjects';
 import { GitFailure, type WorkerGit } from './workerGit';
 
@@ -42,9 +43,9 @@ export class ForgeRemote {
    * Brings its branches `forge/*` here, below `refs/remotes/`, and nothing else. Gives those that can't be had, while the others are here.
    * Fails with `remote_unreachable`.
    */
-  async fetch({ objects }: { readonly objects: GitObjects }): Promise<Result<readonly BranchProblem[]>> {
+  async fetch(branches: ForgeBranches): Promise<Result<readonly BranchProblem[]>> {
     const fetched = await this.fetchWith(this.all, []);
-    if (!fetched.ok) return this.fetchEach(objects, fetched.error);
+    if (!fetched.ok) return this.fetchEach(branches, fetched.error);
     if (!(await this.isIncomplete())) return ok([]);
     const again = await this.fetchWith(this.all, ['--refetch']);
     return again.ok ? ok([]) : this.unreachable(again.error);
@@ -55,15 +56,16 @@ export class ForgeRemote {
   }
 
   /** Where one branch keeps git from all: those that it can't fetch are found by halves. Only names that workers can have are asked for. */
-  private async fetchEach(objects: GitObjects, error: Error): Promise<Result<readonly BranchProblem[]>> {
+  private async fetchEach(branches: ForgeBranches, error: Error): Promise<Result<readonly BranchProblem[]>> {
     const listed = await this.git.text(['ls-remote', '--refs', this.name, `${OURS}*`], { timeoutMs: TIMEOUT_MS });
     if (!listed.ok) return this.unreachable(error);
-    const refs = listed.value
-      .split('\n')
-      .map((line) => line.split('\t')[1] ?? '')
+    const names = listed.value.split('\n').map((line) => line.split('\t')[1] ?? '');
+    const refs = names
       .filter((ref) => ref === LEDGER_BRANCH || workerOfBranch(ref) !== undefined)
       .slice(0, LIMITS.branches);
-    const cleared = await this.forget(objects, refs);
+    const ours = await branches.tips();
+    if (!ours.ok) return ours;
+    const cleared = await this.forget(branches.objects, refs);
     if (!cleared.ok) return cleared;
     const problems: BranchProblem[] = [];
     const waiting = [refs];
@@ -82,7 +84,8 @@ export class ForgeRemote {
       if (some.length > 1 && tries < MAX_PARTS) waiting.push(some.slice(0, half), some.slice(half));
       else problems.push(...some.map((ref) => notFetched(ref, fetched.error)));
     }
-    return problems.length === refs.length ? this.unreachable(error) : ok(problems);
+    if (refs.length > 0 && problems.length === refs.length) return this.unreachable(error);
+    return ok([...problems, ...blockingProblems(names, ours.value.keys())]);
   }
 
   /** Forgets where branches were that the remote has no more, and beside which git can't keep one that it has. */

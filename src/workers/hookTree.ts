@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
-import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
+import { ensureFolder, renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
 import { LIMITS } from '../core/workers/limits';
 import { codeOf } from '../storage/fileErrors';
 import { readRegularFile } from '../storage/regularFile';
@@ -9,6 +9,13 @@ import { isSafePath, repositoryHeads } from './treePaths';
 
 const MAX_FILES = LIMITS.folderFiles;
 const MAX_BYTES = LIMITS.branchBytes;
+
+/** Where the protocol's own files lie: no folder can be kept there, nor a file in the place of their folder. */
+const OWN_FOLDER = 'evidence';
+const OWN_FILES: ReadonlySet<string> = new Set([
+  ...['task.json', 'context.json', 'status.json', 'result.json', '.gitattributes'],
+  ...[`${OWN_FOLDER}/input-hash.txt`, `${OWN_FOLDER}/output-hash.txt`],
+]);
 
 /** A file that lies in a folder. */
 export interface FolderFile {
@@ -40,6 +47,7 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
       const stat = files.stat(join(folder, path));
       if (stat === undefined) continue;
       if (!isSafePath(path) || (stat.kind !== 'file' && stat.kind !== 'folder')) skipped.push(path);
+      else if (stat.kind === 'folder' ? OWN_FILES.has(path) : path === OWN_FOLDER) skipped.push(path);
       else if (stat.kind === 'folder') waiting.push(path);
       else {
         bytes += stat.size;
@@ -108,9 +116,10 @@ export function writeFolder(
   for (const [path, file] of changes) {
     const target = join(folder, path);
     const blocked = linkAbove(files, folder, path);
-    if (blocked !== undefined) unlinkWithRetry(files, blocked);
+    if (blocked !== undefined) clearPlace(files, ids, blocked);
     if (file === undefined) remove(files, target);
     else {
+      if (files.stat(target)?.kind === 'folder') clearPlace(files, ids, target);
       ensureFolder(files, dirname(target));
       // The branch keeps it; what a loss of power takes from the folder is shown again.
       replaceFile(files, ids, target, file.bytes, {
@@ -118,6 +127,13 @@ export function writeFolder(
       });
     }
   }
+}
+
+/** Makes room for one of ours: what holds something that somebody made gets another name beside it, and is kept. */
+function clearPlace(files: FileSystem, ids: Ids, path: string): void {
+  const kind = files.stat(path)?.kind;
+  if (kind === 'file' || kind === 'folder') renameWithRetry(files, path, `${path}.${ids.hex(4)}.aside`);
+  else unlinkWithRetry(files, path);
 }
 
 /** Removes what somebody who was killed had half written. */

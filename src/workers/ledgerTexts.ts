@@ -8,7 +8,7 @@ import {
   taskRecordSchema,
 } from '../core/workers/ledger';
 import { newestLines } from '../core/workers/ledgerLines';
-import { LIMITS, bytesAllowed, sizeText, tooLarge } from '../core/workers/limits';
+import { LIMITS, sizeText } from '../core/workers/limits';
 import type { ForgeBranches } from './forgeBranches';
 
 /** What the ledger holds, a file each. */
@@ -80,21 +80,4 @@ export function compacted(texts: LedgerTexts): LedgerTexts {
     convoys: newestLines(convoyRecordSchema, texts.convoys),
     evidence: newestLines(evidenceRecordSchema, texts.evidence),
   };
-}
-
-/** Why the ledger of a commit can't be used, as far as its sizes say. */
-export async function ledgerDamageOf(branches: ForgeBranches, commit: string): Promise<AtlasError | undefined> {
-  const summaries = await branches.objects.summaries([commit]);
-  const summary = summaries.ok ? summaries.value[0] : undefined;
-  if (summary === undefined) return undefined;
-  if (summary.problem !== undefined) return damageOf(summary.problem);
-  const names = LEDGER_KINDS.map((kind) => LEDGER_FILES[kind]).filter((name) => summary.top.has(name));
-  const sizes = await branches.objects.sizes(names.map((name) => summary.top.get(name)?.id ?? ''));
-  if (!sizes.ok) return undefined;
-  const large = names.findIndex((name, index) => (sizes.value[index]?.size ?? 0) > bytesAllowed(name));
-  if (large >= 0) return damageOf(tooLarge(names[large] ?? '', sizes.value[large]?.size ?? 0));
-  const all = sizes.value.reduce((sum, object) => sum + (object?.size ?? 0), 0);
-  return all > LIMITS.ledgerBytes
-    ? damageOf(`it has ${sizeText(all)}, at most ${sizeText(LIMITS.ledgerBytes)} are read`)
-    : undefined;
 }

@@ -138,6 +138,7 @@ export class Repairs {
   private async keepFolder(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
     const { branches, ports } = this.parts;
     const folder = branches.forge.hook(worker);
+    if (!branches.forge.isPlain(folder)) return fail('unsafe_path', `${folder} is reached through a symbolic link.`);
     const read = readFolder(ports.files, folder);
     if (!read.ok) return read;
     const known = [...view.ledger.evidence.last.values()].filter((each) => each.worker === worker).at(-1)?.commit;

@@ -83,6 +83,15 @@ export class WorkEnding {
         return ok({ state: held.state, result: held.result, changed: false, skipped: [] });
       const state = ended(held.state, how, this.ports.clock.now());
       if (!state.ok) return state;
+      const { folder } = hook.value.branch;
+      if (how === 'complete' && this.branches.worktrees.isDetached(folder))
+        return fail(
+          'verification_failed',
+          `${folder} is no longer a worktree of the repository: its .git was replaced or removed.`,
+          {
+            mend: `Its files are kept. Make the folder again, then repeat the work: atlas worker recover ${lease.worker}`,
+          },
+        );
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
       if (!left.ok) return left;
       return this.commit({ view, publish, hook: hook.value, left: left.value, state: state.value, draft });

@@ -162,7 +162,7 @@ export class WorkerStatuses {
 
   private foldersIn(folder: string, isMeant: (name: string) => boolean): string[] {
     const { files } = this.ports;
-    if (files.stat(folder)?.kind !== 'folder') return [];
+    if (!this.branches.forge.isPlain(folder)) return [];
     return files.list(folder).filter((name) => isMeant(name) && files.stat(join(folder, name))?.kind === 'folder');
   }
 }

@@ -27,6 +27,18 @@ export class HostileObjects {
     return { ...this.file(`raw ${bytes.length}`, 'x'), bytes };
   }
 
+  /** A file of so many zeros, which are small once they are packed. */
+  zeros(bytes: number): RawEntry {
+    const line = `head -c ${bytes} /dev/zero | git -c core.bigFileThreshold=1m hash-object -w --stdin`;
+    const id = execFileSync('/bin/sh', ['-c', line], { cwd: this.bare, encoding: 'utf8' }).trim();
+    return { mode: '100644', name: 'zeros', id };
+  }
+
+  /** A commit of this text. */
+  commit(text: string): string {
+    return this.write('commit', Buffer.from(text));
+  }
+
   /** A folder, its entries in the order and by the names that are given. */
   folder(name: string, entries: readonly RawEntry[]): RawEntry {
     const lines = entries.map((entry) =>
