@@ -117,7 +117,7 @@ describe('a branch of a remote', { timeout: 120_000 }, () => {
         expect.stringContaining(`forge/hooks/${name} can't be`),
       ]);
       // With such a commit, git at the remote takes no push from anybody.
-      if (name !== 'bare' && name !== 'wrong') await othersGoOn(remote, Object.keys(targets).indexOf(name));
+      if (!['gone', 'bare', 'wrong'].includes(name)) await othersGoOn(remote, Object.keys(targets).indexOf(name));
       rmSync(path.join(remote.bare, 'refs/heads/forge/hooks', name));
     }
     for (const name of Object.keys(targets)) expect(b.git('for-each-ref', `refs/heads/forge/hooks/${name}`)).toBe('');
