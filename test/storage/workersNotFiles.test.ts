@@ -138,17 +138,16 @@ describe.runIf(process.platform !== 'win32')('what is no file', { timeout: TIMEO
     expect(readFileSync(path.join(hook, 'task.json'), 'utf8')).toBe('{}');
   });
 
-  it('what lies behind a link in the place of all hooks is not taken for a worker’s', async () => {
+  it('what lies behind a link in the place of our folder is not taken for a worker’s', async () => {
     desks += 1;
     const desk = new Desk(cli, `not-files-${desks}`);
     const outside = path.join(cli.folder, 'outside-hooks');
-    mkdirSync(path.join(outside, 'w9'), { recursive: true });
-    writeFileSync(path.join(outside, 'w9/task.json'), '{"secret":1}');
-    mkdirSync(path.join(desk.folder, '.forge'));
-    symlinkSync(outside, path.join(desk.folder, '.forge/hooks'));
-    await desk.ok('worker', 'task', 'add', 't1');
-    expect((await desk.run('worker', 'repair', '--yes')).out).not.toContain('w9');
-    expect(desk.git('for-each-ref', 'refs/heads/forge/hooks')).toBe('');
+    mkdirSync(path.join(outside, 'hooks/w9'), { recursive: true });
+    writeFileSync(path.join(outside, 'hooks/w9/task.json'), '{"secret":1}');
+    symlinkSync(outside, path.join(desk.folder, '.forge'));
+    for (const args of [['list'], ['repair'], ['repair', '--yes']])
+      expect((await desk.run('worker', ...args)).out, args.join(' ')).not.toContain('w9');
+    expect(desk.git('for-each-ref', 'refs/heads/forge')).toBe('');
   });
 });
 
