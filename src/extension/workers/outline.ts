@@ -80,7 +80,10 @@ export function poolOf(worker: string): string | undefined {
 }
 
 /** The pools, by name, and the workers in none. */
-export function poolsOf({ workers }: Pick<ForgeStatus, 'workers' | 'ledger'>): { readonly pools: string[]; readonly single: WorkerStatus[] } {
+export function poolsOf({ workers }: Pick<ForgeStatus, 'workers' | 'ledger'>): {
+  readonly pools: string[];
+  readonly single: WorkerStatus[];
+} {
   const pools = new Set(workers.flatMap(({ worker }) => poolOf(worker) ?? []));
   return { pools: [...pools].sort(), single: workers.filter(({ worker }) => poolOf(worker) === undefined) };
 }
