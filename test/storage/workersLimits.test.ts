@@ -20,11 +20,11 @@ const MIB = 1024 * 1024;
 const MOST_MIB = 200;
 
 /** What the other branch is worth: its work is done and shared. */
-async function othersGoOn({ a, b }: HostileRemote, by: Desk = b): Promise<void> {
-  await by.ok('worker', 'sling', 't5', 'w5');
-  await by.ok('worker', 'run', 'w5', '--', process.execPath, '-e', '0');
+async function othersGoOn({ a, b }: HostileRemote, worker = 'w5'): Promise<void> {
+  await b.ok('worker', 'sling', `task-${worker}`, worker);
+  await b.ok('worker', 'run', worker, '--', process.execPath, '-e', '0');
   const said = await a.run('worker', 'sync');
-  expect(said.out).toContain('w5');
+  expect(said.out).toContain(worker);
 }
 
 /** Claims what waits for a worker, for a program that ends it later. */
@@ -165,7 +165,7 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     const said = await b.run('worker', 'sync');
     expect([said.code, said.out]).toEqual([7, expect.stringContaining('tasks.jsonl has more than 200,000 lines')]);
     await b.ok('worker', 'repair', '--yes');
-    await othersGoOn(remote, remote.a);
+    await othersGoOn(remote, 'w6');
   });
 
   it('lines of the ledger that are too long or too deep are set aside, and all others count', async () => {
