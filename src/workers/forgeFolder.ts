@@ -20,6 +20,8 @@ export interface WorkerPorts {
 /** How long a change waits for each of those before it, in ms: longer than a remote may take, which a claim waits for. */
 const LOCK_TIMEOUT_MS = 90_000;
 const MAX_EXCLUDE_BYTES = 16 * 1024 * 1024;
+/** How long a folder that was seen not to be a link is taken for none, in ms: less than a person or a git takes to change it. */
+const PLAIN_MS = 20;
 const EXCLUDED = '/.forge/';
 /** Lines that exclude the folder just as well. */
 const EXCLUDES: ReadonlySet<string> = new Set(['.forge', '.forge/', '/.forge', EXCLUDED]);
@@ -52,6 +54,9 @@ export class ForgeFolder {
   readonly path: string;
   private readonly lock: GenerationLock;
   private id: string | undefined;
+  /** Folders that were just seen to be plain, and when. */
+  private readonly plain = new Set<string>();
+  private plainAt = 0;
 
   constructor(
     readonly repository: Repository,
@@ -140,9 +145,19 @@ export class ForgeFolder {
 
   /** Whether a folder below ours is there, and neither it nor one above it is a link that could lead elsewhere. */
   isPlain(folder: string): boolean {
-    const parts = folder.slice(this.path.length).split(/[\\/]/u).filter(Boolean);
-    const above = parts.map((_part, index) => join(this.path, ...parts.slice(0, index + 1)));
-    return [this.path, ...above].every((each) => this.ports.files.stat(each)?.kind === 'folder');
+    if (this.ports.files.stat(folder)?.kind !== 'folder') return false;
+    const now = performance.now();
+    // A look at hundreds of workers asks for the folders above them only once.
+    if (now - this.plainAt > PLAIN_MS) {
+      this.plain.clear();
+      this.plainAt = now;
+    }
+    for (let above = dirname(folder); above.length >= this.path.length; above = dirname(above)) {
+      if (this.plain.has(above)) return true;
+      if (this.ports.files.stat(above)?.kind !== 'folder') return false;
+    }
+    this.plain.add(dirname(folder));
+    return true;
   }
 
   /** Has git not show the folder, by a line of the repository's own file, which is no file of the project; once. */

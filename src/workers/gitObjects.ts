@@ -121,7 +121,7 @@ export class GitObjects {
     private readonly ports: { readonly files: FileSystem; readonly ids: Ids },
   ) {
     this.reader = new ObjectReader(git);
-    this.trees = new TreeReader(async (names, limit) => this.objects(names, limit));
+    this.trees = new TreeReader(async (names, limit, known) => this.objects(names, limit, known));
   }
 
   /** How the repository names objects. */
@@ -234,8 +234,12 @@ export class GitObjects {
   }
 
   /** Objects, as {@link ObjectReader.read}. A few that nobody packed yet are read without a git, which takes longer to start. */
-  private async objects(names: readonly string[], limit: ReadLimit): Promise<Result<(GitObject | undefined)[]>> {
-    if (names.length > FEW) return this.reader.read(names, limit);
+  private async objects(
+    names: readonly string[],
+    limit: ReadLimit,
+    sizes?: readonly (GitObject | undefined)[],
+  ): Promise<Result<(GitObject | undefined)[]>> {
+    if (names.length > FEW) return this.reader.read(names, limit, sizes);
     const { commonDir } = this.git.repository;
     let left = limit.total;
     const objects = names.map((name) => {

@@ -66,9 +66,14 @@ export class ObjectReader {
   /**
    * The objects of these names: ids, or what leads to one (`<commit>^{tree}`); `undefined` where there is none that can be read. The size
    * is asked before any content. No name has a line break.
+   * @param known what was said of their sizes before, which is then not asked again
    */
-  async read(names: readonly string[], limit: ReadLimit): Promise<Result<(GitObject | undefined)[]>> {
-    const infos = await this.all('info', names);
+  async read(
+    names: readonly string[],
+    limit: ReadLimit,
+    known?: readonly (GitObject | undefined)[],
+  ): Promise<Result<(GitObject | undefined)[]>> {
+    const infos = known === undefined ? await this.all('info', names) : ok([...known]);
     if (!infos.ok || limit.each < 0) return infos;
     const chosen = [
       ...withinLimit(

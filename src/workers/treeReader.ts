@@ -37,7 +37,11 @@ export interface TreeListing {
 }
 
 /** Reads objects; see `GitObjects`. */
-export type ReadObjects = (names: readonly string[], limit: ReadLimit) => Promise<Result<(GitObject | undefined)[]>>;
+export type ReadObjects = (
+  names: readonly string[],
+  limit: ReadLimit,
+  sizes?: readonly (GitObject | undefined)[],
+) => Promise<Result<(GitObject | undefined)[]>>;
 
 const FOLDER = '40000';
 const FILES: ReadonlySet<string> = new Set(['100644', '100755']);
@@ -89,6 +93,7 @@ export class TreeReader {
     );
     if (!found.ok) return found;
     const roots = found.value.map((object) => ({ id: object?.id ?? '', problem: problemOf(object) }));
+    const byId = new Map(found.value.map((object) => [object?.id ?? '', object]));
     const trees = new Map<string, CheckedTree | undefined>();
     let level = new Set(roots.flatMap(({ id, problem }) => (problem === undefined ? [id] : [])));
     let budget: number = LIMITS.allTreesBytes;
@@ -96,7 +101,8 @@ export class TreeReader {
       const wanted = [...level].filter((id) => !trees.has(id));
       for (const id of wanted) if (this.known.has(id)) trees.set(id, this.known.get(id));
       const unknown = wanted.filter((id) => !trees.has(id));
-      const read = await this.read(unknown, { each: LIMITS.treeBytes, total: budget });
+      const known = depth === 0 ? unknown.map((id) => byId.get(id)) : undefined;
+      const read = await this.read(unknown, { each: LIMITS.treeBytes, total: budget }, known);
       if (!read.ok) return read;
       for (const [index, id] of unknown.entries()) {
         const tree = read.value[index];
