@@ -8,7 +8,7 @@ import {
   taskRecordSchema,
 } from '../core/workers/ledger';
 import { newestLines } from '../core/workers/ledgerLines';
-import { LIMITS, sizeText } from '../core/workers/limits';
+import { LIMITS, countMarks, sizeText } from '../core/workers/limits';
 import type { ForgeBranches } from './forgeBranches';
 
 /** What the ledger holds, a file each. */
@@ -34,6 +34,7 @@ export async function readLedgerTexts(
       return unusableLedger(`${LEDGER_FILES[kind]} has more than ${LIMITS.ledgerLines.toLocaleString('en')} lines`);
     texts[kind] = text;
   }
+  if (marksOf(texts) > LIMITS.ledgerMarks) return unusableLedger('its lines hold too many values');
   return ok(texts);
 }
 
@@ -47,6 +48,10 @@ function damageOf(problem: string): AtlasError {
   });
 }
 
+function marksOf(texts: LedgerTexts): number {
+  return LEDGER_KINDS.reduce((sum, kind) => sum + countMarks(texts[kind]), 0);
+}
+
 function countLines(text: string): number {
   let lines = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
@@ -57,7 +62,8 @@ function countLines(text: string): number {
 export function excessOf(texts: LedgerTexts): AtlasError | undefined {
   const bytes = ledgerBytes(texts);
   const lines = Math.max(...LEDGER_KINDS.map((kind) => countLines(texts[kind])));
-  if (bytes <= LIMITS.ledgerBytes && lines <= LIMITS.ledgerLines) return undefined;
+  const isWithin = bytes <= LIMITS.ledgerBytes && lines <= LIMITS.ledgerLines && marksOf(texts) <= LIMITS.ledgerMarks;
+  if (isWithin) return undefined;
   const most = `${sizeText(LIMITS.ledgerBytes)} and ${LIMITS.ledgerLines.toLocaleString('en')} lines a file`;
   return new AtlasError(
     'damaged',

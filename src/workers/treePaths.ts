@@ -43,6 +43,7 @@ export function refusedName(name: string): Refusal | undefined {
 /** Why a path, with `/`, is refused below the top of a branch. */
 export function refusedPath(path: string): Refusal | undefined {
   if (path === '.gitmodules') return 'branches of workers have no submodules';
+  if (path.endsWith('/.gitattributes')) return 'it would have git change or filter the files beside it';
   if (Buffer.byteLength(path) > LIMITS.pathBytes) return `its path is longer than ${LIMITS.pathBytes} bytes`;
   const parts = path.split('/');
   if (parts.length > LIMITS.depth) return `it lies more than ${LIMITS.depth} folders deep`;

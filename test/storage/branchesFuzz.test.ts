@@ -15,9 +15,9 @@ beforeAll(() => {
 });
 afterAll(() => {
   world.dispose();
-});
+}, 600_000);
 
-it('hostile branches change nothing but what is theirs', { timeout: 7_200_000 }, async () => {
+it('hostile branches change nothing but what is theirs', { timeout: 10_800_000 }, async () => {
   const random = SEED === undefined ? new Random() : new Random(Number(SEED));
   const fuzz = await BranchFuzz.make(world, random);
   let cases = 0;

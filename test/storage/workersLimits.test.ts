@@ -166,6 +166,15 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     expect([said.code, said.out]).toEqual([7, expect.stringContaining('tasks.jsonl has more than 200,000 lines')]);
     await b.ok('worker', 'repair', '--yes');
     await othersGoOn(remote, 'w6');
+    // Small in a file, and many times that once it is read.
+    const dense = line(1, 1, 'dense').replace('"text":"x"', `"a":[${'[],'.repeat(49_000)}[]]`);
+    objects.plant('forge/ledger', [objects.file('tasks.jsonl', dense.repeat(100))]);
+    const idle = await measured(b, 'worker', 'task', 'show', 'none');
+    const full = await measured(b, 'worker', 'sync');
+    expect([full.code, full.out]).toEqual([7, expect.stringContaining('its lines hold too many values')]);
+    expect(full.mib).toBeLessThan(idle.mib + MOST_MIB);
+    await b.ok('worker', 'repair', '--yes');
+    await othersGoOn(remote, 'w7');
   });
 
   it('lines of the ledger that are too long or too deep are set aside, and all others count', async () => {

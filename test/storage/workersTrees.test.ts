@@ -122,13 +122,15 @@ describe('a tree that somebody hostile pushed', { timeout: 120_000 }, () => {
       'GI7D29~1',
       '.gitattribute\u200cs',
     ];
-    objects.plant(
-      'forge/ledger',
-      spellings.map((name) => objects.file(name, '* filter=own\n')),
-    );
+    const own = objects.file('.gitattributes', '* filter=own\n');
+    objects.plant('forge/ledger', [
+      ...spellings.map((name) => ({ ...own, name })),
+      objects.folder('in', [own, objects.file('f', 'x'), objects.folder('deeper', [own, objects.file('f', 'x')])]),
+    ]);
     await b.ok('worker', 'sync', 'origin');
     expect(indexed(b, LEDGER).filter((name) => /git/iu.test(name))).toEqual([]);
-    for (const line of ['git restore .', 'touch tasks.jsonl', 'git status', 'git diff']) typed(b, LEDGER, line);
+    for (const line of ['rm -r in', 'git restore .', 'touch tasks.jsonl in/f', 'git status', 'git diff'])
+      typed(b, LEDGER, line);
     expect(remote.hasRun).toBe(false);
   });
 

@@ -216,11 +216,12 @@ export class BranchFuzz {
       const listed = unsafeIn(gitEntries(gitBytes(folder, 'ls-files', '-s', '-z')));
       if (listed !== undefined) throw new Error(`git lists ${JSON.stringify(listed)} in ${folder}`);
       for (const args of [['restore', '.'], ['status'], ['diff', '--quiet']]) gitBytes(folder, ...args);
+      if (existsSync(this.canary)) throw new Error(`round ${this.round}: git ran a program in ${folder}`);
     }
+    if (existsSync(this.canary)) throw new Error(`round ${this.round}: a program ran`);
     const now = this.outside();
     if (now !== this.before)
       throw new Error(`round ${this.round}: something outside changed:\n${difference(this.before, now)}`);
-    if (existsSync(this.canary)) throw new Error(`round ${this.round}: a program ran`);
     const mib = process.memoryUsage.rss() / MIB;
     if (mib > this.startMib + MOST_MIB)
       throw new Error(`round ${this.round}: ${Math.round(mib - this.startMib)} MiB more`);
@@ -298,6 +299,15 @@ export class BranchFuzz {
 
   private entries(depth: number): Entry[] {
     const { random } = this;
+    // What settings name in a folder only counts with files beside them.
+    if (random.below(10) === 0) {
+      const own = this.file('.gitattributes', Buffer.from('* filter=own\n'));
+      return [
+        own,
+        this.file('f', Buffer.from('x')),
+        { mode: '40000', name: Buffer.from('in'), id: this.tree([own, this.file('f', Buffer.from('x'))]) },
+      ];
+    }
     return Array.from({ length: random.below(7) }, (): Entry => {
       const name = this.name();
       if (depth < 4 && random.below(3) === 0) return { mode: '40000', name, id: this.tree(this.entries(depth + 1)) };

@@ -42,6 +42,8 @@ export const LIMITS = {
   ledgerFullBytes: 48 * MIB,
   /** Lines of each of the ledger's files. */
   ledgerLines: 200_000,
+  /** Brackets, commas and colons in all of the ledger's files: what takes few bytes there takes many once it is read. */
+  ledgerMarks: 8_000_000,
   /** Bytes of one line of the ledger. */
   lineBytes: MIB,
   /** Values and keys in one JSON document or line. */
@@ -75,6 +77,18 @@ export function sizeText(bytes: number): string {
   if (bytes < KIB) return `${bytes} bytes`;
   const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : [MIB, 'MiB'];
   return `${Math.ceil((bytes / unit) * 10) / 10} ${name}`;
+}
+
+const MARKS = { '[': 0x5b, '{': 0x7b, ',': 0x2c, ':': 0x3a } as const;
+
+/** How many brackets, commas and colons a JSON text has: at least as many as it has values, without reading it. */
+export function countMarks(text: string): number {
+  let marks = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === MARKS[','] || code === MARKS[':'] || code === MARKS['['] || code === MARKS['{']) marks += 1;
+  }
+  return marks;
 }
 
 /** What to say of a file that is over its limit. */
