@@ -437,7 +437,7 @@ function isUnsafe(part: string): boolean {
   for (const letter of part) if (letter < ' ' || letter === '\\' || letter === ':' || letter === '\u007f') return true;
   const bare = seen.replace(/[ .]+$/u, '');
   if (bare === '.git' || /^git~[0-9]+$/u.test(bare)) return true;
-  if (/^(?:gitmod|gitatt|gitign|mailma)~[0-9]/u.test(bare)) return true;
+  if (/^(?:gitmod|gitatt|gitign|mailma)~[0-9]+$/u.test(bare)) return true;
   return ['.gitmodules', '.gitattributes'].includes(bare) && part !== '.gitattributes' && part !== '.gitmodules';
 }
 
