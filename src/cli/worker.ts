@@ -11,6 +11,7 @@ import type { CliContext } from './context';
 import { type Answer, EXIT, toJson } from './output';
 import { table } from './table';
 import type { WorkerAnswer, WorkerData } from './workerSchemas';
+import { problemData, unusableLines } from './branchText';
 import { ORPHANED, STALE, nextStep, ofPlan } from './workerText';
 
 /** The workers of the repository that a command is about. */
@@ -57,11 +58,12 @@ export async function list(context: CliContext): Promise<Result<Answer>> {
   if (!opened.ok) return opened;
   const all = await opened.value.workers.statuses.all();
   if (!all.ok) return all;
-  const { workers } = all.value;
-  const data: WorkerAnswer<'worker list'> = { workers: workers.map(workerData) };
+  const { workers, unusable } = all.value;
+  const data: WorkerAnswer<'worker list'> = { workers: workers.map(workerData), unusable: unusable.map(problemData) };
   const remote = workers.length > 0 ? undefined : await opened.value.workers.sharing.remoteName();
   const shared = remote?.ok === true ? remote.value : undefined;
-  return ok({ exit: EXIT.done, text: listText(context, workers, shared), wanted: true, data });
+  const notes = unusableLines(unusable);
+  return ok({ exit: EXIT.done, text: listText(context, workers, shared), wanted: true, data, notes });
 }
 
 function listText({ streams }: CliContext, workers: readonly WorkerStatus[], remote: string | undefined): string {
@@ -89,17 +91,16 @@ function nextWord({ plan, stale, orphaned, elsewhere }: WorkerStatus): string {
 export async function status(context: CliContext, call: Call): Promise<Result<Answer>> {
   const found = await named(context, call);
   if (!found.ok) return found;
-  const data: WorkerAnswer<'worker status'> = { worker: workerData(found.value) };
-  return ok({ exit: EXIT.done, text: statusText(found.value), wanted: true, data });
+  const { status: seen, all } = found.value;
+  const data: WorkerAnswer<'worker status'> = { worker: workerData(seen) };
+  return ok({ exit: EXIT.done, text: statusText(seen), wanted: true, data, notes: unusableLines(all.unusable) });
 }
 
-async function named(context: CliContext, call: Call): Promise<Result<WorkerStatus>> {
+async function named(context: CliContext, call: Call): ReturnType<typeof statusOf> {
   const worker = workerOf(call);
   if (!worker.ok) return worker;
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const found = await statusOf(opened.value, worker.value);
-  return found.ok ? ok(found.value.status) : found;
+  return opened.ok ? statusOf(opened.value, worker.value) : opened;
 }
 
 function statusText(found: WorkerStatus): string {
@@ -131,16 +132,16 @@ function claimText({ claim, incarnation, attempts }: HookState): string {
 export async function show(context: CliContext, call: Call): Promise<Result<Answer>> {
   const found = await named(context, call);
   if (!found.ok) return found;
-  const { task, context: given, result } = found.value;
+  const { task, context: given, result } = found.value.status;
   const data: WorkerAnswer<'worker show'> = {
-    worker: workerData(found.value),
+    worker: workerData(found.value.status),
     task: task ?? null,
     context: given ?? null,
     result: result ?? null,
     input_hash: result?.evidence.inputHash ?? null,
     output_hash: result?.evidence.outputHash ?? null,
   };
-  const parts = [statusText(found.value)];
+  const parts = [statusText(found.value.status)];
   for (const [name, content] of [['context.json', given] as const, ['result.json', result] as const])
     if (content !== undefined) parts.push(`${name}:\n${plainLines(toJson(content)).replaceAll(/^(?=.)/gmu, '  ')}`);
   return ok({ exit: EXIT.done, text: parts.join('\n'), wanted: true, data });

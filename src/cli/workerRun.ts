@@ -1,10 +1,11 @@
+import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { oneLine } from '../core/text';
 import { parseDuration } from '../core/time';
 import type { RecoveryPlan } from '../core/workers/hookSteps';
 import { HookWatch } from '../workers/hookWatch';
-import { type ProgramEnd, runProgram } from '../workers/workProgram';
+import { type ProgramEnd, runProgram, temporaryFolder } from '../workers/workProgram';
 import type { RanWork } from '../workers/workers';
 import { Cancellation } from './cancellation';
 import type { Call } from './call';
@@ -101,14 +102,24 @@ async function ran(
   if (signal.aborted) return fail('cancelled', 'It was ended before the work was begun.');
   const { workers, ports } = opened;
   const [program = ''] = argv;
+  const folder = temporaryFolder();
+  if (!folder.ok) return folder;
   const end: { value?: ProgramEnd } = {};
   const done = await workers.run({ worker, owner: ports.processes.self(), ownerIsGone: gone }, async (work) => {
     if (!context.json && !context.quiet)
       context.streams.err(`atlas: ${worker}: ${work.action} ${work.lease.taskId} in ${oneLine(work.folder, 500)}\n`);
-    const how = { argv, cwd: context.folder, env: environmentOf(context, program), timeoutMs, signal };
+    const how = {
+      argv,
+      cwd: context.folder,
+      env: environmentOf(context, program),
+      timeoutMs,
+      signal,
+      folder: folder.value,
+    };
     end.value = await runProgram(workers.commonDir, work, { ...how, onOutput: passing(context) }, ports);
     return end.value.execution;
   });
+  rmSync(folder.value, { recursive: true, force: true });
   if (!done.ok) return done;
   const answer = ranAnswer(worker, program, done.value, end.value);
   if (!answer.ok) return answer;

@@ -53,6 +53,7 @@ const task = z.strictObject({
   discovered_from: maybe(text),
 });
 
+const problem = z.strictObject({ branch: text, code: text, message: text });
 const repairItem = z.strictObject({ action: z.enum(REPAIR_ACTIONS), subject: text, found: text, does: text });
 const side = z.looseObject({ id: text });
 
@@ -110,6 +111,16 @@ export const WORKER_ANSWERS = {
     clashing: z.array(z.strictObject({ ours: text, theirs: text })),
     /** Of each, the side that counts is the first. */
     conflicts: z.array(z.strictObject({ id: text, sides: z.array(side) })),
+    /** Branches of the remote that can't be used. */
+    unusable: z.array(problem),
+    /** Files that its branches hold and that are left out here; the first of each branch, and how many there are. */
+    refused: z.array(
+      z.strictObject({
+        branch: text,
+        count: integer,
+        files: z.array(z.strictObject({ path: text, why: text })),
+      }),
+    ),
   }),
   'worker repair': z.strictObject({
     /** Whether it was done, or only planned. */
@@ -120,7 +131,7 @@ export const WORKER_ANSWERS = {
     failed: z.array(z.strictObject({ item: repairItem, why: text })),
   }),
   'worker sling': z.strictObject({ worker: text, task_id: text, claim: integer, folder: text }),
-  'worker list': z.strictObject({ workers: z.array(worker) }),
+  'worker list': z.strictObject({ workers: z.array(worker), unusable: z.array(problem) }),
   'worker status': z.strictObject({ worker }),
   'worker show': z.strictObject({
     worker,

@@ -4,7 +4,8 @@ import type { RepairItem } from '../workers/repairPlan';
 import type { SyncReport } from '../workers/sharing';
 import type { Call } from './call';
 import type { CliContext } from './context';
-import { type Answer, EXIT } from './output';
+import { type Answer, EXIT, exitOf } from './output';
+import { problemData, refusedLines, unusableLines } from './branchText';
 import { openWorkers } from './worker';
 import type { WorkerAnswer } from './workerSchemas';
 
@@ -21,11 +22,22 @@ export async function sync(context: CliContext, call: Call): Promise<Result<Answ
     superseded: report.superseded.map((each) => ({ ...each })),
     clashing: report.clashing.map((each) => ({ ...each })),
     conflicts: report.conflicts.map(({ id, sides }) => ({ id, sides: sides.map((side) => ({ ...side })) })),
+    unusable: report.unusable.map(problemData),
+    refused: report.refused.map(({ branch, count: of, files }) => ({
+      ...{ branch, count: of },
+      files: files.map((file) => ({ ...file })),
+    })),
   };
-  return ok({ exit: EXIT.done, text: syncText(report), wanted: true, data });
+  // Without its ledger, the other branches are shared, and nothing can be claimed.
+  const error = report.ledgerDamage;
+  return ok({
+    ...{ exit: error === undefined ? EXIT.done : exitOf(error.code), text: syncText(report), wanted: true, data },
+    ...(error === undefined ? {} : { error }),
+  });
 }
 
-function syncText({ remote, received, sent, superseded, clashing, conflicts, ledgerMerged }: SyncReport): string {
+function syncText(report: SyncReport): string {
+  const { remote, received, sent, superseded, clashing, conflicts, ledgerMerged } = report;
   const lines = [
     received.length === 0 ? `Nothing new from ${remote}.` : `From ${remote}: ${received.join(', ')}.`,
     sent.length === 0 ? `${remote} has everything.` : `To ${remote}: ${sent.map(branchName).join(', ')}.`,
@@ -42,6 +54,8 @@ function syncText({ remote, received, sent, superseded, clashing, conflicts, led
       `Conflict about ${id}; the first counts:`,
       ...sides.map((side) => `  ${oneLine(JSON.stringify(side), 400)}`),
     ]),
+    ...report.refused.flatMap(refusedLines),
+    ...unusableLines(report.unusable),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -40,6 +40,16 @@ export function sentenceList(items: readonly string[], word = 'and'): string {
 }
 
 /** A count with its noun: `1 file`, `2 files`. */
-export function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+export function count(n: number, noun: string, plural = `${noun}s`): string {
+  return `${n} ${n === 1 ? noun : plural}`;
+}
+
+/** A name that may hold anything, in quotes and on one line: what can't be seen is escaped as in JSON. */
+export function quoted(name: string, max = 200): string {
+  const escaped = JSON.stringify(cut(name, max)).replace(/(?! )[\p{C}\p{Z}\p{DI}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
+      .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+  return name.length > max ? `${escaped}…` : escaped;
 }

@@ -79,8 +79,9 @@ export class Convoys {
         { tasks: [], evidence: [], convoys: [record.value] },
         { message: `Create convoy ${convoy.id}`, author: authorOf('atlas') },
       );
-      if (change === undefined) return ok({ changed: false });
-      const made = await this.branches.make(change);
+      if (!change.ok) return change;
+      if (change.value === undefined) return ok({ changed: false });
+      const made = await this.branches.make(change.value);
       if (!made.ok) return made;
       const published = await publish([made.value]);
       return published.ok ? ok({ changed: true }) : published;

@@ -2,15 +2,26 @@ import { join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import { fileError } from '../storage/fileErrors';
 import { ForgeFolder, type WorkerPorts } from './forgeFolder';
-import { type CommitAuthor, GitObjects, type RefMove, type TreeFiles, authorOf, buildCommit } from './gitObjects';
+import { LIMITS, bytesAllowed, sizeText, tooLarge } from '../core/workers/limits';
+import {
+  ATTRIBUTES,
+  type CommitAuthor,
+  type CommitFiles,
+  GitObjects,
+  type RefMove,
+  type TopFile,
+  type TreeFiles,
+  authorOf,
+  buildCommit,
+} from './gitObjects';
 import { type NewObject, type TreeEntry, hashOfId, newObject } from './gitPack';
-import { type FolderFile, isSafePath, writeFolder } from './hookTree';
+import { type FolderFile, writeFolder } from './hookTree';
+import { withinLimit } from './objectReader';
+import { refusedPath } from './treePaths';
 import { WorkerGit } from './workerGit';
 import { ForgeWorktrees } from './worktrees';
 import type { Repository } from '../core/ports';
 
-/** In each of our trees: bytes stay as they are wherever git checks them out, so that hashes hold. */
-const ATTRIBUTES = { path: '.gitattributes', text: '* -text -filter -ident\n' } as const;
 const PREFIX = 'refs/heads/forge/';
 
 /** A branch of ours and the folder that shows it. */
@@ -63,6 +74,36 @@ function lastLast(changes: Changes): Changes {
   return changes.has(LAST) ? new Map([...rest, [LAST, changes.get(LAST)]]) : changes;
 }
 
+/** A file to be read, of the commit with this index. */
+interface Asked {
+  readonly id: string;
+  readonly path: string;
+  readonly index: number;
+}
+
+/** A file that is read from git, or what is known of it already. */
+type Wanted = { readonly id: string; readonly path: string } | { readonly known: TopFile };
+
+/** Whether files that are to be committed can be read back: what is refused when it is read is not written either. */
+function checkFiles(changes: Changes): Result<void> {
+  for (const [path, file] of changes) {
+    if (file === undefined) continue;
+    const why = refusedPath(path);
+    if (why !== undefined) return fail('unsafe_path', `${JSON.stringify(path)} can't be committed: ${why}.`);
+    if (file.bytes.length > bytesAllowed(path))
+      return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { mend: 'Put large contents into other files.' });
+  }
+  return ok(undefined);
+}
+
+/** Nothing can be both a file and a folder: what is set later takes the place. */
+function makeRoom(files: Map<string, TreeEntry>, path: string): void {
+  for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
+    files.delete(path.slice(0, slash));
+  if (files.has(path)) return;
+  for (const other of files.keys()) if (other.startsWith(`${path}/`)) files.delete(other);
+}
+
 /** A text as a file. */
 export function textFile(text: string): FolderFile {
   return { bytes: Buffer.from(text, 'utf8'), executable: false };
@@ -99,39 +140,79 @@ export class ForgeBranches {
   }
 
   /**
-   * Some files at the top of each commit, commit by commit; `undefined` where there is none.
+   * Some files at the top of each commit, commit by commit. All files of one commit together count for `total`; where that is not enough
+   * for all, the commits with the smallest are read.
    * @param seen what lies where such a file is shown: taken where it is what the commit has, instead of asking git for it
    */
   async read(
     commits: readonly string[],
     paths: readonly string[],
+    total: number,
     seen: (index: number, path: string) => Uint8Array | undefined = () => undefined,
-  ): Promise<Result<(Uint8Array | undefined)[]>> {
-    const trees = await this.objects.treesOf(commits);
-    if (!trees.ok) return trees;
-    const wanted = commits.flatMap((commit, index) => {
-      const tree = trees.value[index];
-      return paths.map((path) => {
-        // Of what is not here, git says itself what it knows.
-        const id = tree === undefined ? `${commit}:${path}` : tree.find(({ name }) => name === path)?.id;
-        const bytes = id === undefined ? undefined : seen(index, path);
-        const isSame = bytes !== undefined && newObject(hashOfId(commit), 'blob', bytes).id === id;
-        return { id, bytes: isSame ? bytes : undefined };
+  ): Promise<Result<TopFile[][]>> {
+    const summaries = await this.objects.summaries(commits);
+    if (!summaries.ok) return summaries;
+    const wanted = summaries.value.map(({ top, problem, isMissing }, index) => {
+      if (problem !== undefined) return paths.map((): Wanted => ({ known: { problem, isMissing } }));
+      return paths.map((path): Wanted => {
+        const id = top.get(path)?.id;
+        if (id === undefined) return { known: undefined };
+        const bytes = seen(index, path);
+        const isSame = bytes !== undefined && newObject(hashOfId(id), 'blob', bytes).id === id;
+        return isSame ? { known: { bytes } } : { id, path };
       });
     });
-    const asked = wanted.flatMap(({ id, bytes }) => (id === undefined || bytes !== undefined ? [] : [id]));
-    const contents = await this.objects.read(asked);
-    if (!contents.ok) return contents;
-    const answers = contents.value.values();
-    return ok(wanted.map(({ id, bytes }) => (id === undefined || bytes !== undefined ? bytes : answers.next().value)));
+    const asked = wanted.flatMap((files, index) => files.flatMap((file) => ('id' in file ? [{ ...file, index }] : [])));
+    const found = await this.contents(asked, total);
+    if (!found.ok) return found;
+    const crowded = { problem: `together, all branches have more than ${sizeText(total)}`, isMissing: true };
+    const answer = (file: Wanted): TopFile =>
+      'id' in file ? (found.value.get(file.path + file.id) ?? crowded) : file.known;
+    return ok(wanted.map((files) => files.map(answer)));
   }
 
-  /** All files of a commit that can lie in a folder. */
+  /** What is found of files, by path and id; nothing of the largest commits, where all are more than `total` bytes. */
+  private async contents(asked: readonly Asked[], total: number): Promise<Result<ReadonlyMap<string, TopFile>>> {
+    const sizes = await this.objects.sizes(asked.map(({ id }) => id));
+    if (!sizes.ok) return sizes;
+    const found = new Map<string, TopFile>();
+    const sums = new Map<number, number>();
+    for (const [at, { id, path, index }] of asked.entries()) {
+      const size = sizes.value[at]?.size;
+      if (size === undefined) found.set(path + id, { problem: `${path} is missing or damaged`, isMissing: true });
+      else if (size > bytesAllowed(path)) found.set(path + id, { problem: tooLarge(path, size), isMissing: false });
+      else sums.set(index, (sums.get(index) ?? 0) + size);
+    }
+    const order = [...sums];
+    const all = order.map(([, sum]) => sum);
+    const read = new Set([...withinLimit(all, { each: total, total })].map((at) => order[at]?.[0]));
+    const wanted = asked.filter(({ id, path, index }) => read.has(index) && !found.has(path + id));
+    const ids = [...new Set(wanted.map(({ id }) => id))];
+    const contents = await this.objects.read(ids, { each: total, total });
+    if (!contents.ok) return contents;
+    const byId = new Map(ids.map((id, at) => [id, contents.value[at]] as const));
+    for (const { id, path } of wanted) {
+      const bytes = byId.get(id);
+      found.set(path + id, bytes === undefined ? { problem: `${path} is damaged`, isMissing: true } : { bytes });
+    }
+    return ok(found);
+  }
+
+  /** The files of a commit that are used, and what was left out of it. */
+  async checked(commit: string): Promise<Result<CommitFiles>> {
+    return this.objects.checkedFiles(commit);
+  }
+
+  /** All files of a commit that are used, with their content. */
   async readAll(commit: string): Promise<Result<ReadonlyMap<string, FolderFile>>> {
     const listed = await this.objects.files(commit);
     if (!listed.ok) return listed;
-    const entries = [...listed.value].filter(([path]) => isSafePath(path));
-    const contents = await this.objects.read(entries.map(([, { id }]) => id));
+    const entries = [...listed.value];
+    const limit = { each: LIMITS.branchBytes, total: LIMITS.branchBytes };
+    const contents = await this.objects.read(
+      entries.map(([, { id }]) => id),
+      limit,
+    );
     if (!contents.ok) return contents;
     return ok(
       new Map(
@@ -150,10 +231,11 @@ export class ForgeBranches {
     if (!hash.ok) return hash;
     const before = onto !== undefined ? ok(onto.files) : await this.filesOf(from);
     if (!before.ok) return before;
-    const changes = new Map<string, FolderFile | undefined>([
-      ...(before.value.has(ATTRIBUTES.path) ? [] : [[ATTRIBUTES.path, textFile(ATTRIBUTES.text)] as const]),
-      ...change.changes,
-    ]);
+    const own = before.value.has(ATTRIBUTES.path) ? [] : [[ATTRIBUTES.path, textFile(ATTRIBUTES.text)] as const];
+    const changes = new Map<string, FolderFile | undefined>([...own, ...change.changes]);
+    const shown = change.shown === undefined ? {} : { shown: new Map([...own, ...change.shown]) };
+    const fits = checkFiles(changes);
+    if (!fits.ok) return fits;
     const files = new Map<string, TreeEntry>(before.value);
     const blobs: NewObject[] = [];
     for (const [path, file] of changes) {
@@ -161,13 +243,14 @@ export class ForgeBranches {
       if (file === undefined) continue;
       const blob = newObject(hash.value, 'blob', file.bytes);
       blobs.push(blob);
+      makeRoom(files, path);
       files.set(path, { mode: file.executable ? '100755' : '100644', id: blob.id });
     }
     const parents = [onto?.commit ?? from, merging].filter((parent) => parent !== undefined);
     const built = buildCommit(hash.value, { files, parents, message, author, at: this.ports.clock.now() });
     const commit = built.at(-1)?.id ?? '';
     this.objects.remember(commit, files);
-    return ok({ ...change, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] });
+    return ok({ ...change, ...shown, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] });
   }
 
   /** A commit that is there, to go on from. */

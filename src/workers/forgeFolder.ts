@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/errors';
 import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/ports';
+import { quoted } from '../core/text';
 import { locateRepository, readSmall } from '../git/locate';
 import { ensureFolder, replaceFile } from '../storage/atomicFile';
 import { fileError } from '../storage/fileErrors';
@@ -19,12 +20,23 @@ export interface WorkerPorts {
 /** How long a change waits for each of those before it, in ms: longer than a remote may take, which a claim waits for. */
 const LOCK_TIMEOUT_MS = 90_000;
 const MAX_EXCLUDE_BYTES = 16 * 1024 * 1024;
+/** How long a folder that was seen not to be a link is taken for none, in ms: less than a person or a git takes to change it. */
+const PLAIN_MS = 20;
 const EXCLUDED = '/.forge/';
 /** Lines that exclude the folder just as well. */
 const EXCLUDES: ReadonlySet<string> = new Set(['.forge', '.forge/', '/.forge', EXCLUDED]);
 
 /** The repository whose workers are meant; a linked worktree's is its main one. Fails with `no_repository`. */
 export function locateForge(folder: string): Result<Repository> {
+  // eslint-disable-next-line no-control-regex -- control characters are what is refused here
+  if (/[\u0000-\u001f\u007f\ufffd]/u.test(folder))
+    return fail(
+      'unsafe_path',
+      `${quoted(folder, 500)} can't have workers: its path holds a control character or is not UTF-8.`,
+      {
+        mend: 'Move the repository to a folder with another name.',
+      },
+    );
   const found = locateRepository(folder);
   if (found === undefined)
     return fail('no_repository', `${folder} is in no git repository.`, {
@@ -42,6 +54,9 @@ export class ForgeFolder {
   readonly path: string;
   private readonly lock: GenerationLock;
   private id: string | undefined;
+  /** Folders that were just seen to be plain, and when. */
+  private readonly plain = new Set<string>();
+  private plainAt = 0;
 
   constructor(
     readonly repository: Repository,
@@ -126,6 +141,23 @@ export class ForgeFolder {
       if (kind === undefined && at !== folder) ensureFolder(this.ports.files, at);
     }
     return ok(undefined);
+  }
+
+  /** Whether a folder below ours is there, and neither it nor one above it is a link that could lead elsewhere. */
+  isPlain(folder: string): boolean {
+    if (this.ports.files.stat(folder)?.kind !== 'folder') return false;
+    const now = performance.now();
+    // A look at hundreds of workers asks for the folders above them only once.
+    if (now - this.plainAt > PLAIN_MS) {
+      this.plain.clear();
+      this.plainAt = now;
+    }
+    for (let above = dirname(folder); above.length >= this.path.length; above = dirname(above)) {
+      if (this.plain.has(above)) return true;
+      if (this.ports.files.stat(above)?.kind !== 'folder') return false;
+    }
+    this.plain.add(dirname(folder));
+    return true;
   }
 
   /** Has git not show the folder, by a line of the repository's own file, which is no file of the project; once. */

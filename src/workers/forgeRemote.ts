@@ -1,11 +1,18 @@
 import { join } from 'node:path';
-import { type Result, fail, ok } from '../core/errors';
+import { AtlasError, type Result, fail, ok } from '../core/errors';
+import { LIMITS } from '../core/workers/limits';
+import { LEDGER_BRANCH, workerOfBranch } from '../core/workers/names';
 import { readSmall } from '../git/locate';
+import { type BranchProblem, blockingProblems, shortName } from './branchProblems';
+import type { ForgeBranches } from './forgeBranches';
+import type { GitObjects } from './gitObjects';
 import { GitFailure, type WorkerGit } from './workerGit';
 
 /** How long a remote may take, in ms: meanwhile nobody else in this clone claims anything. */
 const TIMEOUT_MS = 60_000;
 const MAX_FETCHES = 3;
+/** How many parts of all branches are fetched by themselves, where not all can be had. */
+const MAX_PARTS = 64;
 const OURS = 'refs/heads/forge/';
 
 /** A branch and the commit that it is to have. */
@@ -32,11 +39,68 @@ export class ForgeRemote {
     readonly name: string,
   ) {}
 
-  /** Brings its branches `forge/*` here, below `refs/remotes/`, and nothing else. Fails with `remote_unreachable`. */
-  async fetch(): Promise<Result<void>> {
-    const fetched = await this.fetchWith([]);
-    if (!fetched.ok || !(await this.isIncomplete())) return fetched;
-    return this.fetchWith(['--refetch']);
+  /**
+   * Brings its branches `forge/*` here, below `refs/remotes/`, and nothing else. Gives those that can't be had, while the others are here.
+   * Fails with `remote_unreachable`.
+   */
+  async fetch(branches: ForgeBranches): Promise<Result<readonly BranchProblem[]>> {
+    const fetched = await this.fetchWith(this.all, []);
+    if (!fetched.ok) return this.fetchEach(branches, fetched.error);
+    if (!(await this.isIncomplete())) return ok([]);
+    const again = await this.fetchWith(this.all, ['--refetch']);
+    return again.ok ? ok([]) : this.unreachable(again.error);
+  }
+
+  private get all(): readonly string[] {
+    return [`+${OURS}*:refs/remotes/${this.name}/forge/*`];
+  }
+
+  /** Where one branch keeps git from all: those that it can't fetch are found by halves. Only names that workers can have are asked for. */
+  private async fetchEach(branches: ForgeBranches, error: Error): Promise<Result<readonly BranchProblem[]>> {
+    const listed = await this.git.text(['ls-remote', '--refs', this.name, `${OURS}*`], { timeoutMs: TIMEOUT_MS });
+    if (!listed.ok) return this.unreachable(error);
+    const names = listed.value.split('\n').map((line) => line.split('\t')[1] ?? '');
+    const refs = names
+      .filter((ref) => ref === LEDGER_BRANCH || workerOfBranch(ref) !== undefined)
+      .slice(0, LIMITS.branches);
+    const ours = await branches.tips();
+    if (!ours.ok) return ours;
+    const cleared = await this.forget(branches.objects, refs);
+    if (!cleared.ok) return cleared;
+    const problems: BranchProblem[] = [];
+    const waiting = [refs];
+    for (let tries = 0; waiting.length > 0; tries += 1) {
+      const some = waiting.shift() ?? [];
+      if (some.length === 0) continue;
+      const fetched =
+        tries < MAX_PARTS
+          ? await this.fetchWith(
+              some.map((ref) => `+${ref}:${trackingRef(this.name, ref)}`),
+              [],
+            )
+          : fail('git_failed', 'other branches could not be fetched either');
+      if (fetched.ok) continue;
+      const half = Math.ceil(some.length / 2);
+      if (some.length > 1 && tries < MAX_PARTS) waiting.push(some.slice(0, half), some.slice(half));
+      else problems.push(...some.map((ref) => notFetched(ref, fetched.error)));
+    }
+    if (refs.length > 0 && problems.length === refs.length) return this.unreachable(error);
+    return ok([...problems, ...blockingProblems(names, ours.value.keys())]);
+  }
+
+  /** Forgets where branches were that the remote has no more, and beside which git can't keep one that it has. */
+  private async forget(objects: GitObjects, refs: readonly string[]): Promise<Result<void>> {
+    const known = await objects.branches([`refs/remotes/${this.name}/forge/`]);
+    if (!known.ok) return known;
+    const here = new Set(refs.map((ref) => trackingRef(this.name, ref)));
+    const folders = new Set([...here].flatMap((ref) => above(ref)));
+    const stale = [...known.value.keys()].filter(
+      (ref) => !here.has(ref) && (folders.has(ref) || above(ref).some((name) => here.has(name))),
+    );
+    if (stale.length === 0) return ok(undefined);
+    const input = stale.map((ref) => `delete ${ref}\n`).join('');
+    const deleted = await this.git.run(['update-ref', '--stdin'], { input });
+    return deleted.ok ? ok(undefined) : deleted;
   }
 
   /** Whether somebody's own fetch, in a clone without all contents, brought branches of ours without theirs. */
@@ -48,19 +112,18 @@ export class ForgeRemote {
     return !listed.ok || /^\?/mu.test(listed.value);
   }
 
-  private async fetchWith(more: readonly string[]): Promise<Result<void>> {
+  private async fetchWith(refspecs: readonly string[], more: readonly string[]): Promise<Result<void>> {
     const args = [
       ...['fetch', '--quiet', '--no-tags', '--no-prune', '--no-write-fetch-head', '--no-auto-maintenance', ...more],
       // In a clone without all contents, ours are wanted all the same.
-      ...['--no-recurse-submodules', '--no-filter', '--refmap='],
-      ...[this.name, `+${OURS}*:refs/remotes/${this.name}/forge/*`],
+      ...['--no-recurse-submodules', '--no-filter', '--refmap=', '--stdin', this.name],
     ];
+    const input = refspecs.map((refspec) => `${refspec}\n`).join('');
     for (let tries = 1; ; tries += 1) {
-      const fetched = await this.git.run(args, { timeoutMs: TIMEOUT_MS });
+      const fetched = await this.git.run(args, { timeoutMs: TIMEOUT_MS, input });
       if (fetched.ok) return ok(undefined);
       // Another fetch, of the editor or of a person, was writing the same branches.
-      if (tries >= MAX_FETCHES || !fetched.error.message.includes('cannot lock ref'))
-        return this.unreachable(fetched.error);
+      if (tries >= MAX_FETCHES || !fetched.error.message.includes('cannot lock ref')) return fetched;
     }
   }
 
@@ -95,4 +158,17 @@ export class ForgeRemote {
       cause: error,
     });
   }
+}
+
+/** The names above a branch's, which git keeps as folders. */
+function above(ref: string): string[] {
+  const parts = ref.split('/');
+  return parts.slice(1).map((_part, index) => parts.slice(0, index + 1).join('/'));
+}
+
+function notFetched(ref: string, { message }: Error): BranchProblem {
+  const error = new AtlasError('git_failed', `${shortName(ref)} can't be fetched: ${message}`, {
+    mend: 'Restore the branch in the clone that pushed it, or delete it at the remote.',
+  });
+  return { branch: shortName(ref), error };
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type * as z from 'zod/mini';
-import { type Result, fail, ok } from '../core/errors';
+import { type AtlasError, type Result, fail, ok } from '../core/errors';
 import {
   type HookContext,
   type HookResult,
@@ -24,20 +24,18 @@ import {
   evidenceId,
   readLedger,
 } from '../core/workers/ledger';
-import { appendRecords } from '../core/workers/ledgerLines';
+import { type LedgerRecord, appendRecords } from '../core/workers/ledgerLines';
+import { LIMITS, measureJson, sizeText } from '../core/workers/limits';
 import { LEDGER_BRANCH, branchOf, workerOfBranch } from '../core/workers/names';
 import { compareStamps, stampOf } from '../core/workers/stamp';
 import { parseState } from '../storage/hookFile';
 import { HOOK_FILES } from './evidence';
 import { type Change, type ForgeBranch, type ForgeBranches, textFile } from './forgeBranches';
-import { type CommitAuthor } from './gitObjects';
+import { type CommitAuthor, type TopFile } from './gitObjects';
+import { LEDGER_KINDS, NO_TEXTS, excessOf, readLedgerTexts } from './ledgerTexts';
 
 const READ = [HOOK_FILES.status, HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.result] as const;
-/** So many of them every hook with work has. */
-const NEEDED = 3;
 const EMPTY = new Uint8Array();
-/** What the ledger holds, a file each. */
-export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
 
 /** Work on a hook, sound in itself. */
 export interface Work {
@@ -71,6 +69,8 @@ export interface NewRecords {
 export interface ForgeView {
   readonly hooks: ReadonlyMap<string, HookOnBranch>;
   readonly ledgerCommit: string | undefined;
+  /** Why the ledger can't be used; its texts are empty then, and nothing may be written on top of it. */
+  readonly ledgerDamage: AtlasError | undefined;
   readonly texts: LedgerTexts;
   /** With what the hooks know and its files don't. */
   readonly ledger: Ledger;
@@ -115,15 +115,19 @@ export async function readForge(
   if (!hooks.ok) return hooks;
   const ledgerCommit = tips.value.get(LEDGER_BRANCH);
   const read = await readLedgerAt(branches, ledgerCommit);
-  if (!read.ok) return read;
-  const { texts, known } = read.value;
+  if (!read.ok && read.error.code !== 'damaged') return read;
+  const { texts, known } = read.ok ? read.value : EMPTY_LEDGER;
   const behind = recordsMissing(hooks.value.values(), known);
   const isBehind = behind.tasks.length + behind.evidence.length > 0;
   const ledger = isBehind ? readLedger(added(texts, behind)) : known;
-  return ok({ hooks: hooks.value, ledgerCommit, texts, ledger, behind });
+  const ledgerDamage = read.ok ? undefined : read.error;
+  return ok({ hooks: hooks.value, ledgerCommit, ledgerDamage, texts, ledger, behind });
 }
 
-async function readLedgerAt(
+const EMPTY_LEDGER = { texts: NO_TEXTS, known: readLedger(NO_TEXTS) };
+
+/** The ledger as a commit has it. Fails with `damaged` where that can't be used. */
+export async function readLedgerAt(
   branches: ForgeBranches,
   commit: string | undefined,
 ): Promise<Result<{ readonly texts: LedgerTexts; readonly known: Ledger }>> {
@@ -168,16 +172,18 @@ async function hooksAt(
   const contents = await branches.read(
     fresh.map(({ commit }) => commit),
     READ,
+    LIMITS.allHooksBytes,
     (index, path) => seen?.(fresh[index]?.worker ?? '')?.get(path),
   );
   if (!contents.ok) return contents;
   const unread = new Map<string, Result<Work | undefined>>();
+  const budget = { values: LIMITS.allJsonValues };
   for (const [index, each] of fresh.entries()) {
-    const own = contents.value.slice(index * READ.length, (index + 1) * READ.length);
-    const work = parseWork(each.worker, branches.forge.hook(each.worker), own);
-    // Of a commit whose contents are not here yet, nothing is seen.
-    const isHere = own.slice(0, NEEDED).every((bytes) => bytes !== undefined);
-    (isHere ? works : unread).set(keyOf(each), work);
+    const own = contents.value[index] ?? [];
+    const work = parseWork(each.worker, branches.forge.hook(each.worker), own, budget);
+    // What is missing may be here after the next fetch.
+    const isWhole = own.every((file) => file === undefined || 'bytes' in file || !file.isMissing);
+    (isWhole ? works : unread).set(keyOf(each), work);
   }
   return ok(
     found.map((each) => ({
@@ -191,28 +197,23 @@ function keyOf({ worker, commit }: { readonly worker: string; readonly commit: s
   return `${commit} ${worker}`;
 }
 
-/** The texts of the ledger's files as a commit has them. */
-export async function readLedgerTexts(
-  branches: ForgeBranches,
-  commit: string | undefined,
-): Promise<Result<LedgerTexts>> {
-  const paths = LEDGER_KINDS.map((kind) => LEDGER_FILES[kind]);
-  const read = commit === undefined ? ok([]) : await branches.read([commit], paths);
-  if (!read.ok) return read;
-  const [tasks, convoys, evidence] = paths.map((_, index) => Buffer.from(read.value[index] ?? []).toString('utf8'));
-  return ok({ tasks: tasks ?? '', convoys: convoys ?? '', evidence: evidence ?? '' });
-}
-
 function parseWork(
   worker: string,
   folder: string,
-  [status, task, context, result]: readonly (Uint8Array | undefined)[],
+  [status, task, context, result]: readonly TopFile[],
+  budget: { values: number },
 ): Result<Work | undefined> {
   if (status === undefined && task === undefined) return ok(undefined);
-  const parse = <T>(name: string, bytes: Uint8Array | undefined, schema: z.ZodMiniType<T>): Result<T> => {
+  const parse = <T>(name: string, file: TopFile, schema: z.ZodMiniType<T>): Result<T> => {
     const path = join(folder, name);
-    if (bytes === undefined) return fail('damaged', `${path} is not on the hook's branch.`);
-    return parseState(path, bytes, schema);
+    if (file === undefined) return fail('damaged', `${path} is not on the worker's branch.`);
+    if (!('bytes' in file)) return unusable(worker, file.problem);
+    const parsed = parseState(path, file.bytes, schema);
+    if (!parsed.ok) return parsed;
+    const { values, problem } = measureJson(parsed.value);
+    budget.values -= values;
+    if (problem !== undefined) return unusable(worker, `in ${name}, ${problem}`);
+    return budget.values < 0 ? unusable(worker, 'all branches together hold too many values') : parsed;
   };
   const parsed = {
     state: parse(HOOK_FILES.status, status, hookStatusSchema),
@@ -228,12 +229,22 @@ function parseWork(
     return fail('damaged', `${join(folder, HOOK_FILES.status)} is about ${state.taskId} of ${state.worker}.`);
   // A worker's own draft counts only once it is done, and then it was checked.
   if (!parsed.result.ok && isOver(state.status)) return parsed.result;
+  const bytes = (file: TopFile): Uint8Array => (file !== undefined && 'bytes' in file ? file.bytes : EMPTY);
   return ok({
     state,
     task: parsed.task.value,
     context: parsed.context.value,
-    bytes: { status: status ?? EMPTY, task: task ?? EMPTY, context: context ?? EMPTY, result },
+    bytes: {
+      ...{ status: bytes(status), task: bytes(task), context: bytes(context) },
+      result: result === undefined || !('bytes' in result) ? undefined : result.bytes,
+    },
     result: parsed.result.ok ? parsed.result.value : undefined,
+  });
+}
+
+function unusable(worker: string, problem: string): Result<never> {
+  return fail('damaged', `The branch of ${worker} can't be used: ${problem}.`, {
+    mend: 'Go back to its last usable state with: atlas worker repair --yes',
   });
 }
 
@@ -260,12 +271,19 @@ function recordsMissing(hooks: Iterable<HookOnBranch>, ledger: Ledger): NewRecor
     if (!work.ok || work.value === undefined) continue;
     const { state, task, result } = work.value;
     const known = ledger.tasks.last.get(task.id);
-    if (known === undefined || compareStamps(known, state) < 0) tasks.push(recordOf(state, definitionOf(task)));
+    const record = recordOf(state, definitionOf(task));
+    if ((known === undefined || compareStamps(known, state) < 0) && !isTooLong(record)) tasks.push(record);
     if (result === undefined || !isOver(state.status)) continue;
     const proven = ledger.evidence.last.get(evidenceId(task.id, state.claim));
-    if (proven === undefined || compareStamps(proven, state) < 0) evidence.push(evidenceRecord(state, result, commit));
+    const proof = evidenceRecord(state, result, commit);
+    if ((proven === undefined || compareStamps(proven, state) < 0) && !isTooLong(proof)) evidence.push(proof);
   }
   return { tasks, evidence };
+}
+
+/** Whether a record can't be a line of the ledger. Somebody else's branch may hold one. */
+function isTooLong(record: LedgerRecord): boolean {
+  return Buffer.byteLength(JSON.stringify(record)) > LIMITS.lineBytes;
 }
 
 function added(texts: LedgerTexts, { tasks, evidence, convoys = [] }: NewRecords): LedgerTexts {
@@ -276,18 +294,28 @@ function added(texts: LedgerTexts, { tasks, evidence, convoys = [] }: NewRecords
   };
 }
 
-/** The change that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. */
+/**
+ * The change that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. Fails with `usage` for a
+ * record that is too long, and with `damaged` where the ledger is full.
+ */
 export function ledgerChange(
   branches: ForgeBranches,
   view: ForgeView,
   records: NewRecords,
   { message, author }: { readonly message: string; readonly author: CommitAuthor },
-): Change | undefined {
+): Result<Change | undefined> {
   const tasks = [...view.behind.tasks, ...records.tasks];
   const evidence = [...view.behind.evidence, ...records.evidence];
   const { convoys = [] } = records;
-  if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return undefined;
+  if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return ok(undefined);
+  const tooLong = [...tasks, ...evidence, ...convoys].find(isTooLong);
+  if (tooLong !== undefined)
+    return fail('usage', `The record of ${tooLong.id} has more than ${sizeText(LIMITS.lineBytes)}.`, {
+      mend: 'Put large inputs into files, and name those in the task.',
+    });
   const texts = added(view.texts, { tasks, evidence, convoys });
+  const excess = excessOf(texts);
+  if (excess !== undefined) return { ok: false, error: excess };
   const branch = { ref: LEDGER_BRANCH, folder: branches.forge.ledger };
   const changed = LEDGER_KINDS.filter((kind) => texts[kind] !== view.texts[kind] || view.ledgerCommit === undefined);
   // Whoever made the change before may have been killed before the folder showed it.
@@ -296,12 +324,12 @@ export function ledgerChange(
   );
   const filesOf = (kinds: readonly LedgerKind[]): Change['changes'] =>
     new Map(kinds.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])]));
-  return {
+  return ok({
     branch,
     from: view.ledgerCommit,
     changes: filesOf(changed),
     shown: filesOf(LEDGER_KINDS.filter((kind) => changed.includes(kind) || stale.includes(kind))),
     message,
     author,
-  };
+  });
 }

@@ -11,27 +11,39 @@ import {
   hashOfId,
   newObject,
   newTree,
-  parseTree,
   writeLoose,
 } from './gitPack';
-import { MAX_DEPTH } from './hookTree';
+import { LIMITS, bytesAllowed, sizeText } from '../core/workers/limits';
 import { readNamed } from './looseObjects';
-import { type GitObject, ObjectReader } from './objectReader';
+import { type GitObject, ObjectReader, type ReadLimit, SIZES_ONLY, withinLimit } from './objectReader';
+import { type Refused, type TreeListing, type TreeSummary, TreeReader, takeOut } from './treeReader';
 import type { WorkerGit } from './workerGit';
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/u;
 const FOLDER = '40000';
 /** For a branch that may be anywhere, or not at all. */
 export const ANYWHERE = 'anywhere';
-/** More than any hook may hold; a tree from elsewhere can name itself a thousandfold. */
-const MAX_ENTRIES = 10_000;
-
 const MAX_KNOWN = 32;
 /** How many objects are looked for one by one. */
 const FEW = 24;
 
+/** In each of our trees: bytes stay as they are wherever git checks them out, so that hashes hold. */
+export const ATTRIBUTES = { path: '.gitattributes', text: '* -text -filter -ident\n' } as const;
+
 /** The files of a tree by path, with `/`. */
 export type TreeFiles = ReadonlyMap<string, TreeEntry>;
+
+/** The files of a commit that can be used, and what was left out. */
+export interface CommitFiles {
+  readonly files: TreeFiles;
+  /** At most {@link LIMITS.listed}. */
+  readonly refused: readonly Refused[];
+  readonly refusedCount: number;
+}
+
+/** A file at the top of a commit: its content, or why that can't be used. `undefined`: there is none. */
+export type TopFile =
+  { readonly bytes: Uint8Array } | { readonly problem: string; readonly isMissing: boolean } | undefined;
 
 /** Who made a commit: a worker, or the tool itself. */
 export interface CommitAuthor {
@@ -99,15 +111,17 @@ function buildTree(hash: HashName, files: readonly (readonly [string, TreeEntry]
 /** Reads and writes git's objects and branches, with no index and no worktree. */
 export class GitObjects {
   private readonly reader: ObjectReader;
+  private readonly trees: TreeReader;
   private format: HashName | undefined;
   /** The newest commits that were asked for: a commit never changes. */
-  private readonly known = new Map<string, TreeFiles>();
+  private readonly known = new Map<string, CommitFiles>();
 
   constructor(
     private readonly git: WorkerGit,
     private readonly ports: { readonly files: FileSystem; readonly ids: Ids },
   ) {
     this.reader = new ObjectReader(git);
+    this.trees = new TreeReader(async (names, limit, known) => this.objects(names, limit, known));
   }
 
   /** How the repository names objects. */
@@ -136,61 +150,69 @@ export class GitObjects {
     return listed.ok ? ok(new Map(refLines(listed.value, prefixes))) : listed;
   }
 
-  /** The files of a commit; what is neither a file nor a folder is left out. Fails with `git_failed` where it has none. */
+  /** The files of a commit that can be used. Fails with `damaged` where it is over a limit or can't be read. */
   async files(commit: string): Promise<Result<TreeFiles>> {
+    const read = await this.checkedFiles(commit);
+    return read.ok ? ok(read.value.files) : read;
+  }
+
+  /** The same, with what was left out, and why. */
+  async checkedFiles(commit: string): Promise<Result<CommitFiles>> {
     const known = this.known.get(commit);
     if (known !== undefined) return ok(known);
     const read = await this.readFiles(commit);
-    if (!read.ok) return read;
-    this.remember(commit, read.value);
+    if (read.ok) this.keep(commit, read.value);
     return read;
   }
 
-  /** Keeps the files of a commit in mind. */
+  /** Keeps the files of a commit in mind, which was made of them. */
   remember(commit: string, files: TreeFiles): void {
+    this.keep(commit, { files, refused: [], refusedCount: 0 });
+  }
+
+  private keep(commit: string, files: CommitFiles): void {
     const [oldest] = this.known.size < MAX_KNOWN ? [] : this.known.keys();
     if (oldest !== undefined) this.known.delete(oldest);
     this.known.set(commit, files);
   }
 
-  private async readFiles(commit: string): Promise<Result<TreeFiles>> {
-    const files = new Map<string, TreeEntry>();
-    let folders: { readonly path: string; readonly name: string }[] = [{ path: '', name: `${commit}^{tree}` }];
-    for (let depth = 0; folders.length > 0; depth += 1) {
-      const trees = await this.objects(folders.map(({ name }) => name));
-      if (!trees.ok) return trees;
-      const deeper: typeof folders = [];
-      for (const [index, { path }] of folders.entries()) {
-        const tree = trees.value[index];
-        const entries = tree?.type === 'tree' ? parseTree(tree.bytes, hashOfId(commit)) : undefined;
-        if (entries === undefined)
-          return fail('git_failed', `The files of ${commit} can't be read: a tree is missing.`);
-        for (const { name, mode, id } of entries) {
-          if (mode === FOLDER) deeper.push({ path: `${path}${name}/`, name: id });
-          else if (mode.startsWith('100')) files.set(path + name, { mode, id });
-        }
-      }
-      if (files.size + deeper.length > MAX_ENTRIES || depth > MAX_DEPTH)
-        return fail('git_failed', `${commit} holds more files or deeper folders than a hook can.`);
-      folders = deeper;
-    }
-    return ok(files);
+  private async readFiles(commit: string): Promise<Result<CommitFiles>> {
+    const listed = await this.trees.listing(commit);
+    if (!listed.ok) return listed;
+    const { problem, files, ...listing } = listed.value;
+    if (problem !== undefined) return fail('damaged', `Commit ${commit.slice(0, 12)} can't be used: ${problem}.`);
+    const checked: TreeListing = { ...listing, files };
+    const attributes = files.get(ATTRIBUTES.path);
+    if (attributes !== undefined && attributes.id !== newObject(hashOfId(commit), 'blob', ATTRIBUTES.text).id)
+      takeOut(checked, ATTRIBUTES.path, 'it has other attributes than those of Atlas');
+    const paths = [...files.keys()];
+    const sizes = await this.objects(
+      [...files.values()].map(({ id }) => id),
+      SIZES_ONLY,
+    );
+    if (!sizes.ok) return sizes;
+    const found = sizes.value.map((object, index) => {
+      const isTooLarge = object !== undefined && object.size > bytesAllowed(paths[index] ?? '');
+      if (object !== undefined && object.type !== 'blob')
+        takeOut(checked, paths[index] ?? '', 'its content is no file');
+      return isTooLarge ? undefined : (object?.size ?? 0);
+    });
+    const used = withinLimit(found, { each: LIMITS.branchBytes, total: LIMITS.branchBytes });
+    for (const [index, path] of paths.entries())
+      if (!used.has(index))
+        takeOut(checked, path, `it has ${sizeText(sizes.value[index]?.size ?? 0)}, which is too much`);
+    const { refused, refusedCount } = checked;
+    return ok({ files, refused, refusedCount });
   }
 
-  /** What stands at the top of each commit's tree; `undefined` where that is not here, or no tree. */
-  async treesOf(commits: readonly string[]): Promise<Result<(readonly NamedEntry[] | undefined)[]>> {
-    const trees = await this.objects(commits.map((commit) => `${commit}^{tree}`));
-    if (!trees.ok) return trees;
-    return ok(
-      trees.value.map((tree, index) =>
-        tree?.type === 'tree' ? parseTree(tree.bytes, hashOfId(commits[index] ?? '')) : undefined,
-      ),
-    );
+  /** What is known of the trees of commits. */
+  async summaries(commits: readonly string[]): Promise<Result<TreeSummary[]>> {
+    return this.trees.summaries(commits);
   }
 
   /** The first parent of a commit; `undefined` where it has none. */
   async parentOf(commit: string): Promise<Result<string | undefined>> {
-    const objects = await this.objects([commit]);
+    const objects = await this.objects([commit], { each: LIMITS.commitBytes, total: LIMITS.commitBytes });
     if (!objects.ok) return objects;
     const [found] = objects.value;
     const header =
@@ -212,19 +234,34 @@ export class GitObjects {
   }
 
   /** Objects, as {@link ObjectReader.read}. A few that nobody packed yet are read without a git, which takes longer to start. */
-  private async objects(names: readonly string[]): Promise<Result<(GitObject | undefined)[]>> {
-    if (names.length > FEW) return this.reader.read(names);
-    const objects = names.map((name) => readNamed(this.git.repository.commonDir, name));
+  private async objects(
+    names: readonly string[],
+    limit: ReadLimit,
+    sizes?: readonly (GitObject | undefined)[],
+  ): Promise<Result<(GitObject | undefined)[]>> {
+    if (names.length > FEW) return this.reader.read(names, limit, sizes);
+    const { commonDir } = this.git.repository;
+    let left = limit.total;
+    const objects = names.map((name) => {
+      const object = readNamed(commonDir, name, Math.min(limit.each, left));
+      left -= object?.bytes?.length ?? 0;
+      return object;
+    });
     const rest = names.filter((_name, index) => objects[index] === undefined);
-    const others = await this.reader.read(rest);
+    const others = await this.reader.read(rest, { each: limit.each, total: left });
     if (!others.ok) return others;
     const found = new Map(rest.map((name, index) => [name, others.value[index]]));
     return ok(names.map((name, index) => objects[index] ?? found.get(name)));
   }
 
-  /** The contents of blobs, named by id or as `<commit>:<path>`; `undefined` where there is none. Names hold no line break. */
-  async read(names: readonly string[]): Promise<Result<(Uint8Array | undefined)[]>> {
-    const objects = await this.objects(names);
+  /** What some objects are, and how large. */
+  async sizes(names: readonly string[]): Promise<Result<(GitObject | undefined)[]>> {
+    return this.objects(names, SIZES_ONLY);
+  }
+
+  /** The contents of blobs, by id; `undefined` where there is none, or it is over the limit. */
+  async read(ids: readonly string[], limit: ReadLimit): Promise<Result<(Uint8Array | undefined)[]>> {
+    const objects = await this.objects(ids, limit);
     if (!objects.ok) return objects;
     return ok(objects.value.map((object) => (object?.type === 'blob' ? object.bytes : undefined)));
   }

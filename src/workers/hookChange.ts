@@ -2,7 +2,9 @@ import { sep } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem } from '../core/ports';
 import { type HookState, isOver, serializeContent } from '../core/workers/hookContent';
+import { bytesAllowed } from '../core/workers/limits';
 import { fileError } from '../storage/fileErrors';
+import { readForeignFile } from '../storage/foreignFile';
 import { HOOK_FILES, isOutput, outputsOf } from './evidence';
 import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from './forgeBranches';
 import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from './forgeView';
@@ -42,7 +44,8 @@ export async function leftBehind(
   files: FileSystem,
   { branch, commit }: HookOnBranch,
 ): Promise<Result<LeftBehind>> {
-  if (!branches.worktrees.shows(branch.folder)) {
+  const { worktrees } = branches;
+  if (!worktrees.shows(branch.folder) && !worktrees.isDetached(branch.folder)) {
     const kept = await branches.readAll(commit);
     return kept.ok ? ok({ files: kept.value, skipped: [], there: false }) : kept;
   }
@@ -89,7 +92,9 @@ export function scanFolder(files: FileSystem, folder: string): Result<FolderScan
       const path = folder + sep + name;
       const stat = files.stat(path);
       // More than that is none of ours.
-      if (stat?.kind === 'file' && stat.size <= MAX_OWN_BYTES) own.set(name, files.read(path, stat.size));
+      if (stat?.kind !== 'file') continue;
+      const read = readForeignFile(path, bytesAllowed(name));
+      if (read.ok) own.set(name, read.value);
     }
     return ok({ own, left: holdsFile(files, folder, names, isLeft) });
   } catch (error) {
@@ -98,7 +103,6 @@ export function scanFolder(files: FileSystem, folder: string): Result<FolderScan
 }
 
 const SHOWN = [HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.status, HOOK_FILES.result] as const;
-const MAX_OWN_BYTES = 16 * 1024 * 1024;
 
 /** What is to be seen of a hook by what lies in its folder; where that is not there, by its branch. */
 export async function glanceAt(
@@ -185,8 +189,9 @@ export async function showAgain(
     if (now === undefined || wanted === undefined || Buffer.compare(now.bytes, wanted.bytes) !== 0)
       changes.set(path, wanted);
   }
-  branches.worktrees.keepAside(branch.folder, new Map([...left.value.files].filter(([path]) => changes.has(path))));
-  return branches.show(branch, commit, changes);
+  const edited = new Map([...left.value.files].filter(([path]) => changes.has(path)));
+  const aside = branches.worktrees.keepAside(branch.folder, edited);
+  return !aside.ok ? aside : branches.show(branch, commit, changes);
 }
 
 /** What lies in the folder of a hook whose work is to be claimed: of the work that hangs there, and of none before. */
@@ -222,8 +227,9 @@ export async function commitBoth(
   records: NewRecords,
 ): Promise<Result<void>> {
   const change = ledgerChange(branches, view, records, hookCommit);
-  if (change === undefined) return publish([hookCommit]);
-  const ledger = await branches.make(change);
+  if (!change.ok) return change;
+  if (change.value === undefined) return publish([hookCommit]);
+  const ledger = await branches.make(change.value);
   // The hook first: where only that comes about, the ledger learns of it from the hook.
   return ledger.ok ? publish([hookCommit, ledger.value]) : ledger;
 }

@@ -1,20 +1,21 @@
 import { basename, dirname, join } from 'node:path';
 import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
-import { ensureFolder, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
+import { ensureFolder, renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
+import { LIMITS } from '../core/workers/limits';
 import { codeOf } from '../storage/fileErrors';
+import { readForeignFile } from '../storage/foreignFile';
+import { isSafePath, repositoryHeads } from './treePaths';
 
-const MAX_FILES = 2000;
-const MAX_BYTES = 64 * 1024 * 1024;
-/** How deep the folders of a hook can lie in one another. */
-export const MAX_DEPTH = 16;
+const MAX_FILES = LIMITS.folderFiles;
+const MAX_BYTES = LIMITS.branchBytes;
 
-/** What no system takes for part of a path, and what could be more than a name somewhere. */
-// eslint-disable-next-line no-control-regex -- control characters are what is refused here
-const UNSAFE = /[\u0000-\u001f\u007f\\/:*?"<>|\ufffd]|[. ]$|^\.{1,2}$/u;
-/** Every name that some file system takes for `.git`: letters' case, short names, ends and characters that are ignored. */
-const GIT_NAME = /^(?:\.git|git~\d+)$/iu;
-const IGNORED = /[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+/** Where the protocol's own files lie: no folder can be kept there, nor a file in the place of their folder. */
+const OWN_FOLDER = 'evidence';
+const OWN_FILES: ReadonlySet<string> = new Set([
+  ...['task.json', 'context.json', 'status.json', 'result.json', '.gitattributes'],
+  ...[`${OWN_FOLDER}/input-hash.txt`, `${OWN_FOLDER}/output-hash.txt`],
+]);
 
 /** A file that lies in a folder. */
 export interface FolderFile {
@@ -28,16 +29,6 @@ export interface FolderContent {
   readonly files: ReadonlyMap<string, FolderFile>;
   /** What can't be kept: links, devices, names that not every system has, repositories inside. */
   readonly skipped: readonly string[];
-}
-
-function isSafePart(part: string): boolean {
-  return part !== '' && !UNSAFE.test(part) && !GIT_NAME.test(part.replace(IGNORED, ''));
-}
-
-/** Whether a path from a tree, with `/`, can be written below a folder on every system and stays there. */
-export function isSafePath(path: string): boolean {
-  const parts = path.split('/');
-  return parts.length <= MAX_DEPTH && parts.every(isSafePart);
 }
 
 /**
@@ -56,14 +47,26 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
       const stat = files.stat(join(folder, path));
       if (stat === undefined) continue;
       if (!isSafePath(path) || (stat.kind !== 'file' && stat.kind !== 'folder')) skipped.push(path);
+      else if (stat.kind === 'folder' ? OWN_FILES.has(path) : path === OWN_FOLDER) skipped.push(path);
       else if (stat.kind === 'folder') waiting.push(path);
       else {
         bytes += stat.size;
         if (found.size >= MAX_FILES || bytes > MAX_BYTES) return tooMuch(folder);
-        const content = files.read(join(folder, path), MAX_BYTES);
-        found.set(path, { bytes: content, executable: (stat.mode & 0o100) !== 0 && process.platform !== 'win32' });
+        const content = readForeignFile(join(folder, path), MAX_BYTES);
+        if (!content.ok && content.error.cause !== undefined) throw content.error;
+        // Something else took its place just now.
+        if (!content.ok) skipped.push(path);
+        else
+          found.set(path, {
+            bytes: content.value,
+            executable: (stat.mode & 0o100) !== 0 && process.platform !== 'win32',
+          });
       }
     }
+  }
+  for (const head of repositoryHeads(found.keys())) {
+    found.delete(head);
+    skipped.push(head);
   }
   return ok({ files: found, skipped });
 }
@@ -113,9 +116,10 @@ export function writeFolder(
   for (const [path, file] of changes) {
     const target = join(folder, path);
     const blocked = linkAbove(files, folder, path);
-    if (blocked !== undefined) unlinkWithRetry(files, blocked);
+    if (blocked !== undefined) clearPlace(files, ids, blocked);
     if (file === undefined) remove(files, target);
     else {
+      if (files.stat(target)?.kind === 'folder') clearPlace(files, ids, target);
       ensureFolder(files, dirname(target));
       // The branch keeps it; what a loss of power takes from the folder is shown again.
       replaceFile(files, ids, target, file.bytes, {
@@ -123,6 +127,13 @@ export function writeFolder(
       });
     }
   }
+}
+
+/** Makes room for one of ours: what holds something that somebody made gets another name beside it, and is kept. */
+function clearPlace(files: FileSystem, ids: Ids, path: string): void {
+  const kind = files.stat(path)?.kind;
+  if (kind === 'file' || kind === 'folder') renameWithRetry(files, path, `${path}.${ids.hex(4)}.aside`);
+  else unlinkWithRetry(files, path);
 }
 
 /** Removes what somebody who was killed had half written. */

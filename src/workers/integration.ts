@@ -1,11 +1,13 @@
-import { type Result, ok } from '../core/errors';
-import { LEDGER_FILES, type LedgerTexts } from '../core/workers/ledger';
+import { type AtlasError, type Result, ok } from '../core/errors';
+import { LEDGER_FILES, type LedgerKind, type LedgerTexts } from '../core/workers/ledger';
 import { mergeLedgers } from '../core/workers/ledgerLines';
 import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../core/workers/names';
 import { compareStamps } from '../core/workers/stamp';
 import { type CommitBefore, type ForgeBranch, type ForgeBranches, type MadeCommit, textFile } from './forgeBranches';
-import { type HookOnBranch, LEDGER_KINDS, readHook, readLedgerTexts } from './forgeView';
+import { type HookOnBranch, readHook, readLedgerAt } from './forgeView';
 import { authorOf } from './gitObjects';
+import { LEDGER_KINDS, compacted, excessOf } from './ledgerTexts';
+import { type BranchProblem, type RefusedFiles, problemsOf, refusedIn, shortName } from './branchProblems';
 import { hookChange, keepOutputs, leftBehind } from './hookChange';
 import type { FolderFile } from './hookTree';
 import type { WorkerPorts } from './forgeFolder';
@@ -20,6 +22,12 @@ export interface Integration {
   readonly clashing: readonly { readonly ours: string; readonly theirs: string }[];
   /** Whether the ledger's lines of both were put together. */
   readonly ledgerMerged: boolean;
+  /** Branches of the remote that can't be used, and why. The others are. */
+  readonly unusable: readonly BranchProblem[];
+  /** Files that branches of the remote hold and that are left out here. */
+  readonly refused: readonly RefusedFiles[];
+  /** Why the remote's ledger can't be used: nothing can be claimed then. */
+  readonly ledgerDamage: AtlasError | undefined;
 }
 
 /** How a branch here lies to that of a remote. */
@@ -37,6 +45,14 @@ interface Moved {
   readonly counts?: 'ours' | 'theirs';
 }
 
+/** What is taken from the remote. */
+interface Taken {
+  readonly made: MadeCommit[];
+  readonly received: string[];
+  readonly superseded: { worker: string; counts: 'ours' | 'theirs' }[];
+  ledgerMerged: boolean;
+}
+
 /** Brings what a remote had when it was last fetched into our branches: on from ours, or both put together. */
 export class Integrating {
   constructor(
@@ -52,42 +68,75 @@ export class Integrating {
     if (!theirs.ok) return theirs;
     const clashing = clashes(ours.value, theirs.value);
     const out = new Set(clashing.map(({ theirs: worker }) => worker));
-    const made: MadeCommit[] = [];
-    const received: string[] = [];
-    const superseded: { worker: string; counts: 'ours' | 'theirs' }[] = [];
-    const pairs: Pair[] = [];
-    for (const [ref, commit] of theirs.value) {
+    const fresh = [...theirs.value].filter(([ref, commit]) => {
       const worker = workerOfBranch(ref);
-      if ((worker === undefined && ref !== LEDGER_BRANCH) || out.has(worker ?? '')) continue;
+      return (
+        (worker !== undefined || ref === LEDGER_BRANCH) && !out.has(worker ?? '') && ours.value.get(ref) !== commit
+      );
+    });
+    const checked = await problemsOf(this.branches, fresh, { known: ours.value, all: theirs.value.keys() });
+    if (!checked.ok) return checked;
+    const { usable, unusable, ledgerDamage } = checked.value;
+    const taken: Taken = { made: [], received: [], superseded: [], ledgerMerged: false };
+    const pairs: Pair[] = [];
+    for (const [ref, commit] of usable) {
       const mine = ours.value.get(ref);
-      if (mine !== undefined) {
-        if (mine !== commit) pairs.push({ ref, ours: mine, theirs: commit });
-        continue;
+      if (mine !== undefined) pairs.push({ ref, ours: mine, theirs: commit });
+      else {
+        const forwarded = await this.forward(this.branchOf(ref), undefined, commit);
+        if (!forwarded.ok) return forwarded;
+        taken.made.push(forwarded.value);
+        taken.received.push(...workersOf(ref));
       }
-      const fresh = await this.forward(this.branchOf(ref), undefined, commit);
-      if (!fresh.ok) return fresh;
-      made.push(fresh.value);
-      if (worker !== undefined) received.push(worker);
     }
+    const bad = [...unusable];
+    const moved = await this.takePairs(pairs, taken, bad);
+    if (!moved.ok) return moved;
+    const published = await this.publish(taken.made, bad);
+    if (!published.ok) return published;
+    const refused = await refusedIn(this.branches, usable);
+    if (!refused.ok) return refused;
+    const { received, superseded, ledgerMerged } = taken;
+    return ok({
+      ...{ received, superseded, clashing, ledgerMerged, refused: refused.value, unusable: bad },
+      ledgerDamage: ledgerDamage ?? bad.find(({ branch }) => branch === shortName(LEDGER_BRANCH))?.error,
+    });
+  }
+
+  /** What becomes of branches that both have; one that can't be put together is noted, and the others are. */
+  private async takePairs(pairs: readonly Pair[], taken: Taken, bad: BranchProblem[]): Promise<Result<void>> {
     const relations = await this.relations(pairs);
     if (!relations.ok) return relations;
-    let ledgerMerged = false;
     for (const [index, pair] of pairs.entries()) {
       const relation = relations.value[index];
       if (relation === 'ahead' || relation === undefined) continue;
       const worker = workerOfBranch(pair.ref);
       const moved = await (worker === undefined ? this.ledger(pair, relation) : this.hook(pair, worker, relation));
-      if (!moved.ok) return moved;
-      made.push(moved.value.made);
-      if (worker === undefined) ledgerMerged = relation === 'diverged';
-      else received.push(worker);
+      if (!moved.ok) {
+        bad.push({ branch: shortName(pair.ref), error: moved.error });
+        continue;
+      }
+      taken.made.push(moved.value.made);
+      if (worker === undefined) taken.ledgerMerged = relation === 'diverged';
+      else taken.received.push(worker);
       const { counts } = moved.value;
-      if (worker !== undefined && counts !== undefined) superseded.push({ worker, counts });
+      if (worker !== undefined && counts !== undefined) taken.superseded.push({ worker, counts });
     }
+    return ok(undefined);
+  }
+
+  /** Moves our branches. Where git refuses one, the others are moved without it. */
+  private async publish(made: readonly MadeCommit[], bad: BranchProblem[]): Promise<Result<void>> {
     const published = await this.branches.publish(made);
     // What one branch holds, and no folder can show, keeps nobody from the others.
-    const isDone = published.ok || published.error.code === 'recorded_not_written';
-    return isDone ? ok({ received, superseded, clashing, ledgerMerged }) : published;
+    if (published.ok || published.error.code === 'recorded_not_written') return ok(undefined);
+    if (published.error.code !== 'git_failed' || made.length < 2) return published;
+    for (const each of made) {
+      const alone = await this.branches.publish([each]);
+      if (!alone.ok && alone.error.code !== 'recorded_not_written')
+        bad.push({ branch: shortName(each.branch.ref), error: alone.error });
+    }
+    return ok(undefined);
   }
 
   /** How branches lie to one another. */
@@ -118,14 +167,16 @@ export class Integrating {
       return made.ok ? ok({ made: made.value }) : made;
     }
     const before = await this.branches.before(pair.theirs);
-    const ours = await readLedgerTexts(this.branches, pair.ours);
-    const theirs = await readLedgerTexts(this.branches, pair.theirs);
+    const ours = await readLedgerAt(this.branches, pair.ours);
+    const theirs = await readLedgerAt(this.branches, pair.theirs);
     if (!before.ok) return before;
     if (!ours.ok) return ours;
     if (!theirs.ok) return theirs;
+    const merged = union(ours.value.texts, theirs.value.texts);
+    if (!merged.ok) return merged;
     const made = await this.branches.make({
       ...{ branch: this.branchOf(pair.ref), from: pair.ours, onto: before.value, merging: pair.ours },
-      ...{ changes: union(ours.value, theirs.value), message: 'Merge ledgers', author: authorOf('atlas') },
+      ...{ changes: merged.value, message: 'Merge ledgers', author: authorOf('atlas') },
     });
     return made.ok ? ok({ made: made.value }) : made;
   }
@@ -204,9 +255,20 @@ export class Integrating {
   }
 }
 
-function union(ours: LedgerTexts, theirs: LedgerTexts): Map<string, FolderFile> {
-  const merged = LEDGER_KINDS.map((kind) => [kind, mergeLedgers(ours[kind], theirs[kind])] as const);
-  return new Map(merged.filter(([, text]) => text !== '').map(([kind, text]) => [LEDGER_FILES[kind], textFile(text)]));
+/** The lines of both. Where they are too many together, those that newer records replace stay in the history. */
+function union(ours: LedgerTexts, theirs: LedgerTexts): Result<Map<string, FolderFile>> {
+  const merge = (kind: LedgerKind): string => mergeLedgers(ours[kind], theirs[kind]);
+  const whole = { tasks: merge('tasks'), convoys: merge('convoys'), evidence: merge('evidence') };
+  const texts = excessOf(whole) === undefined ? whole : compacted(whole);
+  const excess = excessOf(texts);
+  if (excess !== undefined) return { ok: false, error: excess };
+  const kinds = LEDGER_KINDS.filter((kind) => texts[kind] !== '' || ours[kind] + theirs[kind] !== '');
+  return ok(new Map(kinds.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])])));
+}
+
+function workersOf(ref: string): string[] {
+  const worker = workerOfBranch(ref);
+  return worker === undefined ? [] : [worker];
 }
 
 /** Of one task, the later record counts; of two, the one that was shared first, since all others know of it. */

@@ -1,11 +1,13 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { AtlasError } from '../core/errors';
-import type { LedgerKind } from '../core/workers/ledger';
+import { LEDGER_FILES, type LedgerKind } from '../core/workers/ledger';
 import { type LedgerFinding, type LedgerRecord, recordIn } from '../core/workers/ledgerLines';
 import { LEDGER_BRANCH, branchOf, clashingWorker, workerOfBranch } from '../core/workers/names';
+import { LIMITS } from '../core/workers/limits';
 import type { RepairAction } from '../core/workers/repair';
 import { readSmall } from '../git/locate';
+import { readForeignFile } from '../storage/foreignFile';
 import type { ForgeBranches } from './forgeBranches';
 import type { ForgeView } from './forgeView';
 import type { WorkerStatus } from './workerStatus';
@@ -32,7 +34,8 @@ export interface RepairSigns {
   readonly now: number;
 }
 
-function item(action: RepairAction, subject: string, found: string, does: string): RepairItem {
+/** An item of a plan. */
+export function item(action: RepairAction, subject: string, found: string, does: string): RepairItem {
   return { action, subject, found, does };
 }
 
@@ -79,7 +82,8 @@ function byHand(subject: string, found: string, does: string): RepairItem {
 }
 
 function ofDamage({ worker, state, elsewhere }: WorkerStatus, { message, mend }: AtlasError): RepairItem {
-  if (elsewhere) return byHand(worker, message, 'Repair it in the clone that has it.');
+  if (elsewhere)
+    return byHand(worker, message, 'Repair it in the clone that has it, or delete the branch at the remote.');
   if (state !== undefined) return byHand(worker, message, mend ?? 'Look at its folder.');
   const does = 'The last state that can be read is shown again; the damaged one stays in the history.';
   return item('roll_back', worker, message, does);
@@ -144,7 +148,8 @@ function describeLine(kind: LedgerKind, { kind: how, line }: LedgerFinding): str
 export function linesInFolder(branches: ForgeBranches, view: ForgeView, kind: LedgerKind): string[] {
   if (view.ledgerCommit === undefined || branches.worktrees.gitDirOf(branches.forge.ledger) === undefined) return [];
   const known = new Set<string>([...view.ledger[kind].all].map(keyOfRecord));
-  const text = readSmall(join(branches.forge.ledger, `${kind}.jsonl`)) ?? '';
+  const read = readForeignFile(join(branches.forge.ledger, LEDGER_FILES[kind]), LIMITS.ledgerBytes);
+  const text = read.ok ? Buffer.from(read.value).toString('utf8') : '';
   return text.split(/\r?\n/u).filter((line) => {
     const record = recordIn(line);
     return record !== undefined && !known.has(keyOfRecord(record));

@@ -3,15 +3,17 @@ import { type Result, fail, ok } from '../core/errors';
 import { isOver } from '../core/workers/hookContent';
 import { handedOff, recordOf, definitionOf } from '../core/workers/hookSteps';
 import { LEDGER_FILES, type LedgerKind } from '../core/workers/ledger';
+import { LIMITS } from '../core/workers/limits';
 import { LEDGER_BRANCH, branchOf } from '../core/workers/names';
 import { fileError } from '../storage/fileErrors';
 import { outputsOf } from './evidence';
+import { BranchRepairs } from './branchRepairs';
 import { type Change, type ForgeBranches, type Publish, textFile } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
 import { type ForgeView, type HookOnBranch, ledgerChange, readHook } from './forgeView';
 import { authorOf } from './gitObjects';
 import { commitBoth, emptied, heldHook, hookChange, keepOutputs, leftBehind, ownFiles, showAgain } from './hookChange';
-import { readFolder } from './hookTree';
+import { type FolderFile, readFolder } from './hookTree';
 import { type RepairItem, findRepairs, linesInFolder } from './repairPlan';
 import type { Sharing } from './sharing';
 import type { WorkEnding } from './workEnding';
@@ -40,14 +42,21 @@ export class Repairs {
       readonly ending: WorkEnding;
       readonly ports: WorkerPorts;
     },
-  ) {}
+  ) {
+    this.onBranches = new BranchRepairs(parts.branches, parts.sharing);
+  }
+
+  private readonly onBranches: BranchRepairs;
 
   /** What would be done; nothing is changed. */
   async plan(): Promise<Result<readonly RepairItem[]>> {
     const seen = await this.parts.statuses.look();
     if (!seen.ok) return seen;
     const { view, workers } = seen.value;
-    return ok(findRepairs(this.parts.branches, { view, workers, now: this.parts.ports.clock.now() }));
+    const ofBranches = await this.onBranches.find(view, workers);
+    if (!ofBranches.ok) return ofBranches;
+    const rest = findRepairs(this.parts.branches, { view, workers, now: this.parts.ports.clock.now() });
+    return ok([...ofBranches.value, ...rest]);
   }
 
   /** Does what the plan says, until nothing is left but what a human decides. */
@@ -85,6 +94,14 @@ export class Repairs {
         case 'set_lines_aside':
         case 'take_lines':
           return await this.mendLines(item.subject, item.action);
+        case 'restore_ledger':
+          return await this.parts.sharing.repair((view, publish) => this.onBranches.restoreLedger(view, publish));
+        case 'shrink_ledger':
+          return await this.parts.sharing.repair((view, publish) => this.onBranches.shrinkLedger(view, publish));
+        case 'drop_files':
+          return await this.parts.sharing.change((view, publish) =>
+            this.onBranches.dropFiles(item.subject, view, publish),
+          );
         case 'complete_ledger':
           return await this.onLedger('Add what hooks know', () => new Map());
         default:
@@ -121,6 +138,7 @@ export class Repairs {
   private async keepFolder(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
     const { branches, ports } = this.parts;
     const folder = branches.forge.hook(worker);
+    if (!branches.forge.isPlain(folder)) return fail('unsafe_path', `${folder} is reached through a symbolic link.`);
     const read = readFolder(ports.files, folder);
     if (!read.ok) return read;
     const known = [...view.ledger.evidence.last.values()].filter((each) => each.worker === worker).at(-1)?.commit;
@@ -146,17 +164,17 @@ export class Repairs {
     const sound = await this.lastSound(hook);
     if (!sound.ok) return sound;
     const left = await leftBehind(branches, ports.files, hook);
-    if (!left.ok) return left;
-    const changes = await emptied(branches, hook, left.value);
-    if (!changes.ok) return changes;
-    if (sound.value !== undefined) {
-      const files = await branches.readAll(sound.value);
-      if (!files.ok) return files;
-      for (const [path, file] of files.value) changes.value.set(path, file);
-    }
-    for (const [path, file] of outputsOf(left.value.files)) changes.value.set(path, file);
+    // What is over a limit has no files that could be kept.
+    if (!left.ok && left.error.code !== 'damaged') return left;
+    const lying = left.ok ? left.value.files : new Map<string, FolderFile>();
+    const sure = sound.value === undefined ? ok(new Map<string, FolderFile>()) : await branches.readAll(sound.value);
+    if (!sure.ok) return sure;
+    const changes = new Map<string, FolderFile | undefined>([...lying.keys()].map((path) => [path, undefined]));
+    for (const [path, file] of [...sure.value, ...outputsOf(lying)]) changes.set(path, file);
+    changes.delete('.gitattributes');
     const message = sound.value === undefined ? `Empty the hook of ${worker}` : `Roll back ${worker}`;
-    const made = await branches.make(hookChange(hook, changes.value, message));
+    const change = hookChange(hook, changes, message);
+    const made = await branches.make({ ...change, onto: { commit: hook.commit, files: new Map(), objects: [] } });
     return made.ok ? publish([made.value]) : made;
   }
 
@@ -240,8 +258,9 @@ export class Repairs {
       { tasks: [record], evidence: [] },
       ledgerMessage(`Reopen ${task}`),
     );
-    if (change === undefined) return ok(undefined);
-    const made = await this.parts.branches.make(change);
+    if (!change.ok) return change;
+    if (change.value === undefined) return ok(undefined);
+    const made = await this.parts.branches.make(change.value);
     return made.ok ? publish([made.value]) : made;
   }
 
@@ -278,23 +297,27 @@ export class Repairs {
       const rejected = await this.rejected(view);
       if (!rejected.ok) return rejected;
       const changed = [...texts(view, rejected.value)].map(([path, text]) => [path, textFile(text)] as const);
-      const change: Change | undefined =
+      const change: Result<Change | undefined> =
         changed.length === 0
           ? ledgerChange(branches, view, { tasks: [], evidence: [] }, ledgerMessage(message))
-          : {
+          : ok({
               ...{ branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger }, from: view.ledgerCommit },
               ...{ changes: new Map(changed), ...ledgerMessage(message) },
-            };
-      if (change === undefined) return ok(undefined);
-      const made = await branches.make(change);
+            });
+      if (!change.ok) return change;
+      if (change.value === undefined) return ok(undefined);
+      const made = await branches.make(change.value);
       return made.ok ? publish([made.value]) : made;
     });
   }
 
   private async rejected({ ledgerCommit }: ForgeView): Promise<Result<string>> {
     if (ledgerCommit === undefined) return ok('');
-    const read = await this.parts.branches.read([ledgerCommit], [REJECTED_LINES]);
-    return read.ok ? ok(Buffer.from(read.value[0] ?? []).toString('utf8')) : read;
+    const read = await this.parts.branches.read([ledgerCommit], [REJECTED_LINES], LIMITS.ledgerBytes);
+    if (!read.ok) return read;
+    const file = read.value[0]?.[0];
+    // One that can't be used stays in the history; the next begins with what is set aside now.
+    return ok(file !== undefined && 'bytes' in file ? Buffer.from(file.bytes).toString('utf8') : '');
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AtlasError, type Result, fail, ok } from '../core/errors';
+import { AtlasError, type Result, fail, ok } from '../core/errors';
 import type { LedgerConflict, LedgerRecord } from '../core/workers/ledgerLines';
 import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../core/workers/names';
 import { ensureFolder } from '../storage/atomicFile';
@@ -8,6 +8,7 @@ import type { WorkerPorts } from './forgeFolder';
 import { ForgeRemote, type PushedRef, remoteNames, trackingRef } from './forgeRemote';
 import { type ForgeView, readForge } from './forgeView';
 import { ANYWHERE } from './gitObjects';
+import { type BranchProblem, type RefusedFiles, inTheWay, shortName } from './branchProblems';
 import { Integrating, type Integration } from './integration';
 
 /** A change of hooks and ledger: made of what they are, and given to `publish`. May be called anew where another machine was quicker. */
@@ -20,6 +21,14 @@ export interface SyncReport extends Integration {
   readonly sent: readonly string[];
   /** Of the ledger: what two clones said of one thing without knowing of each other, the side that counts first. */
   readonly conflicts: readonly LedgerConflict<LedgerRecord>[];
+}
+
+/** What a remote took. */
+interface Sent {
+  readonly refused: string | undefined;
+  readonly sent: readonly string[];
+  /** Why the ledger was not offered to it. */
+  readonly withheld: AtlasError | undefined;
 }
 
 /** How often another machine may be quicker, before somebody has to look. */
@@ -79,10 +88,26 @@ export class Sharing {
     });
   }
 
+  /** What the branches hold, to change it. Fails with `damaged` where the ledger can't be used: it would be written anew. */
+  private async view(): Promise<Result<ForgeView>> {
+    const view = await readForge(this.branches);
+    const damage = view.ok ? view.value.ledgerDamage : undefined;
+    return damage === undefined ? view : { ok: false, error: damage };
+  }
+
   /** Makes a change of what this clone has already; the remote learns of it when it can be reached. */
   async change<T>(change: ForgeChange<T>): Promise<Result<T>> {
+    return this.changeFrom(async () => this.view(), change);
+  }
+
+  /** The same, also where the ledger can't be used: the change is to repair it. */
+  async repair<T>(change: ForgeChange<T>): Promise<Result<T>> {
+    return this.changeFrom(async () => readForge(this.branches), change);
+  }
+
+  private async changeFrom<T>(read: () => Promise<Result<ForgeView>>, change: ForgeChange<T>): Promise<Result<T>> {
     const changed = await this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
+      const view = await read();
       return view.ok ? change(view.value, async (made) => this.branches.publish(made)) : view;
     });
     if (changed.ok) this.problem = await this.share();
@@ -100,11 +125,16 @@ export class Sharing {
     const remote = new ForgeRemote(this.branches.git, name.value);
     const first = await this.send(remote, []);
     if (!first.ok) return first.error;
-    if (first.value.refused === undefined) return undefined;
+    if (first.value.refused === undefined) return first.value.withheld;
+    let withheld: AtlasError | undefined;
     const shared = await this.branches.forge.alone(async () =>
-      this.untilTaken(remote, async () => this.send(remote, [])),
+      this.untilTaken(remote, async ({ ledgerDamage }) => {
+        const sent = await this.send(remote, [], ledgerDamage);
+        if (sent.ok) ({ withheld } = sent.value);
+        return sent;
+      }),
     );
-    return shared.ok ? undefined : shared.error;
+    return shared.ok ? withheld : shared.error;
   }
 
   /**
@@ -116,14 +146,15 @@ export class Sharing {
       const name = await this.remoteName();
       if (!name.ok) return name;
       if (name.value === undefined) {
-        const view = await readForge(this.branches);
+        const view = await this.view();
         return view.ok ? change(view.value, async (made) => this.branches.publish(made)) : view;
       }
       this.problem = undefined;
       const remote = new ForgeRemote(this.branches.git, name.value);
       let changed: Result<T> | undefined;
-      const taken = await this.untilTaken(remote, async () => {
-        const view = await readForge(this.branches);
+      const taken = await this.untilTaken(remote, async ({ ledgerDamage }) => {
+        if (ledgerDamage !== undefined) return { ok: false, error: notShared(remote, ledgerDamage) };
+        const view = await this.view();
         if (!view.ok) return view;
         let refused: string | undefined;
         changed = await change(view.value, async (made) => {
@@ -147,17 +178,18 @@ export class Sharing {
     let before: string | undefined;
     let refusals = 0;
     for (let tries = 0; ; tries += 1) {
-      const fetched = await remote.fetch();
+      const fetched = await remote.fetch(this.branches);
       if (!fetched.ok) return fetched;
       const tips = await this.branches.tipsOf(remote.name);
       if (!tips.ok) return tips;
       const state = JSON.stringify([...tips.value].sort());
-      const integrated = await this.integrating.integrate(remote.name);
-      if (!integrated.ok) return integrated;
-      const tried = await attempt(integrated.value);
+      const taken = await this.integrating.integrate(remote.name);
+      if (!taken.ok) return taken;
+      const integration: Integration = { ...taken.value, unusable: [...fetched.value, ...taken.value.unusable] };
+      const tried = await attempt(integration);
       if (!tried.ok) return tried;
       const { refused } = tried.value;
-      if (refused === undefined) return integrated;
+      if (refused === undefined) return ok(integration);
       refusals = state === before ? refusals + 1 : 1;
       if (refusals >= MAX_REFUSALS || tries >= MAX_TRIES)
         return fail('remote_refused', `The remote ${remote.name} does not take the branches forge/*: ${refused}`, {
@@ -173,25 +205,32 @@ export class Sharing {
   private async send(
     remote: ForgeRemote,
     made: readonly MadeCommit[],
-  ): Promise<Result<{ readonly refused: string | undefined; readonly sent: readonly string[] }>> {
+    ledgerDamage?: AtlasError,
+  ): Promise<Result<Sent>> {
     const stored = this.branches.store(made);
     if (!stored.ok) return stored;
-    const refs = await this.unsent(remote, made);
-    if (!refs.ok) return refs;
-    if (refs.value.length > 0) {
-      const pushed = await remote.push(refs.value);
+    const unsent = await this.unsent(remote, made);
+    if (!unsent.ok) return unsent;
+    const isLedger = ({ ref }: PushedRef): boolean => ref === LEDGER_BRANCH;
+    const refs = ledgerDamage === undefined ? unsent.value.refs : unsent.value.refs.filter((each) => !isLedger(each));
+    const withheld = ledgerDamage === undefined ? unsent.value.withheld : notShared(remote, ledgerDamage);
+    if (refs.length > 0) {
+      const pushed = await remote.push(refs);
       if (!pushed.ok) return pushed;
-      if (pushed.value.refused !== undefined) return ok({ refused: pushed.value.refused, sent: [] });
+      if (pushed.value.refused !== undefined) return ok({ refused: pushed.value.refused, sent: [], withheld });
     }
-    const follow = refs.value.map(({ ref, commit }) => ({
+    const follow = refs.map(({ ref, commit }) => ({
       ref: trackingRef(remote.name, ref),
       ...{ from: ANYWHERE, to: commit },
     }));
     const settled = await this.branches.settle(made, follow);
-    return settled.ok ? ok({ refused: undefined, sent: refs.value.map(({ ref }) => ref) }) : settled;
+    return settled.ok ? ok({ refused: undefined, sent: refs.map(({ ref }) => ref), withheld }) : settled;
   }
 
-  private async unsent(remote: ForgeRemote, made: readonly MadeCommit[]): Promise<Result<PushedRef[]>> {
+  private async unsent(
+    remote: ForgeRemote,
+    made: readonly MadeCommit[],
+  ): Promise<Result<{ readonly refs: PushedRef[]; readonly withheld: AtlasError | undefined }>> {
     const ours = await this.branches.tips();
     const theirs = await this.branches.tipsOf(remote.name);
     if (!ours.ok) return ours;
@@ -199,17 +238,19 @@ export class Sharing {
     const wanted = new Map([...ours.value, ...made.map(({ branch, commit }) => [branch.ref, commit] as const)]);
     const workers = [...theirs.value.keys()].flatMap((ref) => workerOfBranch(ref) ?? []);
     const claimed = new Set(made.map(({ branch }) => branch.ref));
+    const blocked = new Map(inTheWay(theirs.value.keys(), wanted.keys()).map(({ ref, of }) => [of, ref]));
     // One that clashes with theirs would have the remote refuse all others too. Where that is what is claimed, it shall.
     const isOurs = (ref: string): boolean => {
       const worker = workerOfBranch(ref);
-      if (worker === undefined) return ref === LEDGER_BRANCH;
-      return claimed.has(ref) || clashingWorker(worker, workers) === undefined;
+      if (worker === undefined && ref !== LEDGER_BRANCH) return false;
+      if (claimed.has(ref)) return true;
+      return !blocked.has(ref) && (worker === undefined || clashingWorker(worker, workers) === undefined);
     };
-    return ok(
-      [...wanted]
-        .filter(([ref, commit]) => theirs.value.get(ref) !== commit && isOurs(ref))
-        .map(([ref, commit]) => ({ ref, commit })),
-    );
+    const refs = [...wanted]
+      .filter(([ref, commit]) => theirs.value.get(ref) !== commit && isOurs(ref))
+      .map(([ref, commit]) => ({ ref, commit }));
+    const blocker = blocked.get(LEDGER_BRANCH);
+    return ok({ refs, withheld: blocker === undefined ? undefined : inTheLedgersPlace(remote, blocker) });
   }
 
   /**
@@ -225,16 +266,19 @@ export class Sharing {
       const received = new Set<string>();
       const superseded: Integration['superseded'][number][] = [];
       let ledgerMerged = false;
+      const unusable = new Map<string, BranchProblem>();
+      const refusedFiles = new Map<string, RefusedFiles>();
       const synced = await this.untilTaken(remote, async (integration) => {
         for (const worker of integration.received) received.add(worker);
+        for (const each of integration.unusable) unusable.set(each.branch, each);
+        for (const each of integration.refused) refusedFiles.set(each.branch, each);
         superseded.push(...integration.superseded);
         ledgerMerged ||= integration.ledgerMerged;
-        const done = await this.send(remote, []);
-        if (done.ok) ({ sent } = done.value);
+        const done = await this.send(remote, [], integration.ledgerDamage);
+        if (done.ok) ({ sent, withheld: this.problem } = done.value);
         return done;
       });
       if (!synced.ok) return synced;
-      this.problem = undefined;
       const view = await readForge(this.branches);
       if (!view.ok) return view;
       const { tasks, convoys, evidence } = view.value.ledger;
@@ -243,7 +287,8 @@ export class Sharing {
       if (!remembered.ok) return remembered;
       return ok({
         ...{ remote: chosen.value, received: [...received], superseded, ledgerMerged, sent, conflicts },
-        clashing: synced.value.clashing,
+        ...{ clashing: synced.value.clashing, ledgerDamage: synced.value.ledgerDamage },
+        ...{ unusable: [...unusable.values()], refused: [...refusedFiles.values()] },
       });
     });
   }
@@ -279,4 +324,17 @@ export class Sharing {
     files.write(path, text, { exclusive: true });
     return ok(undefined);
   }
+}
+
+function notShared({ name }: ForgeRemote, { message, mend }: AtlasError): AtlasError {
+  return new AtlasError('damaged', `Nothing can be claimed through ${name}. Its ledger: ${message}`, {
+    ...(mend === undefined ? {} : { mend }),
+  });
+}
+
+function inTheLedgersPlace({ name }: ForgeRemote, ref: string): AtlasError {
+  const branch = shortName(ref);
+  return new AtlasError('remote_refused', `${name} has a branch ${branch}, beside which git can't keep forge/ledger.`, {
+    mend: `Delete it, unless it is yours: git push ${name} --delete ${branch}`,
+  });
 }

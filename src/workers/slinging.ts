@@ -80,8 +80,9 @@ export class Slinging {
       { tasks, evidence: [] },
       { message: message.slice(0, 200), author: authorOf('atlas') },
     );
-    if (change === undefined) return ok(undefined);
-    const made = await this.branches.make(change);
+    if (!change.ok) return change;
+    if (change.value === undefined) return ok(undefined);
+    const made = await this.branches.make(change.value);
     return made.ok ? publish([made.value]) : made;
   }
 

@@ -10,6 +10,7 @@ import {
   isOver,
   serializeContent,
 } from '../core/workers/hookContent';
+import { LIMITS, measureJson, sizeText } from '../core/workers/limits';
 import { type Lease, checkLease, definitionOf, ended, givenUp, openRecord, recordOf } from '../core/workers/hookSteps';
 import type { TaskRecord } from '../core/workers/ledger';
 import { parseState } from '../storage/hookFile';
@@ -82,6 +83,15 @@ export class WorkEnding {
         return ok({ state: held.state, result: held.result, changed: false, skipped: [] });
       const state = ended(held.state, how, this.ports.clock.now());
       if (!state.ok) return state;
+      const { folder } = hook.value.branch;
+      if (how === 'complete' && this.branches.worktrees.isDetached(folder))
+        return fail(
+          'verification_failed',
+          `${folder} is no longer a worktree of the repository: its .git was replaced or removed.`,
+          {
+            mend: `Its files are kept. Make the folder again, then repeat the work: atlas worker recover ${lease.worker}`,
+          },
+        );
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
       if (!left.ok) return left;
       return this.commit({ view, publish, hook: hook.value, left: left.value, state: state.value, draft });
@@ -156,7 +166,18 @@ function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status'
   const file = left.files.get(HOOK_FILES.result);
   if (file === undefined) return ok(undefined);
   const path = join(hook.branch.folder, HOOK_FILES.result);
+  const size = file.bytes.length;
+  if (size > LIMITS.resultBytes)
+    return fail(
+      'verification_failed',
+      `${path} has ${sizeText(size)}, at most ${sizeText(LIMITS.resultBytes)} are read.`,
+      {
+        mend: 'Put large results into files beside it.',
+      },
+    );
   const parsed = parseState(path, file.bytes, hookResultSchema);
+  const problem = parsed.ok ? measureJson(parsed.value).problem : undefined;
+  if (problem !== undefined) return fail('verification_failed', `${path} can't be used: ${problem}.`);
   if (!parsed.ok)
     return fail('verification_failed', parsed.error.message, {
       mend: 'It needs taskId, status and evidence with inputHash, outputHash and timestamp; or remove it, and it is made.',

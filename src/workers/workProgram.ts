@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { type Result, fail, messageOf, ok } from '../core/errors';
 import { oneLine, plainLines } from '../core/text';
 import { formatDuration, toMs } from '../core/time';
 import { type HookError, hookResultSchema } from '../core/workers/hookContent';
 import { type CommandOutcome, CommandRunner } from '../validation/commandRunner';
+import { LIMITS } from '../core/workers/limits';
+import { readForeignFile } from '../storage/foreignFile';
 import { HOOK_FILES } from './evidence';
 import type { WorkerPorts } from './forgeFolder';
 import { RUN_VARIABLE, RunRecord, runMarker } from './leftovers';
@@ -12,7 +15,6 @@ import { programArguments } from './programArguments';
 import type { ClaimedWork } from './workerSteps';
 import { type Execution, workEnvironment } from './workers';
 
-const MAX_RESULT_BYTES = 16 * 1024 * 1024;
 /** How much of the last that a program said is told of its failure. */
 const [TAIL_CHARACTERS, TAIL_LINES] = [2000, 20];
 /** The runner takes 0 for no limit. */
@@ -29,7 +31,25 @@ export interface WorkProgram {
   readonly timeoutMs?: number | undefined;
   /** Ends it, so that the work is handed on. */
   readonly signal: AbortSignal;
+  /** Where what it prints lies while it runs, as {@link temporaryFolder} made it; removed afterwards. */
+  readonly folder: string;
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
+}
+
+/** Makes a folder for a program that is to run: before work is claimed that could not be done. Fails with `write_failed`. */
+export function temporaryFolder(): Result<string> {
+  try {
+    return ok(mkdtempSync(join(tmpdir(), 'atlas-work-')));
+  } catch (error) {
+    return fail(
+      'write_failed',
+      `The folder for temporary files can't be used, so no work was begun: ${messageOf(error)}`,
+      {
+        mend: 'Set TMPDIR to a folder that you can write to, and run it again.',
+        cause: error,
+      },
+    );
+  }
 }
 
 /** How a program ended, and what that means for the work. */
@@ -70,7 +90,7 @@ export async function runProgram(
   const record = new RunRecord(commonDir, marker, ports);
   const tail = new Tail();
   // What a program prints may hold secrets, and hooks are shared: it is its caller's, and nothing of it is kept but a failure's last words.
-  const folder = mkdtempSync(join(tmpdir(), 'atlas-work-'));
+  const { folder } = program;
   try {
     const ran = await new CommandRunner(ports.clock).run({
       command: programArguments(program.argv, program.env),
@@ -93,7 +113,7 @@ export async function runProgram(
     if (!ran.ok)
       return { execution: { ok: 'handed_on', reason: 'error', resumePoint: ran.error.message }, outcome: undefined };
     const name = oneLine(basename(program.argv[0] ?? ''), 100);
-    return { execution: executionOf(work, name, ran.value, tail, ports), outcome: ran.value };
+    return { execution: executionOf(work, name, ran.value, tail), outcome: ran.value };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -108,13 +128,7 @@ function tooLate({ task }: ClaimedWork): Execution {
   return { ok: false, error: { code: 'timeout', message, recoverable: true } };
 }
 
-function executionOf(
-  work: ClaimedWork,
-  name: string,
-  outcome: CommandOutcome,
-  tail: Tail,
-  ports: WorkerPorts,
-): Execution {
+function executionOf(work: ClaimedWork, name: string, outcome: CommandOutcome, tail: Tail): Execution {
   const failed = (code: string, message: string): Execution => {
     const last = tail.toString();
     return { ok: false, error: { code, message: last === '' ? message : `${message}\n${last}`, recoverable: true } };
@@ -122,7 +136,7 @@ function executionOf(
   switch (outcome.ended) {
     case 'exit':
       if (outcome.exitCode !== 0) return failed(`exit_${outcome.exitCode}`, `${name} exited with ${outcome.exitCode}.`);
-      return ownFailure(work, ports) ?? { ok: true };
+      return ownFailure(work) ?? { ok: true };
     case 'signal':
       return failed('signal', `${name} was ended by ${outcome.signal ?? 'a signal'}.`);
     case 'timeout':
@@ -135,15 +149,17 @@ function executionOf(
 }
 
 /** A program that ended well, but wrote a result.json that says that the work failed, is believed. */
-function ownFailure({ folder }: ClaimedWork, { files }: WorkerPorts): Execution | undefined {
+function ownFailure({ folder }: ClaimedWork): Execution | undefined {
+  const read = readForeignFile(join(folder, HOOK_FILES.result), LIMITS.resultBytes);
+  if (!read.ok) return undefined;
   try {
-    const text = Buffer.from(files.read(join(folder, HOOK_FILES.result), MAX_RESULT_BYTES)).toString('utf8');
+    const text = Buffer.from(read.value).toString('utf8');
     const parsed = hookResultSchema.safeParse(JSON.parse(text));
     if (!parsed.success || parsed.data.status !== 'FAILED') return undefined;
     const untold: HookError = { code: 'failed', message: 'Its worker did not say why.', recoverable: true };
     return { ok: false, error: parsed.data.error ?? untold };
   } catch {
-    // None, or none that can be read: the end of the work says what is wrong with it.
+    // None that can be read: the end of the work says what is wrong with it.
     return undefined;
   }
 }

@@ -21,6 +21,8 @@ function settings({ commonDir }: Repository): string[] {
     'core.autocrlf=false',
     'core.sparseCheckout=false',
     'core.splitIndex=false',
+    // Larger contents go through git in pieces: fetched from anybody, they would fill the memory.
+    'core.bigFileThreshold=16m',
     'core.fsync=committed',
     // Where it can't be had, git takes the other by itself.
     'core.fsyncMethod=batch',

@@ -3,7 +3,8 @@ import { type AtlasError, type Result, ok } from '../core/errors';
 import type { HookContext, HookResult, HookState, HookTask } from '../core/workers/hookContent';
 import { type RecoveryPlan, planHookRecovery, staleness } from '../core/workers/hookSteps';
 import type { Ledger } from '../core/workers/ledger';
-import { checkWorker, workerOfBranch } from '../core/workers/names';
+import { LEDGER_BRANCH, checkWorker, workerOfBranch } from '../core/workers/names';
+import { type BranchProblem, ledgerProblem, shortName } from './branchProblems';
 import { HOOK_FILES } from './evidence';
 import type { ForgeBranches } from './forgeBranches';
 import type { WorkerPorts } from './forgeFolder';
@@ -44,6 +45,15 @@ export interface WorkerStatus {
 export interface ForgeStatus {
   readonly workers: readonly WorkerStatus[];
   readonly ledger: Ledger;
+  /** Branches beside those of workers that can't be used: the ledger here, or that of the remote. */
+  readonly unusable: readonly BranchProblem[];
+}
+
+/** The same, and what it was seen in. */
+interface ForgeLook {
+  readonly workers: readonly WorkerStatus[];
+  readonly view: ForgeView;
+  readonly unusable: readonly BranchProblem[];
 }
 
 /** Says how hooks fare; changes nothing, needs no lock. */
@@ -57,11 +67,13 @@ export class WorkerStatuses {
   /** All workers by name: those with a branch, and folders that lost theirs. */
   async all(): Promise<Result<ForgeStatus>> {
     const seen = await this.look();
-    return seen.ok ? ok({ workers: seen.value.workers, ledger: seen.value.view.ledger }) : seen;
+    if (!seen.ok) return seen;
+    const { workers, view, unusable } = seen.value;
+    return ok({ workers, ledger: view.ledger, unusable });
   }
 
   /** The same, with what it was seen in. */
-  async look(): Promise<Result<{ readonly workers: readonly WorkerStatus[]; readonly view: ForgeView }>> {
+  async look(): Promise<Result<ForgeLook>> {
     // Git reads the branches while we look into the folders; what lies there need not come from git.
     const tips = await this.branches.tips();
     const scans = new Map<string, Result<FolderScan>>();
@@ -79,7 +91,14 @@ export class WorkerStatuses {
       workers.push(await this.statusOf(view.value, hook, scans.get(hook.worker), shared));
     for (const worker of this.foldersWithoutBranch(view.value)) workers.push(this.withoutBranch(worker));
     workers.sort((a, b) => (a.worker < b.worker ? -1 : 1));
-    return ok({ workers, view: view.value });
+    const there =
+      remote.ok && remote.value !== undefined
+        ? await ledgerProblem(this.branches, view.value, remote.value)
+        : ok(undefined);
+    if (!there.ok) return there;
+    const { ledgerDamage } = view.value;
+    const here = ledgerDamage === undefined ? [] : [{ branch: shortName(LEDGER_BRANCH), error: ledgerDamage }];
+    return ok({ workers, view: view.value, unusable: [...here, ...(there.value === undefined ? [] : [there.value])] });
   }
 
   /** Notes what lies in the folders that are there, by worker. */
@@ -143,7 +162,7 @@ export class WorkerStatuses {
 
   private foldersIn(folder: string, isMeant: (name: string) => boolean): string[] {
     const { files } = this.ports;
-    if (files.stat(folder)?.kind !== 'folder') return [];
+    if (!this.branches.forge.isPlain(folder)) return [];
     return files.list(folder).filter((name) => isMeant(name) && files.stat(join(folder, name))?.kind === 'folder');
   }
 }

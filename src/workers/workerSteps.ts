@@ -21,6 +21,7 @@ import {
   recordOf,
   started,
 } from '../core/workers/hookSteps';
+import { LIMITS } from '../core/workers/limits';
 import { compareStamps } from '../core/workers/stamp';
 import { HOOK_FILES } from './evidence';
 import type { ForgeBranches, Publish } from './forgeBranches';
@@ -214,7 +215,7 @@ export class WorkerSteps {
     if (!outputs.ok) return outputs;
     const draft = left.files.get(HOOK_FILES.result);
     const changes: HookChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
-    if (draft !== undefined) changes.set(HOOK_FILES.result, draft);
+    if (draft !== undefined && draft.bytes.length <= LIMITS.resultBytes) changes.set(HOOK_FILES.result, draft);
     const made = await this.branches.make(hookChange(hook, changes, message, outputs.value));
     if (!made.ok) return made;
     const tasks = [recordOf(state, definitionOf(hook.held.task))];

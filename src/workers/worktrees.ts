@@ -3,12 +3,15 @@ import { type Result, fail, ok } from '../core/errors';
 import type { FileSystem, Ids } from '../core/ports';
 import { locateRepository, readSmall } from '../git/locate';
 import { ensureFolder, renameWithRetry, replaceFile, unlinkWithRetry } from '../storage/atomicFile';
+import { readForeignFile } from '../storage/foreignFile';
 import type { ForgeFolder } from './forgeFolder';
 import { indexOf } from './gitIndex';
 import { type TreeFiles, authorOf } from './gitObjects';
 import type { HashName } from './gitPack';
 import { type FolderFile, writeFolder } from './hookTree';
 import type { WorkerGit } from './workerGit';
+
+const MAX_LINK_BYTES = 64 * 1024;
 
 /** Git's worktrees below `.forge/`, one a branch. They show what the branches hold; nothing is kept by them alone. */
 export class ForgeWorktrees {
@@ -20,16 +23,26 @@ export class ForgeWorktrees {
 
   /** Git's own folder of the worktree at a path; `undefined` where there is no worktree of this repository. */
   gitDirOf(folder: string): string | undefined {
-    if (this.ports.files.stat(folder)?.kind !== 'folder') return undefined;
+    if (!this.forge.isPlain(folder)) return undefined;
     // What git writes there itself; whatever else names the place takes a closer look.
-    const named = /^gitdir: (.+)\r?\n?$/u.exec(readSmall(join(folder, '.git')) ?? '')?.[1];
+    const link = readForeignFile(join(folder, '.git'), MAX_LINK_BYTES);
+    const named = link.ok ? /^gitdir: (.+)\r?\n?$/u.exec(Buffer.from(link.value).toString('utf8'))?.[1] : undefined;
     if (named === undefined) return undefined;
     const plain = join(this.forge.repository.commonDir, 'worktrees', basename(named));
     if (resolve(named) === plain && this.ports.files.stat(join(plain, 'HEAD')) !== undefined) return plain;
     const found = locateRepository(folder);
     const { commonDir } = this.forge.repository;
-    const isOurs = found?.worktree === folder && found.commonDir === commonDir && found.gitDir !== commonDir;
+    // Whoever works in the folder can write there what they like: only what git itself has on its list is a worktree.
+    const isListed = found !== undefined && dirname(found.gitDir) === join(commonDir, 'worktrees');
+    const isOurs = found?.worktree === folder && found.commonDir === commonDir && isListed;
     return isOurs ? found.gitDir : undefined;
+  }
+
+  /** Whether files lie in a folder that is no worktree of ours any more: somebody removed or replaced its `.git`. */
+  isDetached(folder: string): boolean {
+    const { files } = this.ports;
+    if (!this.forge.isPlain(folder) || this.gitDirOf(folder) !== undefined) return false;
+    return files.list(folder).some((name) => name !== '.git');
   }
 
   /** Whether the worktree at a path has been written whole once: its index is made when that is done. */
@@ -55,8 +68,12 @@ export class ForgeWorktrees {
     if (files.stat(folder) !== undefined && files.list(folder).length > 0) {
       if (this.reattach(folder)) return ok({ added: false });
       // All that a git leaves that was killed while it added the worktree.
-      if (files.list(folder).join() === '.git') unlinkWithRetry(files, join(folder, '.git'));
-      else this.setAside(folder);
+      if (files.list(folder).join() === '.git' && files.stat(join(folder, '.git'))?.kind !== 'folder')
+        unlinkWithRetry(files, join(folder, '.git'));
+      else {
+        const aside = this.setAside(folder);
+        if (!aside.ok) return aside;
+      }
     }
     // --force: git still has the worktree on its list whose folder was removed; twice, where one that was killed while it added it left it locked.
     const args = ['worktree', 'add', '--force', '--force', '--no-checkout', folder, ref.replace(/^refs\/heads\//u, '')];
@@ -95,18 +112,22 @@ export class ForgeWorktrees {
     return this.gitDirOf(folder) !== undefined;
   }
 
-  private setAside(folder: string): void {
+  private setAside(folder: string): Result<void> {
     const target = this.asideFor(folder);
-    ensureFolder(this.ports.files, dirname(target));
-    renameWithRetry(this.ports.files, folder, target);
+    const safe = this.forge.prepare(target);
+    if (safe.ok) renameWithRetry(this.ports.files, folder, target);
+    return safe;
   }
 
   /** Keeps copies of files that somebody edited, where they are in nobody's way. Throws file errors. */
-  keepAside(folder: string, edited: ReadonlyMap<string, FolderFile>): void {
-    if (edited.size === 0) return;
+  keepAside(folder: string, edited: ReadonlyMap<string, FolderFile>): Result<void> {
+    if (edited.size === 0) return ok(undefined);
     const target = this.asideFor(folder);
+    const safe = this.forge.prepare(target);
+    if (!safe.ok) return safe;
     ensureFolder(this.ports.files, target);
     writeFolder(this.ports.files, this.ports.ids, target, edited);
+    return ok(undefined);
   }
 
   private asideFor(folder: string): string {

@@ -5,6 +5,8 @@ export interface RawEntry {
   readonly mode: string;
   readonly name: string;
   readonly id: string;
+  /** The name, where that is no text. */
+  readonly bytes?: Uint8Array;
 }
 
 /** Writes objects into a bare repository that git itself would not write. */
@@ -20,10 +22,30 @@ export class HostileObjects {
     return { mode, name, id: this.write('blob', Buffer.from(content)) };
   }
 
+  /** A file whose name is not text, or is empty. */
+  raw(bytes: Uint8Array): RawEntry {
+    return { ...this.file(`raw ${bytes.length}`, 'x'), bytes };
+  }
+
+  /** A file of so many zeros, which are small once they are packed. */
+  zeros(bytes: number): RawEntry {
+    const line = `head -c ${bytes} /dev/zero | git -c core.bigFileThreshold=1m hash-object -w --stdin`;
+    const id = execFileSync('/bin/sh', ['-c', line], { cwd: this.bare, encoding: 'utf8' }).trim();
+    return { mode: '100644', name: 'zeros', id };
+  }
+
+  /** A commit of this text. */
+  commit(text: string): string {
+    return this.write('commit', Buffer.from(text));
+  }
+
   /** A folder, its entries in the order and by the names that are given. */
   folder(name: string, entries: readonly RawEntry[]): RawEntry {
     const lines = entries.map((entry) =>
-      Buffer.concat([Buffer.from(`${entry.mode} ${entry.name}\0`), Buffer.from(entry.id, 'hex')]),
+      Buffer.concat([
+        Buffer.from(`${entry.mode} `),
+        ...[entry.bytes ?? Buffer.from(entry.name), Buffer.from([0]), Buffer.from(entry.id, 'hex')],
+      ]),
     );
     return { mode: '40000', name, id: this.write('tree', Buffer.concat(lines)) };
   }

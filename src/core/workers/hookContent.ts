@@ -3,6 +3,7 @@ import { type Result, fail, ok } from '../errors';
 import { SCHEMA_VERSION, listOf, optionalTimestamp, timestamp } from '../hook';
 import { checkTaskId } from '../ids';
 import { processIdentitySchema } from '../liveness';
+import { measureJson } from './limits';
 import { checkWorker } from './names';
 import { stampShape } from './stamp';
 
@@ -117,6 +118,8 @@ export function serializeContent(content: TaskDefinition | HookContext | HookRes
 
 /** What somebody hands in, by its schema; fails with `usage` and the field that is wrong. */
 export function checkInput<T>(schema: z.ZodMiniType<T>, input: unknown, what: string): Result<T> {
+  const { problem } = measureJson(input);
+  if (problem !== undefined) return fail('usage', `This can't be ${what}: ${problem}.`);
   const parsed = schema.safeParse(input);
   if (parsed.success) return ok(parsed.data);
   const [issue] = parsed.error.issues;

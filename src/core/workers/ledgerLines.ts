@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { timestamp } from '../hook';
+import { LIMITS, measureJson } from './limits';
 import { type Stamp, compareStamps, stampShape } from './stamp';
 
 /** What every record of the ledger has. */
@@ -53,8 +54,12 @@ function linesOf(text: string): string[] {
 }
 
 function parseLine<T>(schema: z.ZodMiniType<T>, text: string): Line<T> {
+  // A character has one byte at least.
+  if (text.length > LIMITS.lineBytes) return { text, record: undefined };
   try {
-    const parsed = schema.safeParse(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    if (measureJson(value).problem !== undefined) return { text, record: undefined };
+    const parsed = schema.safeParse(value);
     return { text, record: parsed.success ? parsed.data : undefined };
   } catch {
     return { text, record: undefined };
@@ -102,6 +107,23 @@ function conflictsOf<T extends LedgerRecord>(all: readonly T[], last: ReadonlyMa
       sides.set(record.id, [record, ...(sides.get(record.id) ?? [])]);
   }
   return [...sides].flatMap(([id, each]) => (each.length < 2 ? [] : [{ id, sides: each }]));
+}
+
+/** The lines of a file without those that a newer one of the same id replaces, in their order. What is no record stays. */
+export function newestLines<T extends LedgerRecord>(schema: z.ZodMiniType<T>, text: string): string {
+  const lines = [...new Set(linesOf(text))].map((line) => parseLine(schema, line));
+  const newest = new Map<string, Stamp>();
+  for (const { record } of lines) {
+    const known = record === undefined ? undefined : newest.get(record.id);
+    if (record !== undefined && (known === undefined || compareStamps(known, record) < 0))
+      newest.set(record.id, record);
+  }
+  const stays = ({ record }: Line<T>): boolean =>
+    record === undefined || compareStamps(record, newest.get(record.id) ?? record) === 0;
+  return lines
+    .filter(stays)
+    .map((line) => `${line.text}\n`)
+    .join('');
 }
 
 /** What is common to all records of a line that is one, of whatever kind. */

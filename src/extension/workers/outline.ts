@@ -80,7 +80,10 @@ export function poolOf(worker: string): string | undefined {
 }
 
 /** The pools, by name, and the workers in none. */
-export function poolsOf({ workers }: ForgeStatus): { readonly pools: string[]; readonly single: WorkerStatus[] } {
+export function poolsOf({ workers }: Pick<ForgeStatus, 'workers' | 'ledger'>): {
+  readonly pools: string[];
+  readonly single: WorkerStatus[];
+} {
   const pools = new Set(workers.flatMap(({ worker }) => poolOf(worker) ?? []));
   return { pools: [...pools].sort(), single: workers.filter(({ worker }) => poolOf(worker) === undefined) };
 }
@@ -131,7 +134,7 @@ export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
 export type LedgerKind = (typeof LEDGER_KINDS)[number];
 
 /** Whether there is anything to show. */
-export function isEmpty({ workers, ledger }: ForgeStatus): boolean {
+export function isEmpty({ workers, ledger }: Pick<ForgeStatus, 'workers' | 'ledger'>): boolean {
   return (
     workers.length === 0 &&
     LEDGER_KINDS.every((kind) => ledger[kind].last.size === 0 && ledger[kind].findings.length === 0)
