@@ -14,6 +14,8 @@ const STD_ENV = 'https://github.com/unjs/std-env/blob/main/src/agents.ts';
 /** How the processes of agents are told from those of people. A guard rail, no wall: an agent can unset a variable. */
 const AGENT_VARIABLES: readonly AgentVariable[] = [
   { name: 'ATLAS_AGENT', agent: 'the agent that "atlas run" started', source: 'src/cli/agentRun.ts' },
+  // What a check runs comes from the repository, or from an agent that edited it: whoever started the check decides nothing by that.
+  { name: 'ATLAS_RECEIPT_ID', agent: 'a check that Atlas runs', source: 'src/validation/commandEnvironment.ts' },
   { name: 'AI_AGENT', agent: 'an agent', source: DETECT_AGENT },
   { name: 'CLAUDECODE', agent: 'Claude Code', source: 'https://code.claude.com/docs/en/env-vars' },
   { name: 'CLAUDE_CODE', agent: 'Claude Code', source: DETECT_AGENT },

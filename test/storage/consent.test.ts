@@ -74,6 +74,25 @@ describe.concurrent('what a human allows', { timeout: 60_000 }, () => {
   });
 });
 
+describe.concurrent('a check', { timeout: 60_000 }, () => {
+  it('that a human runs makes no decision in their name', async () => {
+    const desk = new Desk(cli, 'deciding check');
+    desk.template('reviewed', { name: 'look', type: 'human' });
+    await desk.ok('start', 'Review', '--template', 'reviewed');
+    await desk.ok('step', 'start');
+    const { task } = (await desk.json('status')) as unknown as { task: { task_id: string } };
+    const atlas = `'${process.execPath}' '${cli.entry}'`;
+    desk.template('deciding', { name: 'work', validation: [`${atlas} approve --task ${task.task_id}`] });
+    const started = await desk.json('start', 'Work', '--template', 'deciding');
+    const other = (started as unknown as { task: { task_id: string } }).task.task_id;
+    await desk.ok('step', 'start', '--task', other);
+    const said = await desk.run('validate', '--task', other);
+    expect(said.code).toBe(1);
+    expect(said.err).toContain('Only a human may approve a step, and this was called by a check that Atlas runs');
+    expect(await desk.state('--task', task.task_id)).toBe('awaiting_human');
+  });
+});
+
 describe.concurrent('what was allowed', { timeout: 60_000 }, () => {
   const template = (desk: Desk): void => {
     desk.template('checked', { name: 'work', validation: ['touch ran'] });
