@@ -94,7 +94,9 @@ async function loadTemplate(
   const known = parsed.get(file);
   if (known?.stamp === stamp) return known.loaded;
   const read = readYamlText(files, real, stat.size);
-  const loaded = 'problem' in read ? { position: START, message: read.problem } : await parseTemplate(read.text);
+  // What could not be read just now is tried again, though the file is the same.
+  if ('problem' in read) return { position: START, message: read.problem };
+  const loaded = await parseTemplate(read.text);
   parsed.set(file, { stamp, loaded });
   return loaded;
 }

@@ -101,7 +101,9 @@ const recording: UseCase[] = [
           const { templates, issues } = await atlas.configs.templates(folder);
           const found = templates.filter(({ source }) => source === 'project').length;
           if (found === 2) return ok(undefined);
-          if (found + issues.length < 2) throw new WrongAnswer('a template is missing and nothing says so');
+          // What is said of the folder is said of all in it.
+          const isWhole = issues.some(({ file }) => file === `${folder}/.atlas/templates`);
+          if (!isWhole && found + issues.length < 2) throw new WrongAnswer('a template is missing and nothing says so');
           return fail('unreadable', issues.map(({ message }) => message).join());
         },
       };
