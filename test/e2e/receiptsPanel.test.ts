@@ -172,7 +172,7 @@ describe('the receipts panel in a browser', () => {
     expect(await page.evaluate('document.activeElement.getAttribute("aria-expanded")')).toBe('true');
     const sheet = page.locator(`#${(await chevron.getAttribute('aria-controls')) ?? ''}`);
     expect(await sheet.locator('.checks > li strong').allTextContents()).toEqual([
-      ...['Signed', 'Statement present', 'Key known', "Message's signature", 'Fields agree'],
+      ...['Signed', 'Well formed', 'Statement present', 'Key known', "Message's signature", 'Fields agree'],
     ]);
     expect(await sheet.locator('.checks > li').last().textContent()).toContain('✗Not passed: Fields agree');
     const differing = sheet.getByRole('table', { name: 'Which field differs' });
