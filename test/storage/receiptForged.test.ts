@@ -5,6 +5,7 @@ import type { ValidationReceipt } from '../../src/core/hook';
 import { ed25519Entry } from '../../src/signing/publicKeys';
 import { BuiltCli, type Said } from '../support/cli';
 import { Desk } from '../support/cliDesk';
+import { GO } from '../support/goReceipt';
 
 /* Receipts that somebody without the key makes from true ones, against the built command. */
 
@@ -15,24 +16,6 @@ interface Bundle {
   envelopes: Record<string, string>;
   keys: Record<string, unknown>[];
 }
-
-/* Made by the Go ATLAS's own signing code, with a published counting test pattern as its key. */
-const GO_PUBLIC = '03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8';
-const GO_RECEIPT = {
-  receipt_id: 'rcpt-00000001',
-  step_name: 'validate',
-  command: 'magex lint',
-  exit_code: 0,
-  stdout_hash: 'e3b0c44298fc1c14',
-  stderr_hash: '',
-  started_at: '2026-01-17T09:35:00-05:00',
-  completed_at: '2026-01-17T09:35:12.3456789-05:00',
-  duration: '12.3s',
-  key_path: 'native-ed25519-v1',
-  signature:
-    'c9abfd88e925e5fc205d6e6650ba3afac0475cd3bcd55ffbb13180e31311faca' +
-    '3756b16d0f707afe79ce0e110167d4fed87407627107a2226069e17d92272c07',
-};
 
 let cli: BuiltCli;
 
@@ -109,11 +92,11 @@ describe.concurrent('a receipt forged without its key', { timeout: 60_000 }, () 
 
   it('is none where the Go ATLAS signed it, which is said, and enough only where that is asked for', async () => {
     const desk = new Desk(cli, 'short');
-    const entry = ed25519Entry(Buffer.from(GO_PUBLIC, 'hex'));
+    const entry = ed25519Entry(Buffer.from(GO.masterKey.slice(64), 'hex'));
     const task = { workspace_id: 'w', task_id: 't' };
     const rest = { format: 'atlas-receipts', schema_version: '1.0', exported_at: '2026-01-17T15:00:00Z', task };
     const own = { receipts: [], history: [], chain: [], envelopes: {}, keys: [entry] };
-    const bundle = { ...rest, ...own, receipts: [GO_RECEIPT] };
+    const bundle = { ...rest, ...own, receipts: [GO.receipt] };
     const refused = await verify(desk, bundle);
     expect(refused.code, refused.err).toBe(5);
     expect(refused.out).toContain('It does not prove which files the command ran on');
