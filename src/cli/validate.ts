@@ -1,9 +1,11 @@
 import { AtlasError, type Result, fail, ok, unwrap } from '../core/errors';
 import { commandsOf, worktreeOf } from '../core/task';
 import { currentCommands } from '../core/taskAlignment';
+import type { Expected } from '../core/events';
 import { count, oneLine } from '../core/text';
 import type { ValidationWatch } from '../service/validationService';
 import type { OutputStream } from '../storage/receiptFiles';
+import type { StoredTask } from '../storage/stored';
 import { Cancellation } from './cancellation';
 import type { Call } from './call';
 import { announceRun } from './consent';
@@ -26,7 +28,8 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
   const cancel = new Cancellation(context.cancelled);
   const validated = await atlas
     .validate(stored.ref, {
-      expect: expect.value,
+      // What runs is what was shown, also where the task moves on meanwhile.
+      expect: { ...seenStep(stored), ...expect.value },
       commands,
       keepGoing: call.flag('keepGoing'),
       signal: cancel.signal,
@@ -59,6 +62,12 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
   if (passed) return ok(answer);
   const error = new AtlasError('verification_failed', reason ?? 'The validation failed.');
   return ok({ ...answer, exit: EXIT.failed, error });
+}
+
+/** The step and attempt that a task was seen at. */
+function seenStep({ hook }: StoredTask): Expected {
+  const step = hook.current_step;
+  return step === undefined ? {} : { step: step.step_name, attempt: step.attempt };
 }
 
 /** Where the step declares no check and none is named, those that the repository has are offered. */
