@@ -1,6 +1,6 @@
 import { type Result, ok } from '../core/errors';
 import type { Expected, HookInput } from '../core/events';
-import { stepTypeOf } from '../core/task';
+import { isHumanStep } from '../core/task';
 import { oneLine } from '../core/text';
 import type { Call } from './call';
 import type { CliContext } from './context';
@@ -141,7 +141,7 @@ async function handOver(
 export async function ask(context: CliContext, call: Call): Promise<Result<Answer>> {
   const kindOf = ({ stored: { hook, task } }: Driven): 'review' | 'question' => {
     const step = task.steps[hook.current_step?.step_index ?? -1];
-    return step !== undefined && stepTypeOf(step) === 'human' ? 'review' : 'question';
+    return isHumanStep(step) ? 'review' : 'question';
   };
   return handOver(context, call, kindOf, () => 'The human is asked. Stop here until they have answered.');
 }

@@ -4,7 +4,7 @@ import { AtlasError, type Result, ok } from '../core/errors';
 import type { Expected } from '../core/events';
 import { isTerminal } from '../core/hook';
 import type { HookEventType } from '../core/lifecycle';
-import { stepTypeOf } from '../core/task';
+import { isHumanStep } from '../core/task';
 import { oneLine } from '../core/text';
 import { canApprove, waitKind } from '../core/waiting';
 import { type Advice, adviceOf } from '../service/advice';
@@ -211,10 +211,9 @@ export function refusal(context: CliContext, { stored, notes }: Chosen, refused:
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
   const approvable = canApprove(waitKind(stored.hook));
   const step = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
-  const isHumans = step !== undefined && stepTypeOf(step) === 'human';
   const events = eventsFor(stored.hook, context.caller)
     .filter((event) => event !== 'human_approve' || approvable)
-    .filter((event) => !isHumans || !AGENT_STEP_EVENTS.includes(event));
+    .filter((event) => !isHumanStep(step) || !AGENT_STEP_EVENTS.includes(event));
   const commands = [...new Set(events.flatMap((event) => COMMAND_OF[event] ?? []))];
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {

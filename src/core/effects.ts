@@ -6,7 +6,7 @@ import { foreignEdits } from './foreignEdits';
 import type { StepContext } from './hook';
 import { recordedReceipts } from './receipt';
 import { attemptsSpent, nextAttempt } from './stepAttempt';
-import { type Task, stepTypeOf } from './task';
+import { type Task, isHumanStep } from './task';
 import { count, cut, oneLine } from './text';
 import { toMs } from './time';
 import { type WaitKind, waitKind } from './waiting';
@@ -138,7 +138,7 @@ function startStep(draft: Draft, input: InputOf<'start_step'>): void {
   const dirty = input.dirtyBefore ?? [];
   draft.record('start_step', 'step_running', dirty.length === 0 ? {} : { dirty_before: [...dirty] });
   const planned = draft.context.task.steps[before.step_index];
-  if (planned !== undefined && stepTypeOf(planned) === 'human') wait(draft, 'human_required', 'review', undefined);
+  if (isHumanStep(planned)) wait(draft, 'human_required', 'review', undefined);
 }
 
 function note(draft: Draft, input: InputOf<'note'>): void {
@@ -164,7 +164,7 @@ function note(draft: Draft, input: InputOf<'note'>): void {
 function kindAfterRecovery({ before, recovery, step, context }: Draft): WaitKind {
   if (recovery?.last_known_state === 'awaiting_human') return waitKind(before);
   const planned = step === undefined ? undefined : context.task.steps[step.step_index];
-  return planned !== undefined && stepTypeOf(planned) === 'human' ? 'review' : 'interrupted';
+  return isHumanStep(planned) ? 'review' : 'interrupted';
 }
 
 function keepOutput(draft: Draft, output: string | undefined): void {

@@ -1,7 +1,7 @@
 import type { HookInput, InputOf, TransitionContext } from './events';
 import { foreignEdits } from './foreignEdits';
 import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './hook';
-import { type TaskStep, commandsOf, stepTypeOf } from './task';
+import { type TaskStep, commandsOf, isHumanStep, stepTypeOf } from './task';
 import { count, oneLine } from './text';
 import { canApprove, waitKind } from './waiting';
 
@@ -35,7 +35,9 @@ const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
   human_reject: allow,
   human_resume: (hook, _input, context) => {
     if (hook.current_step === undefined) return 'there is no step to continue';
-    return isHumanStep(hook, context) ? 'this step is a decision of yours, so approve or reject it' : undefined;
+    return isHumanStep(plannedStep(hook, context))
+      ? 'this step is a decision of yours, so approve or reject it'
+      : undefined;
   },
   crash_detected: (_hook, { recovery }) =>
     recoveryContextSchema.safeParse(recovery).success ? undefined : 'what is said about the crash is malformed',
@@ -70,14 +72,11 @@ function plannedStep(hook: Hook, { task }: TransitionContext): TaskStep | undefi
   return hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
 }
 
-function isHumanStep(hook: Hook, context: TransitionContext): boolean {
-  const step = plannedStep(hook, context);
-  return step !== undefined && stepTypeOf(step) === 'human';
-}
-
 /** Nothing that is made or run ends a human's step: a human looks, and says. */
 function guardAgentStep(hook: Hook, context: TransitionContext): string | undefined {
-  return isHumanStep(hook, context) ? 'a human decides this step; it takes no output and no validation' : undefined;
+  return isHumanStep(plannedStep(hook, context))
+    ? 'a human decides this step; it takes no output and no validation'
+    : undefined;
 }
 
 function guardPastSetup(hook: Hook): string | undefined {

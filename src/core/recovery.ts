@@ -1,7 +1,7 @@
 import { type DriftKind, type FileDrift, lastCheckpointOf } from './checkpoint';
 import type { Hook, RecoveryAction, RecoveryContext, StepCheckpoint } from './hook';
 import type { CrashFinding } from './liveness';
-import { type Task, type TaskStep, commandsOf, isIdempotent, stepTypeOf } from './task';
+import { type Task, type TaskStep, commandsOf, isHumanStep, isIdempotent, stepTypeOf } from './task';
 import { gitEffect, isAiLike } from './template';
 import { count, cut, oneLine } from './text';
 import { formatDuration, toMs, toTimestamp } from './time';
@@ -121,14 +121,9 @@ function judgeInitializing({ hook }: Situation): Verdict {
   return { action: 'retry_step', why: 'The set-up was interrupted before any work began; it is repeated.' };
 }
 
-function isHumans({ step }: Situation): boolean {
-  return step !== undefined && stepTypeOf(step) === 'human';
-}
-
-function judgeValidation(situation: Situation): Verdict {
-  const { hook, step, evidence } = situation;
+function judgeValidation({ hook, step, evidence }: Situation): Verdict {
   if (plannedState(hook) !== 'step_validating') return 'no validation was running';
-  if (isHumans(situation)) return 'a human decides this step, whatever ran';
+  if (isHumanStep(step)) return 'a human decides this step, whatever ran';
   const current = hook.current_step;
   const declared = step === undefined ? [] : commandsOf(step);
   const proven = evidence.provenReceipts ?? new Set<string>();
@@ -222,16 +217,14 @@ function judgeCheckpoint({ step, checkpoint, lastSign }: Situation): Verdict {
   };
 }
 
-function judgeIdempotent(situation: Situation): Verdict {
-  const { step } = situation;
-  if (isHumans(situation)) return 'a human decides this step';
+function judgeIdempotent({ step }: Situation): Verdict {
+  if (isHumanStep(step)) return 'a human decides this step';
   if (step === undefined || !isIdempotent(step)) return 'the step can have effects that must not happen twice';
   return { action: 'retry_step', why: `Step "${step.name}" can be repeated without harm.` };
 }
 
-function judgeOtherwise(situation: Situation): Verdict {
-  const { step } = situation;
-  if (isHumans(situation)) {
+function judgeOtherwise({ step }: Situation): Verdict {
+  if (isHumanStep(step)) {
     return { action: 'manual', why: `Step "${step?.name ?? 'unknown'}" is a human's decision, so it waits for one.` };
   }
   return {

@@ -126,6 +126,11 @@ export function stepTypeOf(step: TaskStep): StepType {
   return known ?? defaultStepType(step.name);
 }
 
+/** Whether a step is a human's decision: nothing that is made or run ends it. */
+export function isHumanStep(step: TaskStep | undefined): boolean {
+  return step !== undefined && stepTypeOf(step) === 'human';
+}
+
 /** Whether a step can be done twice without harm. */
 export function isIdempotent(step: TaskStep): boolean {
   return step.idempotent ?? isIdempotentByName(step.name);
