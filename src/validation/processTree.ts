@@ -58,6 +58,11 @@ export class ProcessTree implements CommandTree {
     private readonly kill: (pid: number, signal: NodeJS.Signals) => void = (pid, signal) => process.kill(pid, signal),
   ) {}
 
+  /** A root may come from a record that anybody can write, and to `kill` groups 0 and 1 are our own and everybody's. */
+  private get hasGroup(): boolean {
+    return this.root.pid > 1;
+  }
+
   async gone(ms: number): Promise<boolean> {
     return comesTrue(async () => {
       const members = await this.members();
@@ -78,7 +83,7 @@ export class ProcessTree implements CommandTree {
     const { root } = this;
     this.lastSignal = signal;
     // One call reaches the whole group, also what is being forked just now.
-    const led = root.alive();
+    const led = this.hasGroup && root.alive();
     if (led) this.send(-root.pid, signal);
     for (const member of members) {
       if (led && (member.pid === root.pid || member.group === root.pid)) continue;
@@ -104,7 +109,10 @@ export class ProcessTree implements CommandTree {
     if (!wasAlive && (inGroup.length === 0 || inGroup.some(({ pid }) => pid === this.root.pid))) {
       this.groupIsOurs = false;
     }
-    const members = this.withDescendants(seen, [...(this.groupIsOurs ? inGroup : []), ...this.recognized(seen)]);
+    const members = this.withDescendants(seen, [
+      ...(this.hasGroup && this.groupIsOurs ? inGroup : []),
+      ...this.recognized(seen),
+    ]);
     for (const { pid, start } of members) this.known.set(pid, start);
     return members;
   }

@@ -57,7 +57,8 @@ export class RunRecord {
       const parsed = processIdentitySchema.safeParse(
         JSON.parse(Buffer.from(this.ports.files.read(this.path, MAX_RECORD_BYTES)).toString('utf8')),
       );
-      return parsed.success ? parsed.data : undefined;
+      // 1 and below are no program of ours, and a signal to their group would reach everybody's.
+      return parsed.success && parsed.data.pid > 1 ? parsed.data : undefined;
     } catch {
       return undefined;
     }

@@ -7,6 +7,7 @@ import type { Hook } from '../../src/core/hook';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { TaskRef } from '../../src/storage/paths';
+import { signalProcess } from '../support/commandRuns';
 import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
 import { TaskFiles, until } from '../support/taskFiles';
 import { Workbench } from '../support/workbench';
@@ -175,7 +176,7 @@ describe('a crash in the middle of a step', () => {
   };
 
   it('is found and planned for when the extension host was killed and the window opened again', async () => {
-    process.kill(killed, 'SIGKILL');
+    signalProcess(killed, 'SIGKILL');
     await scene.workbench.closeWindow();
     await expectRecovered('killed extension host', () => scene.workbench.openWindow());
     await resume();
@@ -228,7 +229,7 @@ describe('no crash', () => {
     const second = await scene.workbench.openSecondWindow();
     const host = await scene.owned();
     expect(host).not.toBe(first);
-    process.kill(host, 'SIGKILL');
+    signalProcess(host, 'SIGKILL');
     // The editor starts another host for the window, which finds the dead one and the one that lives.
     await until('another extension host runs', async () => {
       const hosts = await scene.workbench.server.extensionHosts();
@@ -277,7 +278,7 @@ describe('silence under a window that lives', () => {
 
   it('is no crash when the extension host stood still for longer than the threshold', async () => {
     const host = await scene.owned();
-    process.kill(host, 'SIGSTOP');
+    signalProcess(host, 'SIGSTOP');
     const stopped = Date.now();
     try {
       await until('the threshold has passed twice', () => Date.now() - stopped > 2 * STALE_MS);
@@ -286,7 +287,7 @@ describe('silence under a window that lives', () => {
       const detected = unwrap(await atlas.recovery.detect(unwrap(atlas.catalog.read(scene.ref))));
       expect(detected.diagnosis.kind).toBe('quiet');
     } finally {
-      process.kill(host, 'SIGCONT');
+      signalProcess(host, 'SIGCONT');
     }
     await scene.looksAtTheTask();
     expect(await scene.owned()).toBe(host);

@@ -8,7 +8,7 @@ import { CommandRunner } from '../../src/validation/commandRunner';
 import { commandSystem } from '../../src/validation/commandSystem';
 import type { SeenProcess } from '../../src/validation/processTable';
 import { ProcessTree } from '../../src/validation/processTree';
-import { CommandRuns, isRunning, stateOf } from '../support/commandRuns';
+import { CommandRuns, isRunning, signalProcess, stateOf } from '../support/commandRuns';
 import { PROJECT } from '../support/project';
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -229,7 +229,7 @@ describe('a command that is ended', () => {
 
   it('by another, with a signal, is said to have died of it', async () => {
     const run = runs.start('echo $$ ready; exec sleep 300');
-    process.kill(Number.parseInt(await run.says('ready'), 10), 'SIGKILL');
+    signalProcess(Number.parseInt(await run.says('ready'), 10), 'SIGKILL');
     expect(await run.outcome()).toMatchObject({ exitCode: 137, signal: 'SIGKILL', ended: 'signal' });
   });
 
@@ -307,7 +307,7 @@ describe('daemons', () => {
     const run = runs.start(`${daemon('free', 'env -i setsid')}; ${written('free')}; echo done`);
     const outcome = await run.outcome();
     const pid = pidIn('free');
-    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    onTestFinished(() => signalProcess(pid, 'SIGKILL'));
     expect(outcome).toMatchObject({ exitCode: 0, ended: 'exit', stdout: { bytes: 5 } });
     expect(isRunning(pid)).toBe(true);
   });
@@ -319,12 +319,12 @@ describe('a process id', () => {
     session: group,
   });
 
-  /** What is sent to whom when a tree is ended whose root was process 500000, started at 10. */
-  async function sent(rootAlive: boolean, table: SeenProcess[], lives = true): Promise<string[]> {
+  /** What is sent to whom when a tree is ended whose root was process 500000, started at 10, or the one that is given. */
+  async function sent(rootAlive: boolean, table: SeenProcess[], lives = true, root = 500_000): Promise<string[]> {
     const signals: string[] = [];
     const looks = [table];
     const tree = new ProcessTree(
-      { pid: 500_000, alive: () => rootAlive && signals.length === 0 },
+      { pid: root, alive: () => rootAlive && signals.length === 0 },
       'rcpt-1',
       { look: () => Promise.resolve(looks.shift() ?? []), lives: () => lives, carries: () => false },
       (pid, signal) => void signals.push(`${signal} ${pid}`),
@@ -346,6 +346,11 @@ describe('a process id', () => {
   it('of a whole group gets one while its leader is there, and what left the group its own', async () => {
     const table = [seen(500_000, process.pid, 500_000, '10'), seen(500_001, 500_000, 500_001, '11')];
     expect(await sent(true, table)).toEqual(['SIGTERM -500000', 'SIGTERM 500001']);
+  });
+
+  it.each([1, 0, -1])('of %i is no group, which would be our own or everybody', async (root) => {
+    const table = [seen(2, 1, root, '1'), seen(1, 0, 1, '0')];
+    expect(await sent(true, table, true, root)).toEqual([]);
   });
 
   it('is never that of this process, whatever it says of itself', async () => {

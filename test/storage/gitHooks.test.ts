@@ -155,7 +155,7 @@ describe('hooks in a plain repository', () => {
     expect(text).toContain(`\nfolder ${odd.folder}\n`);
     expect(states(await odd.install(odd.program('exec sleep 60')))).toEqual(['installed', 'installed', 'installed']);
     await until('it runs', () => odd.starts.length === 1);
-    process.kill(Number(odd.starts[0]), 'SIGKILL');
+    odd.endStarted();
   });
 });
 

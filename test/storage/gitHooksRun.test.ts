@@ -63,7 +63,7 @@ describe('a fresh hook', () => {
     ];
     expect(named.filter((name) => unwanted.includes(name))).toEqual([]);
     expect(environment).toMatch(/^\/$/mu);
-    process.kill(Number(world.starts[0]), 'SIGKILL');
+    world.endStarted();
   });
 
   it.each(['dash', 'bash'])('does the same under %s', async (shell) => {
@@ -121,7 +121,7 @@ describe('where atlas is', () => {
     process.env['PATH'] = `${path.dirname(there)}:${process.env['PATH'] ?? ''}`;
     await commits();
     await until('it runs', () => world.starts.length > 0);
-    process.kill(Number(world.starts[0]), 'SIGKILL');
+    world.endStarted();
   });
 
   it('broken, commits succeed and say nothing', async () => {
@@ -134,11 +134,11 @@ describe('where atlas is', () => {
     await commits();
     await until('it runs', () => world.starts.length > 0);
     expect(world.starts).toHaveLength(1);
-    const pid = Number(world.starts[0]);
+    const pid = world.starts[0];
     // Signals 1 and 2 are ignored, so neither a closed terminal nor Ctrl+C ends it.
     const ignored = /^SigIgn:\s*([0-9a-f]+)$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
     expect(Number.parseInt(ignored, 16) & 3).toBe(3);
-    process.kill(pid, 'SIGKILL');
+    world.endStarted();
   });
 });
 
@@ -152,7 +152,7 @@ describe('somebody drains already', () => {
     world.spool.withdrawWindow();
     await world.commit('three');
     await until('it runs', () => world.starts.length === 1);
-    process.kill(Number(world.starts[0]), 'SIGKILL');
+    world.endStarted();
   });
 
   it.each([

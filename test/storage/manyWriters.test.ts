@@ -7,6 +7,7 @@ import { checkChain } from '../../src/storage/journalChain';
 import type { TaskRef } from '../../src/storage/paths';
 import { SystemProcesses, systemProbe } from '../../src/storage/processes';
 import { SettlingLock } from '../../src/storage/settlingLock';
+import { signalProcess } from '../support/commandRuns';
 import { until } from '../support/hookWorld';
 import { type TestStore, contentsOf, makeStore } from '../support/store';
 import { WorkerPool } from '../support/workers';
@@ -95,7 +96,7 @@ describe.skipIf(process.platform === 'win32')('a holder that was stopped in the 
       expect(new SettlingLock(folder, other.ports).settle(generation)).toBe(true);
       unwrap(await other.checkpoint(ref, 'of another'));
       const files = contentsOf(store.root);
-      process.kill(pid, 'SIGCONT');
+      signalProcess(pid, 'SIGCONT');
       const said = (await holder.done()).at(-1);
       expect(said).not.toBe('made');
       expect(contentsOf(store.root)).toEqual(files);

@@ -6,7 +6,7 @@ import { HUMAN_EVENTS } from '../../src/core/lifecycle';
 import { TOOLS } from '../../src/cli/mcp/tools';
 import { BuiltCli } from '../support/cli';
 import { Desk, type DeskStep } from '../support/cliDesk';
-import { isRunning } from '../support/commandRuns';
+import { isRunning, signalProcess } from '../support/commandRuns';
 import { McpAgent, NEEDED } from '../support/mcpAgent';
 
 /* What the tools of `atlas mcp` do with the inbox, with arguments of any kind, and with a client that changes its mind. */
@@ -301,7 +301,7 @@ describe.concurrent('a validation that runs', { timeout: 60_000 }, () => {
       await agent.done('atlas_start_step');
       const ended = expect(agent.client.callTool({ name: 'atlas_validate', arguments: {} })).rejects.toThrow(/closed/u);
       const pid = Number(await written(marker));
-      process.kill(agent.pid, 'SIGTERM');
+      signalProcess(agent.pid, 'SIGTERM');
       await ended;
       expect(isRunning(pid)).toBe(false);
       expect(JSON.stringify(await desk.json('hook', 'export'))).toMatch(/was cancelled after/u);

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuiltCli, type Said, said } from '../support/cli';
-import { isRunning } from '../support/commandRuns';
+import { isRunning, signalProcess } from '../support/commandRuns';
 import { Desk } from '../support/cliDesk';
 
 /* `atlas worker`, built and started as users do, on real repositories: the seed's protocol, section by section. */
@@ -389,7 +389,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
       const child = Number((await run.says(/child (\d+)/u))[1]);
       const program = Number((await run.says(/begun (\d+)/u))[1]);
       await run.kill('SIGKILL');
-      process.kill(program, 'SIGKILL');
+      signalProcess(program, 'SIGKILL');
       expect(isRunning(child)).toBe(true);
       await desk.ok('worker', 'claim', 'w1');
       expect(isRunning(child)).toBe(false);

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/errors';
 import { silentLog } from '../../src/service/ports';
@@ -85,6 +87,15 @@ describe('what a run left behind', { timeout: 30_000 }, () => {
       },
     };
   };
+
+  it.each([1, 0, -5])('is not looked for under a process id that a foreign record gives as %i', async (pid) => {
+    const { record, end } = await recorded();
+    const folder = path.join(world.workers.commonDir, 'atlas', 'runs');
+    const file = path.join(folder, `${runMarker(world.workers.commonDir, LEASE)}.json`);
+    writeFileSync(file, JSON.stringify({ ...identityOf(workerPorts(), process.pid), pid }));
+    expect(record.read()).toBeUndefined();
+    await end();
+  });
 
   it('is ended by its record where the system shows no marks', async () => {
     const { pid, record, end } = await recorded();

@@ -22,6 +22,12 @@ export function isRunning(pid: number): boolean {
   return !/^(Z|$)/.test(stateOf(pid));
 }
 
+/** Sends a signal to one process. Refuses 0, 1 and below: to `kill`, those are our own group and everybody's processes. */
+export function signalProcess(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined || !Number.isSafeInteger(pid) || pid <= 1) throw new Error(`no process has the id ${pid}`);
+  process.kill(pid, signal);
+}
+
 /** A command that runs, or ran, with what it wrote. */
 export interface StartedRun {
   readonly marker: string;

@@ -9,6 +9,7 @@ import type { GitHookReport, GitHooks } from '../../src/service/gitHooks';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { SpoolService } from '../../src/service/spoolService';
 import type { TaskRef } from '../../src/storage/paths';
+import { signalProcess } from './commandRuns';
 import { type GitWorkspace, makeGitWorkspace } from './gitWorkspace';
 import type { WorkerPool } from './workers';
 
@@ -57,9 +58,16 @@ export class HookWorld {
     return this.atlas.ports.paths.spool;
   }
 
-  get starts(): string[] {
+  /** Process ids of the programs that the hooks started. A line that is still being written is none: 0 is our own group. */
+  get starts(): number[] {
     const file = path.join(this.ws.root, 'starts');
-    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+    if (!existsSync(file)) return [];
+    return readFileSync(file, 'utf8').split('\n').slice(0, -1).map(Number);
+  }
+
+  /** Ends the first program that a hook started. */
+  endStarted(): void {
+    signalProcess(this.starts[0], 'SIGKILL');
   }
 
   /** Names of the events that wait. */
