@@ -22,20 +22,20 @@ const { version } = /** @type {{ version: string }} */ (manifest);
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
-  { out: 'window', source: 'src/extension/extension.ts', target: 'extension' },
+  { out: 'window', source: 'src/extension/activate.ts', target: 'extension' },
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
   { out: 'forge', source: 'src/cli/forgeMain.ts', target: 'cli' },
   { out: 'command', source: 'src/cli/run.ts', target: 'cli' },
   { out: 'hook', source: 'src/cli/hookMain.ts', target: 'hook' },
   { out: 'parts/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
   { out: 'parts/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
-  { out: 'parts/yaml', source: 'src/storage/yaml.ts', target: 'part' },
+  { out: 'parts/yaml', source: 'src/store/config/yaml.ts', target: 'part' },
   { out: 'parts/mcpSdk', source: 'src/cli/mcp/sdk.ts', target: 'part' },
-  { out: 'parts/jsonc', source: 'src/agents/jsonc.ts', target: 'part' },
-  { out: 'editor/markdown', source: 'src/extension/panels/markdown.ts', target: 'part' },
-  { out: 'editor/chokidar', source: 'src/storage/chokidar.ts', target: 'part' },
-  { out: 'webview/hook', source: 'webview/hook/main.ts', target: 'webview' },
-  { out: 'webview/receipts', source: 'webview/receipts/main.ts', target: 'webview' },
+  { out: 'parts/jsonc', source: 'src/agents/install/jsonc.ts', target: 'part' },
+  { out: 'editor/markdown', source: 'src/extension/shared/markdown.ts', target: 'part' },
+  { out: 'editor/chokidar', source: 'src/store/chokidar.ts', target: 'part' },
+  { out: 'webview/taskPanel', source: 'webview/taskPanel/main.ts', target: 'webview' },
+  { out: 'webview/receiptsPanel', source: 'webview/receiptsPanel/main.ts', target: 'webview' },
 ];
 
 /** @type {import('esbuild').BuildOptions} */
@@ -87,7 +87,9 @@ function partsBeside() {
 }
 
 /** What changes tasks, or is asked for by people only. */
-const NOT_READING = ['atlas', 'gitHooks', 'receiptService', 'spoolService'].map((name) => `src/service/${name}.ts`);
+const NOT_READING = ['atlas', 'git/gitHooks', 'receipts/receiptService', 'git/spoolService'].map(
+  (name) => `src/service/${name}.ts`,
+);
 
 /**
  * Leaves out what hooks that only read never load: they are answered while an agent waits, and every part of a file is looked

@@ -3,26 +3,25 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import prettier from 'eslint-config-prettier/flat';
 import tseslint from 'typescript-eslint';
 
-/** Which rooms of `src` each room may import from: only lower floors, see the floor table in the architecture notes. */
-const MAY_IMPORT = /** @type {const} */ ({
-  core: [],
-  protocol: ['core'],
-  storage: ['core', 'protocol'],
-  git: ['core', 'protocol', 'storage'],
-  signing: ['core', 'protocol'],
-  validation: ['core', 'protocol', 'storage', 'git', 'signing'],
-  service: ['core', 'protocol', 'storage', 'git', 'signing', 'validation'],
-  agents: ['core', 'protocol', 'storage', 'git', 'signing', 'validation', 'service'],
-  workers: ['core', 'protocol', 'storage', 'git', 'signing', 'validation', 'service'],
-  cli: ['core', 'protocol', 'storage', 'git', 'signing', 'validation', 'service', 'agents', 'workers'],
-  mcp: ['core', 'protocol', 'storage', 'git', 'signing', 'validation', 'service', 'agents', 'workers'],
-  extension: ['core', 'protocol', 'storage', 'git', 'signing', 'validation', 'service', 'agents', 'workers'],
-});
+/** The floors of `src`, lowest first: a room imports from lower floors only, and `protocol` from `core`. */
+const FLOORS = /** @type {const} */ ([
+  ['core'],
+  ['protocol'],
+  ['system'],
+  ['store', 'git', 'signing'],
+  ['validation'],
+  ['service'],
+  ['agents', 'workers'],
+  ['cli', 'extension'],
+]);
 
-const ROOMS = /** @type {(keyof typeof MAY_IMPORT)[]} */ (Object.keys(MAY_IMPORT));
+/** @typedef {typeof FLOORS[number][number]} Room */
 
-/** Packages that one room alone may import. @type {Record<string, keyof typeof MAY_IMPORT>} */
-const OWNED = { vscode: 'extension', chokidar: 'storage', '@bsv/sdk': 'signing', '@bitauth/libauth': 'signing' };
+/** @type {readonly Room[]} */
+const ROOMS = FLOORS.flat();
+
+/** Packages that one room alone may import. @type {Record<string, Room>} */
+const OWNED = { vscode: 'extension', chokidar: 'store', '@bsv/sdk': 'signing', '@bitauth/libauth': 'signing' };
 
 const PURE_ROOMS = ['core', 'protocol'];
 
@@ -62,12 +61,28 @@ function restrict(bans, syntax = []) {
 }
 
 /**
+ * The rooms on the floors below a room's.
+ * @param {string} room
+ * @returns {string[]}
+ */
+function below(room) {
+  /** @type {readonly (readonly string[])[]} */
+  const floors = FLOORS;
+  return floors
+    .slice(
+      0,
+      floors.findIndex((rooms) => rooms.includes(room)),
+    )
+    .flat();
+}
+
+/**
  * @param {string} room
  * @returns {Ban[]}
  */
 function bansOf(room) {
-  const allowed = room === 'webview' ? PURE_ROOMS : [room, ...MAY_IMPORT[/** @type {'core'} */ (room)]];
-  /** @type {string[]} */
+  const allowed = room === 'webview' ? PURE_ROOMS : [room, ...below(room)];
+  /** @type {readonly string[]} */
   const rooms = ROOMS;
   const others = rooms
     .filter((other) => !allowed.includes(other))

@@ -8,7 +8,7 @@ export default defineConfig({
     maxWorkers: MAX_WORKERS,
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
-      { test: { name: 'storage', include: ['test/storage/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 20_000 } },
       { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {

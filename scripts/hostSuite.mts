@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { OUT } from '../test/support/project.ts';
-import { hostVersion } from '../test/support/vscodeHost/install.ts';
-import { runHostSuite } from '../test/support/vscodeHost/suite.ts';
+import { hostVersion } from '../test/support/vscode/install.ts';
+import { runHostSuite } from '../test/support/vscode/suite.ts';
 
 const { values } = parseArgs({
   options: { desktop: { type: 'boolean', default: false }, version: { type: 'string' }, report: { type: 'string' } },

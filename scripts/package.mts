@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Metafile } from 'esbuild';
 import { createVSIX, listFiles, PackageManager } from '@vscode/vsce';
 import { PROJECT } from '../test/support/project.ts';
-import { run } from '../test/support/run.ts';
+import { run } from '../test/support/drivers/run.ts';
 
 const VSIX = path.join(PROJECT, 'atlas-hooks.vsix');
 const BUDGET_BYTES = 1_100_000;
@@ -19,7 +19,7 @@ const ALLOWED = [
   /^(README\.md|CHANGELOG\.md|LICENSE)$/,
   /^dist\/(extension|window|cli|command|hook)\.js$/,
   /^dist\/(parts|editor)\/[a-zA-Z0-9]+\.js$/,
-  /^dist\/webview\/[a-z]+\.(js|css)$/,
+  /^dist\/webview\/[a-zA-Z]+\.(js|css)$/,
   /^dist\/package\.json$/,
   /^dist\/schemas\/[a-z]+\.schema\.json$/,
   /^l10n\/bundle\.l10n(\.[a-z-]+)?\.json$/,
@@ -47,7 +47,7 @@ function runAtBegin(): { bytes: number; packages: Set<string> } {
     Object.keys(inFile).flatMap((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []),
   );
   const seen = new Set<string>();
-  const open = ['src/extension/extension.ts'];
+  const open = ['src/extension/activate.ts'];
   let bytes = 0;
   for (let input = open.pop(); input !== undefined; input = open.pop()) {
     if (seen.has(input)) continue;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { OUT, PROJECT } from '../test/support/project.ts';
-import { run } from '../test/support/run.ts';
+import { run } from '../test/support/drivers/run.ts';
 
 /** How many tests a runner's report counts. */
 export interface Count {

@@ -1,12 +1,12 @@
 /* Fills a sample repository and store: a bug fix in the middle of its third step, and a task that is finished. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Result, unwrap } from '../src/core/errors.ts';
+import { type Result, unwrap } from '../src/core/shared/errors.ts';
 import { Atlas } from '../src/service/atlas.ts';
 import { silentLog, systemPorts } from '../src/service/ports.ts';
-import type { TaskRef } from '../src/storage/paths.ts';
-import type { Updated } from '../src/storage/stored.ts';
-import { run } from '../test/support/run.ts';
+import type { TaskRef } from '../src/core/task/taskRef.ts';
+import type { Updated } from '../src/core/task/storedTask.ts';
+import { run } from '../test/support/drivers/run.ts';
 
 const PARSER = `package config
 

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import { ANSWERS, SHARED, answerSchema, errorSchema } from '../src/cli/schemas.ts';
-import { hookSettingsSchema } from '../src/core/config.ts';
-import { hookSchema } from '../src/core/hook.ts';
-import { taskSchema } from '../src/core/task.ts';
-import { templateFileSchema } from '../src/core/templateFile.ts';
+import { ANSWERS, SHARED, answerSchema, errorSchema } from '../src/cli/commands/schemas.ts';
+import { hookSettingsSchema } from '../src/core/config/config.ts';
+import { hookSchema } from '../src/core/task/taskRecord.ts';
+import { taskSchema } from '../src/core/task/task.ts';
+import { templateFileSchema } from '../src/core/task/templateFile.ts';
 
 const SCHEMAS = {
   hook: { title: 'Atlas hook.json', schema: hookSchema },

@@ -1,9 +1,9 @@
 /* Brings what npm can't: Chromium and two shells (Debian's, when root in CI) and the VS Code server that the tests run in. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { run } from '../test/support/run.ts';
-import { hostVersion, installHost } from '../test/support/vscodeHost/install.ts';
-import { findChromium } from '../test/support/vscodeHost/window.ts';
+import { run } from '../test/support/drivers/run.ts';
+import { hostVersion, installHost } from '../test/support/vscode/install.ts';
+import { findChromium } from '../test/support/vscode/window.ts';
 
 const APT = '/usr/bin/apt-get';
 const HOW = `No Chromium found. Install one, or name it in the environment variable CHROMIUM:

@@ -8,13 +8,13 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { downloadAndUnzipVSCode } from '@vscode/test-electron';
-import { makeGitWorkspace } from '../test/support/gitWorkspace.ts';
+import { makeGitWorkspace } from '../test/support/fixtures/gitWorkspace.ts';
 import { PROJECT } from '../test/support/project.ts';
-import { run } from '../test/support/run.ts';
-import { makeHostData } from '../test/support/vscodeHost/hostData.ts';
-import { hostVersion, installHost } from '../test/support/vscodeHost/install.ts';
-import { startServer } from '../test/support/vscodeHost/server.ts';
-import { findProgram, workbenchUrl } from '../test/support/vscodeHost/window.ts';
+import { run } from '../test/support/drivers/run.ts';
+import { makeHostData } from '../test/support/vscode/hostData.ts';
+import { hostVersion, installHost } from '../test/support/vscode/install.ts';
+import { startServer } from '../test/support/vscode/server.ts';
+import { findProgram, workbenchUrl } from '../test/support/vscode/window.ts';
 
 interface Sample {
   readonly folder: string;

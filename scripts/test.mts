@@ -30,7 +30,7 @@ const PHASES: readonly Phase[] = [
   { name: 'knip', command: ['npm', 'run', '--silent', 'knip'] },
   { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   vitest('unit'),
-  vitest('storage'),
+  vitest('integration'),
   vitest('crash'),
   {
     name: 'host',

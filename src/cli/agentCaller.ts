@@ -13,7 +13,7 @@ const STD_ENV = 'https://github.com/unjs/std-env/blob/main/src/agents.ts';
 
 /** How the processes of agents are told from those of people. A guard rail, no wall: an agent can unset a variable. */
 const AGENT_VARIABLES: readonly AgentVariable[] = [
-  { name: 'ATLAS_AGENT', agent: 'the agent that "atlas run" started', source: 'src/cli/agentRun.ts' },
+  { name: 'ATLAS_AGENT', agent: 'the agent that "atlas run" started', source: 'src/cli/commands/task/agentRun.ts' },
   // What a check runs comes from the repository, or from an agent that edited it: whoever started the check decides nothing by that.
   { name: 'ATLAS_RECEIPT_ID', agent: 'a check that Atlas runs', source: 'src/validation/commandEnvironment.ts' },
   { name: 'AI_AGENT', agent: 'an agent', source: DETECT_AGENT },

@@ -1,13 +1,13 @@
-import { type Result, fail, messageOf, ok } from '../core/errors';
-import type { Caller } from '../core/events';
-import type { ProcessIdentity } from '../core/liveness';
-import type { Logger } from '../core/ports';
-import { oneLine } from '../core/text';
+import { type Result, fail, messageOf, ok } from '../core/shared/errors';
+import type { Caller } from '../core/task/events';
+import type { ProcessIdentity } from '../core/recovery/liveness';
+import type { Logger } from '../core/shared/ports';
+import { oneLine } from '../core/shared/text';
 import type { Atlas } from '../service/atlas';
 import type { LazyAtlas } from '../service/lazyAtlas';
-import { resolveRoot } from '../storage/paths';
+import { resolveRoot } from '../store/paths';
 import { callingAgent } from './agentCaller';
-import type { Streams } from './output';
+import type { Streams } from './render/output';
 
 declare const ATLAS_VERSION: string;
 
@@ -170,8 +170,8 @@ export class CliContext {
 /** All of a text file; fails with `not_found` or `unreadable`. */
 export async function readTextFile(file: string, maxBytes: number): Promise<Result<string>> {
   const [{ NodeFileSystem }, { codeOf }] = await Promise.all([
-    import('../storage/nodeFileSystem'),
-    import('../storage/fileErrors'),
+    import('../system/files/nodeFileSystem'),
+    import('../system/files/fileErrors'),
   ]);
   try {
     return ok(Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8'));

@@ -1,4 +1,4 @@
-import { processSurroundings } from './surroundings';
+import { processSurroundings } from './environment';
 
 /** The same program by the name that the hooks of workers go by: `forge hook …` is `atlas worker …`. */
 async function run(args: readonly string[]): Promise<void> {

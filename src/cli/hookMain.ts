@@ -1,8 +1,8 @@
-import type { HostName, LifecycleEvent } from '../agents/hosts';
-import { answering } from './answering';
-import { Call } from './call';
+import type { HostName, LifecycleEvent } from '../agents/hosts/hosts';
+import { answering } from './render/answering';
+import { Call } from './parse/call';
 import { CliContext, type Surroundings } from './context';
-import { lifecycleEvent } from './lifecycle';
+import { lifecycleEvent } from './commands/lifecycle/lifecycle';
 
 /** An event that a host's hook tells of. */
 export interface QuickHook {

@@ -1,5 +1,5 @@
 import type { QuickHook } from './hookMain';
-import { processSurroundings } from './surroundings';
+import { processSurroundings } from './environment';
 
 const EVENTS: readonly QuickHook['event'][] = ['session-start', 'stop', 'subagent-stop'];
 const HOSTS: readonly (QuickHook['host'] | undefined)[] = ['claude', 'vscode', 'codex', 'gemini', 'cursor'];

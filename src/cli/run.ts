@@ -1,5 +1,5 @@
-import { type Result, fail, ok } from '../core/errors';
-import { answering } from './answering';
+import { type Result, fail, ok } from '../core/shared/errors';
+import { answering } from './render/answering';
 import {
   type CommandSpec,
   type Parsed,
@@ -8,12 +8,12 @@ import {
   parseCommandLine,
   wantsJson,
   wantsQuiet,
-} from './commandLine';
-import { COMMANDS } from './commands';
+} from './parse/commandLine';
+import { COMMANDS } from './parse/commands';
 import { CliContext, type Surroundings, VERSION } from './context';
-import { type Answer, EXIT, type Streams } from './output';
-import { fitted } from './table';
-import { WORKER_COMMANDS, asForge, nameFromForge } from './workerCommands';
+import { type Answer, EXIT, type Streams } from './render/output';
+import { fitted } from './render/table';
+import { WORKER_COMMANDS, asForge, nameFromForge } from './commands/worker/workerCommands';
 
 /** How wide help is where there is no terminal, in characters. */
 const HELP_COLUMNS = 100;
@@ -45,7 +45,7 @@ async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Re
   if (value.kind === 'call') {
     const usable = usableFolder(context, value.spec.name);
     if (!usable.ok) return usable;
-    const { noticeBefore } = await import('./configNotice');
+    const { noticeBefore } = await import('./commands/task/configNotice');
     await noticeBefore(value.spec.name, context);
     return (await value.spec.load())(context, value.call);
   }

@@ -1,15 +1,15 @@
 import type * as vscode from 'vscode';
-import { unwrap } from '../core/errors';
-import type { HookInput } from '../core/events';
-import type { Hook } from '../core/hook';
-import { HUMAN_EVENTS } from '../core/lifecycle';
-import type { ReceiptReport } from '../core/receipt';
-import type { Diagnosis } from '../core/liveness';
-import type { Task } from '../core/task';
+import { unwrap } from '../core/shared/errors';
+import type { HookInput } from '../core/task/events';
+import type { Hook } from '../core/task/taskRecord';
+import { HUMAN_EVENTS } from '../core/task/states';
+import type { ReceiptReport } from '../core/receipt/receipt';
+import type { Diagnosis } from '../core/recovery/liveness';
+import type { Task } from '../core/task/task';
 import type { StartTask } from '../service/atlas';
-import type { TaskRef } from '../storage/paths';
+import type { TaskRef } from '../core/task/taskRef';
 import type { Verdicts } from './receipts/verdicts';
-import type { Session } from './session';
+import type { Session } from './windowTasks';
 
 /** A task as other extensions see it: copies, which nothing is written back from. */
 export interface AtlasTask {

@@ -8,6 +8,6 @@ import type { AtlasApi } from './api';
  */
 export async function activate(extension: ExtensionContext): Promise<AtlasApi> {
   await setImmediate();
-  const { openWindow } = await import('./extension');
+  const { openWindow } = await import('./activate');
   return openWindow(extension);
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/hook';
+import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/task/taskRecord';
 import { documentNodeSchema, webLinkSchema } from './document';
 import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './panel';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { VERDICTS } from '../core/receipt';
+import { VERDICTS } from '../core/receipt/receipt';
 import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './panel';
 
 /** A receipt's standing in the panel: a verdict, or that it was not verified yet. */

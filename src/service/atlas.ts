@@ -1,23 +1,24 @@
-import type { CheckpointTrigger } from '../core/hook';
-import { type Result, fail, ok } from '../core/errors';
-import type { Caller, Expected, HookInput } from '../core/events';
-import { renderHookMarkdown, synopsis } from '../core/hookMarkdown';
-import type { ReceiptVerdict } from '../core/markdown/view';
-import { createTask, declaredCommands } from '../core/task';
-import { findTemplate } from '../core/template';
-import { oneLine } from '../core/text';
-import { toMs, toTimestamp } from '../core/time';
-import { HookStore } from '../storage/hookStore';
-import type { TaskRef } from '../storage/paths';
-import type { MarkdownRenderer, StoredTask, Updated } from '../storage/stored';
+import type { CheckpointTrigger } from '../core/task/taskRecord';
+import { type Result, fail, ok } from '../core/shared/errors';
+import type { Caller, Expected, HookInput } from '../core/task/events';
+import { renderHookMarkdown, synopsis } from '../core/hookMarkdown/hookMarkdown';
+import type { ReceiptVerdict } from '../core/hookMarkdown/view';
+import { createTask, declaredCommands } from '../core/task/task';
+import { findTemplate } from '../core/task/template';
+import { oneLine } from '../core/shared/text';
+import { toMs, toTimestamp } from '../core/shared/time';
+import { HookStore } from '../store/task/taskStore';
+import type { TaskRef } from '../core/task/taskRef';
+import type { MarkdownRenderer } from '../store/task/storePorts';
+import type { StoredTask, Updated } from '../core/task/storedTask';
 import { AtlasReader } from './atlasReader';
-import { PATIENT_STATUS_MS, capture, repositoryOf } from './capture';
-import { configIssues, refuseIssues } from './configIssues';
-import { CleanupService } from './cleanupService';
+import { PATIENT_STATUS_MS, capture, repositoryOf } from './checkpoints/capture';
+import { configIssues, refuseIssues } from './tasks/configIssues';
+import { CleanupService } from './tasks/cleanupService';
 import type { ServicePorts } from './ports';
-import type { ReceiptService } from './receiptService';
-import { type RecoveryChoice, RecoveryService } from './recoveryService';
-import type { Validate, Validated, ValidationService } from './validationService';
+import type { ReceiptService } from './receipts/receiptService';
+import { type RecoveryChoice, RecoveryService } from './recovery/recoveryService';
+import type { Validate, Validated, ValidationService } from './receipts/validationService';
 
 /** What a new task needs. `folder` is any folder of the repository, or one without a repository. */
 export interface StartTask {
@@ -108,13 +109,13 @@ export class Atlas extends AtlasReader {
 
   /** Allows the commands that a task declares to be run for its agents; only after a human was shown all of each. */
   async allowCommands({ task }: StoredTask): Promise<void> {
-    const { CommandTrust } = await import('./commandTrust');
+    const { CommandTrust } = await import('./tasks/commandTrust');
     await new CommandTrust(this.ports).allow(task, declaredCommands(task));
   }
 
   /** Those of a task's commands, all that it declares unless some are named, that no human has allowed yet. */
   async unallowed({ task }: StoredTask, commands: readonly string[] = declaredCommands(task)): Promise<string[]> {
-    const { CommandTrust } = await import('./commandTrust');
+    const { CommandTrust } = await import('./tasks/commandTrust');
     return new CommandTrust(this.ports).unknown(task, commands);
   }
 
@@ -143,7 +144,10 @@ export class Atlas extends AtlasReader {
 
   /** Runs the current step's validation commands; see {@link ValidationService.run}. */
   async validate(ref: TaskRef, options: Validate): Promise<Result<Validated>> {
-    const [{ ValidationService }, receipts] = await Promise.all([import('./validationService'), this.receipts()]);
+    const [{ ValidationService }, receipts] = await Promise.all([
+      import('./receipts/validationService'),
+      this.receipts(),
+    ]);
     this.validation ??= new ValidationService(
       this.ports,
       this.store,

@@ -1,22 +1,22 @@
-import { type AtlasError, type Result, ok } from '../core/errors';
-import { isInFlight } from '../core/hook';
-import { type Diagnosis, diagnose } from '../core/liveness';
-import type { Repository } from '../core/ports';
-import { toTimestamp } from '../core/time';
-import { HookReader } from '../storage/hookReader';
-import type { HookStore } from '../storage/hookStore';
-import { OwnerStore } from '../storage/owners';
-import type { TaskRef } from '../storage/paths';
-import type { StoredTask } from '../storage/stored';
-import { WorkspaceStore } from '../storage/workspaces';
-import { Catalog } from './catalog';
-import { ConfigSource } from './configSource';
-import { GitCheckpoints } from './gitCheckpoints';
-import type { GitHooks } from './gitHooks';
-import type { Inbox } from './inbox';
+import { type AtlasError, type Result, ok } from '../core/shared/errors';
+import { isInFlight } from '../core/task/taskRecord';
+import { type Diagnosis, diagnose } from '../core/recovery/liveness';
+import type { Repository } from '../core/shared/ports';
+import { toTimestamp } from '../core/shared/time';
+import { HookReader } from '../store/task/taskReader';
+import type { HookStore } from '../store/task/taskStore';
+import { OwnerStore } from '../store/sessions/owners';
+import type { TaskRef } from '../core/task/taskRef';
+import type { StoredTask } from '../core/task/storedTask';
+import { WorkspaceStore } from '../store/workspace/workspaces';
+import { Catalog } from './tasks/catalog';
+import { ConfigSource } from './tasks/configSource';
+import { GitCheckpoints } from './checkpoints/gitCheckpoints';
+import type { GitHooks } from './git/gitHooks';
+import type { Inbox } from './inbox/inbox';
 import type { ServicePorts } from './ports';
-import type { ReceiptService } from './receiptService';
-import type { SpoolService } from './spoolService';
+import type { ReceiptService } from './receipts/receiptService';
+import type { SpoolService } from './git/spoolService';
 
 /** Where a folder's tasks belong. */
 export interface Place {
@@ -57,7 +57,7 @@ export class AtlasReader {
     this.lateReceipts =
       shared?.lateReceipts ??
       (async () =>
-        (receipts ??= import('./receiptService').then(
+        (receipts ??= import('./receipts/receiptService').then(
           ({ ReceiptService }) => new ReceiptService(ports, this.configs),
         )));
     const send: HookStore['send'] = async (...event) => (await store()).send(...event);
@@ -66,12 +66,12 @@ export class AtlasReader {
     this.lateSpool =
       shared?.lateSpool ??
       (async () =>
-        (spool ??= import('./spoolService').then(
+        (spool ??= import('./git/spoolService').then(
           ({ SpoolService }) => new SpoolService(ports, this.git, this.workspaces),
         )));
     let inbox: Promise<Inbox> | undefined;
     this.lateInbox =
-      shared?.lateInbox ?? (async () => (inbox ??= import('./inbox').then(({ Inbox }) => new Inbox(ports))));
+      shared?.lateInbox ?? (async () => (inbox ??= import('./inbox/inbox').then(({ Inbox }) => new Inbox(ports))));
   }
 
   /** What verifies receipts; loaded when the first one is looked at. */
@@ -91,7 +91,7 @@ export class AtlasReader {
 
   /** What installs git hooks. */
   async gitHooks(): Promise<GitHooks> {
-    const { GitHooks } = await import('./gitHooks');
+    const { GitHooks } = await import('./git/gitHooks');
     return new GitHooks(this.ports);
   }
 

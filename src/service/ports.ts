@@ -1,9 +1,9 @@
-import type { Clock, FileSystem, GitReader, Ids, Logger, Processes } from '../core/ports';
-import { CommandGitReader } from '../git/gitReader';
-import { NodeFileSystem } from '../storage/nodeFileSystem';
-import { StorePaths } from '../storage/paths';
-import { SystemProcesses } from '../storage/processes';
-import { systemClock, systemIds } from '../storage/systemPorts';
+import type { Clock, FileSystem, GitReader, Ids, Logger, Processes } from '../core/shared/ports';
+import { CommandGitReader } from '../git/read/gitReader';
+import { NodeFileSystem } from '../system/files/nodeFileSystem';
+import { StorePaths } from '../store/paths';
+import { SystemProcesses } from '../system/processes';
+import { systemClock, systemIds } from '../system/systemPorts';
 
 /** Everything that the use cases need from outside. */
 export interface ServicePorts {

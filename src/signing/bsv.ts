@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- the library would rather have its own scheme (BRC-42); receipts are specified with BIP-32 */
 import { BigNumber, Curve, HD, Hash, PrivateKey, PublicKey, Signature, Utils } from './bsvSdk';
-import { type Result, fail, ok } from '../core/errors';
+import { type Result, fail, ok } from '../core/shared/errors';
 import { type HdNode, indexBytes } from './hdNode';
 
 /** A node with its private key. */

@@ -1,5 +1,5 @@
-import type { ValidationReceipt } from '../core/hook';
-import type { ChainLink, ReceiptCheck, RecordedReceipt } from '../core/receipt';
+import type { ValidationReceipt } from '../core/task/taskRecord';
+import type { ChainLink, ReceiptCheck, RecordedReceipt } from '../core/receipt/receipt';
 
 /** What was recorded of a task's receipts, and whether those that are there are these, in this order. */
 export interface ChainRecord {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type Result, fail, messageOf, ok } from '../core/errors';
+import { type Result, fail, messageOf, ok } from '../core/shared/errors';
 import {
   STATEMENT_MEDIA_TYPE,
   type Statement,
   envelopeSchema,
   preAuthEncoding,
   statementSchema,
-} from '../core/receipt';
-import type { ReceiptSigner } from '../core/ports';
+} from '../core/receipt/receipt';
+import type { ReceiptSigner } from '../core/shared/ports';
 
 /** A DSSE envelope, decoded. */
 export interface Envelope {

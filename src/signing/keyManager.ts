@@ -1,9 +1,9 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type Result, fail, ok } from '../core/errors';
-import { type KeyDerivation, accountPath, receiptKeyPath } from '../core/keyPath';
-import type { KeyFolder, KeyManager, Logger, ReceiptKeyIndex, ReceiptSigner, SignedForm } from '../core/ports';
-import { ED25519_KEY_PATH, SIGNING_SCHEMES, type SigningScheme } from '../core/receipt';
+import { type Result, fail, ok } from '../core/shared/errors';
+import { type KeyDerivation, accountPath, receiptKeyPath } from '../core/receipt/keyPath';
+import type { KeyFolder, KeyManager, Logger, ReceiptKeyIndex, ReceiptSigner, SignedForm } from '../core/shared/ports';
+import { ED25519_KEY_PATH, SIGNING_SCHEMES, type SigningScheme } from '../core/receipt/receipt';
 import type { PrivateHdNode } from './bsv';
 import { ed25519PublicBytes, signEd25519 } from './ed25519';
 import {

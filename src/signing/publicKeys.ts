@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { type Result, fail, ok } from '../core/errors';
-import { ED25519_KEY_PATH, type SigningScheme } from '../core/receipt';
+import { type Result, fail, ok } from '../core/shared/errors';
+import { ED25519_KEY_PATH, type SigningScheme } from '../core/receipt/receipt';
 import { readExtendedPublicKey } from './extendedPublicKey';
 import type { HdNode } from './hdNode';
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { type Result, fail, ok } from '../core/errors';
-import type { SigningScheme } from '../core/receipt';
+import { type Result, fail, ok } from '../core/shared/errors';
+import type { SigningScheme } from '../core/receipt/receipt';
 import type { PrivateHdNode } from './bsv';
 import { ed25519FromSeed, ed25519PublicBytes } from './ed25519';
 

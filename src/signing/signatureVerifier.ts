@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { parseKeyPath } from '../core/keyPath';
-import type { SignedForm } from '../core/ports';
-import { schemeOf } from '../core/receipt';
+import { parseKeyPath } from '../core/receipt/keyPath';
+import type { SignedForm } from '../core/shared/ports';
+import { schemeOf } from '../core/receipt/receipt';
 import { verifyEd25519 } from './ed25519';
 import { type HdNode, deriveChild } from './hdNode';
 import type { PublicKey } from './publicKeys';

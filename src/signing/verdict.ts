@@ -1,4 +1,4 @@
-import type { Hook, ValidationReceipt } from '../core/hook';
+import type { Hook, ValidationReceipt } from '../core/task/taskRecord';
 import {
   type ReceiptCheck,
   type ReceiptReport,
@@ -9,9 +9,9 @@ import {
   preAuthEncoding,
   schemeOf,
   signingText,
-} from '../core/receipt';
-import { malformedField } from '../core/receiptForm';
-import { count } from '../core/text';
+} from '../core/receipt/receipt';
+import { malformedField } from '../core/receipt/receiptForm';
+import { count } from '../core/shared/text';
 import { type ChainRecord, chainOf, checkChain } from './chain';
 import { type Envelope, parseEnvelope, parseStatement, sha256Hex } from './envelope';
 import { Bounded, type SignatureAnswer, type SignatureVerifier } from './signatureVerifier';

@@ -1,4 +1,4 @@
-import { KEPT_CERTIFICATES } from '../storage/launcher';
+import { KEPT_CERTIFICATES } from '../system/launcher/launcher';
 
 /** The variable that names the run a process belongs to. */
 export const MARKER_VARIABLE = 'ATLAS_RECEIPT_ID';

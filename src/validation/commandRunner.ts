@@ -1,9 +1,9 @@
 import { rmSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { type Result, fail, messageOf, ok } from '../core/errors';
-import type { Clock } from '../core/ports';
-import { fileError } from '../storage/fileErrors';
+import { type Result, fail, messageOf, ok } from '../core/shared/errors';
+import type { Clock } from '../core/shared/ports';
+import { fileError } from '../system/files/fileErrors';
 import { commandEnvironment } from './commandEnvironment';
 import { type CommandSystem, type LaunchedCommand, commandSystem } from './commandSystem';
 import { OutputCapture, type StreamRecord } from './outputCapture';

@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { AtlasError } from '../core/errors';
+import { AtlasError } from '../core/shared/errors';
 import { closeWriteEnds, makePipes } from './commandPipes';
 import { processTable } from './processTable';
 import { type CommandTree, ProcessTree, type TreeRoot, comesTrue } from './processTree';

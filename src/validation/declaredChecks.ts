@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { FileSystem } from '../core/ports';
+import type { FileSystem } from '../core/shared/ports';
 
 /** A command that a repository declares, to be offered where a step has none of its own. */
 export interface DeclaredCheck {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '../storage/fileErrors';
+import { codeOf } from '../system/files/fileErrors';
 import { MARKER_VARIABLE } from './commandEnvironment';
 import type { ProcessTable, SeenProcess } from './processTable';
 

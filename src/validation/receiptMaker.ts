@@ -1,11 +1,18 @@
-import { type Result, ok } from '../core/errors';
-import type { ValidationReceipt } from '../core/hook';
-import type { Clock, GitReader, Logger, ReceiptSigner, Repository } from '../core/ports';
-import { type ChainLink, MAX_CHANGED_FILES, type TreeRecord, makeStatement, signingText } from '../core/receipt';
-import { formatDuration, toTimestamp } from '../core/time';
+import { type Result, ok } from '../core/shared/errors';
+import type { ValidationReceipt } from '../core/task/taskRecord';
+import type { Clock, GitReader, Logger, ReceiptSigner, Repository } from '../core/shared/ports';
+import {
+  type ChainLink,
+  MAX_CHANGED_FILES,
+  type TreeRecord,
+  makeStatement,
+  signingText,
+} from '../core/receipt/receipt';
+import { formatDuration, toTimestamp } from '../core/shared/time';
 import { sealStatement, sha256Hex } from '../signing/envelope';
-import type { StorePaths, TaskRef } from '../storage/paths';
-import type { OutputStream, ReceiptFiles } from '../storage/receiptFiles';
+import type { StorePaths } from '../store/paths';
+import type { TaskRef } from '../core/task/taskRef';
+import type { OutputStream, ReceiptFiles } from '../store/receipts/receiptFiles';
 import { type CommandOutcome, CommandRunner } from './commandRunner';
 
 /** Where a receipt is made: the files that it will cover. */

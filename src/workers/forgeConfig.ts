@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { type Result, fail, ok } from '../core/errors';
-import type { FileSystem } from '../core/ports';
-import { parseDuration } from '../core/time';
-import { MAX_TOOLS } from '../core/workers/hookContent';
-import { readStateFile } from '../storage/hookFile';
+import { type Result, fail, ok } from '../core/shared/errors';
+import type { FileSystem } from '../core/shared/ports';
+import { parseDuration } from '../core/shared/time';
+import { MAX_TOOLS } from '../core/worker/slotContent';
+import { readStateFile } from '../store/task/recordFile';
 import type { ForgeFolder } from './forgeFolder';
 
 const MAX_CONFIG_BYTES = 64 * 1024;
@@ -36,7 +36,7 @@ export async function readForgeConfig(files: FileSystem, forge: ForgeFolder): Pr
   if (kind !== 'file') return fail('unsafe_path', `${path} is no file.`, { mend: 'Move it away.' });
   const bytes = readStateFile(files, path, MAX_CONFIG_BYTES);
   if (!bytes.ok) return bytes;
-  const { parseYaml } = await import('../storage/yaml');
+  const { parseYaml } = await import('../store/config/yaml');
   const yaml = parseYaml(Buffer.from(bytes.value).toString('utf8'));
   const at = ({ line, column }: { line: number; column: number }): string => `${path}:${line}:${column}`;
   if (yaml.error !== undefined) return fail('invalid_config', `${at(yaml.error.position)}: ${yaml.error.message}`);

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
-import { AtlasError, type Result, fail, ok } from '../core/errors';
-import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/ports';
-import { quoted } from '../core/text';
-import { locateRepository, readSmall } from '../git/locate';
-import { ensureFolder, replaceFile } from '../storage/atomicFile';
-import { fileError } from '../storage/fileErrors';
-import { sha256 } from '../storage/hookFile';
-import { GenerationLock } from '../storage/lock';
+import { AtlasError, type Result, fail, ok } from '../core/shared/errors';
+import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/shared/ports';
+import { quoted } from '../core/shared/text';
+import { locateRepository, readSmall } from '../git/read/locate';
+import { ensureFolder, replaceFile } from '../system/files/atomicFile';
+import { fileError } from '../system/files/fileErrors';
+import { sha256 } from '../store/task/recordFile';
+import { GenerationLock } from '../system/locks/lock';
 
 /** What the workers' hooks need from outside. */
 export interface WorkerPorts {

@@ -1,23 +1,23 @@
-import { type AtlasError, type Result, fail, messageOf, ok } from '../core/errors';
+import { type AtlasError, type Result, fail, messageOf, ok } from '../core/shared/errors';
 import {
   type HandoffReason,
   type HookError,
   type HookResult,
   type HookState,
   isOver,
-} from '../core/workers/hookContent';
-import { type Lease, checkLease } from '../core/workers/hookSteps';
-import { Convoys } from './convoys';
-import { ForgeBranches } from './forgeBranches';
+} from '../core/worker/slotContent';
+import { type Lease, checkLease } from '../core/worker/slotSteps';
+import { Convoys } from './ledger/convoys';
+import { ForgeBranches } from './git/forgeBranches';
 import { type WorkerPorts, locateForge } from './forgeFolder';
-import { readForge } from './forgeView';
-import { endLeftovers, mayHaveLeft } from './leftovers';
-import { Repairs } from './repairs';
-import { Sharing } from './sharing';
-import { Slinging } from './slinging';
-import type { EndedWork, ResultDraft } from './workEnding';
-import { WorkerStatuses } from './workerStatus';
-import { type ClaimedWork, type Claiming, WorkerSteps } from './workerSteps';
+import { readForge } from './operations/forgeView';
+import { endLeftovers, mayHaveLeft } from './slot/leftovers';
+import { Repairs } from './operations/repairs';
+import { Sharing } from './operations/remoteSync';
+import { Slinging } from './operations/taskAssigner';
+import type { EndedWork, ResultDraft } from './slot/workEnding';
+import { WorkerStatuses } from './operations/workerStatus';
+import { type ClaimedWork, type Claiming, WorkerSteps } from './operations/workerSteps';
 
 /** What became of work that was done by a program. */
 export type Execution =

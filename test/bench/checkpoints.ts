@@ -1,12 +1,12 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { unwrap } from '../../src/core/errors';
-import { type Hook, serializeHook } from '../../src/core/hook';
+import { unwrap } from '../../src/core/shared/errors';
+import { type Hook, serializeHook } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { GenerationLock } from '../../src/storage/lock';
-import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
-import { tapped } from '../support/store';
+import { GenerationLock } from '../../src/system/locks/lock';
+import { NodeFileSystem } from '../../src/system/files/nodeFileSystem';
+import { tapped } from '../support/fixtures/store';
 import { type Row, medianOf, timed } from './rows';
 
 /** Rounds in which each is measured once, so that all see the same machine. */

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { BuiltCli } from '../support/cli';
-import { hostInputs } from '../support/hostInputs';
-import { addFinishedTasks } from '../support/manyTasks';
-import { PretendedRuns } from '../support/signedStore';
-import { makeStore } from '../support/store';
+import { BuiltCli } from '../support/drivers/cli';
+import { hostInputs } from '../support/fixtures/hostInputs';
+import { addFinishedTasks } from '../support/fixtures/manyTasks';
+import { PretendedRuns } from '../support/fixtures/signedStore';
+import { makeStore } from '../support/fixtures/store';
 import { type Row, medianOf } from './rows';
 
 const ROUNDS = 30;

@@ -11,10 +11,10 @@ import {
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { makeGitWorkspace } from '../support/gitWorkspace';
+import { makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { type Row, medianOf } from './rows';
 
 const ROUNDS = 200;

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
-import { capture } from '../../src/service/capture';
+import { capture } from '../../src/service/checkpoints/capture';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { makeGitWorkspace } from '../support/gitWorkspace';
-import { run } from '../support/run';
+import { makeGitWorkspace } from '../support/fixtures/gitWorkspace';
+import { run } from '../support/drivers/run';
 import { type Row, medianOf, timed } from './rows';
 
 const FILES = 50_000;

@@ -1,15 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { buildExtensions } from '../support/hostProbe/extensions';
-import type { Probe } from '../support/hostProbe/probe';
-import type { Sample } from '../support/hostProbe/sample';
-import type { HoldUp } from '../support/hostProbe/ticker';
-import { type ProbedWindow, STATUS, openProbedWindow } from '../support/hostProbe/window';
-import { addFinishedTasks } from '../support/manyTasks';
-import { type TestStore, makeStore } from '../support/store';
-import { type Worker, WorkerPool } from '../support/workers';
-import type { Workbench } from '../support/workbench';
+import { buildExtensions } from '../support/vscode/probe/extensions';
+import type { Probe } from '../support/vscode/probe/probe';
+import type { Sample } from '../support/vscode/probe/sample';
+import type { HoldUp } from '../support/vscode/probe/ticker';
+import { type ProbedWindow, STATUS, openProbedWindow } from '../support/vscode/probe/window';
+import { addFinishedTasks } from '../support/fixtures/manyTasks';
+import { type TestStore, makeStore } from '../support/fixtures/store';
+import { type Worker, WorkerPool } from '../support/processes/workerPool';
+import type { Workbench } from '../support/vscode/workbench';
 import { type Row, medianOf } from './rows';
 import type { Change } from './workers/hostChanges';
 

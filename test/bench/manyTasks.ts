@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { addFinishedTasks } from '../support/manyTasks';
-import { run } from '../support/run';
-import { type TestStore, makeStore } from '../support/store';
+import { addFinishedTasks } from '../support/fixtures/manyTasks';
+import { run } from '../support/drivers/run';
+import { type TestStore, makeStore } from '../support/fixtures/store';
 import { type Row, medianOf } from './rows';
 import { buildWorkers } from './workers/build';
 import type { Looked, Watched } from './workers/manyTasks';

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { Workers } from '../../src/workers/workers';
-import { makeGitWorkspace } from '../support/gitWorkspace';
+import { makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { type Row, medianOf, timed } from './rows';
 
 const ROUNDS = 25;

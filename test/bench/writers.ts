@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { PROJECT } from '../support/project';
-import { makeStore } from '../support/store';
+import { makeStore } from '../support/fixtures/store';
 import { type Row, medianOf } from './rows';
 
 const WRITERS = 8;

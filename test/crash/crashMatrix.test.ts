@@ -1,18 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Expectation, type Found, type Known, checkNothingStays, doAgain, judge } from '../support/crashJudge';
-import { CrashWorld, RealStage } from '../support/crashWorld';
-import {
-  type Fault,
-  FaultyFileSystem,
-  changes,
-  describeFault,
-  faultsOf,
-  type SeenOperation,
-} from '../support/faultyFileSystem';
-import { realUseCases } from '../support/realUseCases';
-import { checkTasks, mend } from '../support/storeInvariants';
-import { type Arranged, type UseCase, WrongAnswer } from '../support/useCase';
-import { useCases } from '../support/useCases';
+import { type Expectation, type Found, type Known, checkNothingStays, doAgain, judge } from './crashJudge';
+import { CrashWorld, RealStage } from '../support/faults/crashWorld';
+import { type Fault, FaultyFileSystem, changes, describeFault, faultsOf, type SeenOperation } from './faultyFileSystem';
+import { realUseCases } from './realUseCases';
+import { checkTasks, mend } from '../support/faults/storeInvariants';
+import { type Arranged, type UseCase, WrongAnswer } from '../support/faults/useCase';
+import { useCases } from './useCases';
 
 /** Every how many-th case is tried; 1 tries all, which takes several minutes. */
 const STRIDE = Number(process.env['ATLAS_CRASH_STRIDE'] ?? '41');

@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { unwrap } from '../../src/core/errors';
-import { KILLED_WORK, type KilledWork } from '../support/killedWork';
-import { type TestStore, contentsOf, makeStore } from '../support/store';
-import { checkTasks, mend } from '../support/storeInvariants';
-import { checkReceipts } from '../support/caseHelpers';
-import { type Worker, WorkerPool } from '../support/workers';
+import { unwrap } from '../../src/core/shared/errors';
+import { KILLED_WORK, type KilledWork } from '../support/faults/killedWork';
+import { type TestStore, contentsOf, makeStore } from '../support/fixtures/store';
+import { checkTasks, mend } from '../support/faults/storeInvariants';
+import { checkReceipts } from '../support/fixtures/caseHelpers';
+import { type Worker, WorkerPool } from '../support/processes/workerPool';
 
 /** How many processes are killed at each kind of work. */
 const KILLS = Number(process.env['ATLAS_KILLS'] ?? '6');

@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { unwrap } from '../../src/core/errors';
-import { hookSchema } from '../../src/core/hook';
-import { taskSchema } from '../../src/core/task';
-import type { TaskRef } from '../../src/storage/paths';
-import { type TestStore, contentsOf, makeStore } from '../support/store';
-import { type Worker, WorkerPool } from '../support/workers';
+import { unwrap } from '../../src/core/shared/errors';
+import { hookSchema } from '../../src/core/task/taskRecord';
+import { taskSchema } from '../../src/core/task/task';
+import type { TaskRef } from '../../src/core/task/taskRef';
+import { type TestStore, contentsOf, makeStore } from '../support/fixtures/store';
+import { type Worker, WorkerPool } from '../support/processes/workerPool';
 
 /** How many processes are killed; a few hundred take about a minute. */
 const KILLS = Number(process.env['ATLAS_KILLS'] ?? '40');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUILTIN_TEMPLATES } from '../../src/core/template';
-import { Model } from '../support/taskModel/explore';
+import { BUILTIN_TEMPLATES } from '../../src/core/task/template';
+import { Model } from './taskModel/explore';
 
 /* Task × crash × recovery, exhaustively: two writers in every order, one crash at every move, a human's every answer. */
 

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Expectation, type Known, doAgain, judge } from '../support/crashJudge';
-import { CrashWorld, SimulatedStage } from '../support/crashWorld';
-import { type Fate, type Pending, SimulatedDisk, sectorsOf } from '../support/simulatedDisk';
-import { checkTasks, mend } from '../support/storeInvariants';
-import type { Arranged, UseCase } from '../support/useCase';
-import { useCases } from '../support/useCases';
+import { type Expectation, type Known, doAgain, judge } from './crashJudge';
+import { CrashWorld, SimulatedStage } from '../support/faults/crashWorld';
+import { type Fate, type Pending, SimulatedDisk, sectorsOf } from '../support/faults/simulatedDisk';
+import { checkTasks, mend } from '../support/faults/storeInvariants';
+import type { Arranged, UseCase } from '../support/faults/useCase';
+import { useCases } from './useCases';
 
 /** Every how many-th case is tried; 1 tries all, which takes several minutes. */
 const STRIDE = Number(process.env['ATLAS_POWER_STRIDE'] ?? '97');

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Fate, type Pending, SECTOR, SimulatedDisk, sectorsOf } from '../support/simulatedDisk';
+import { type Fate, type Pending, SECTOR, SimulatedDisk, sectorsOf } from '../support/faults/simulatedDisk';
 
 let disk: SimulatedDisk;
 beforeEach(() => {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type KillReport, judge, killedLife, prepare } from '../support/forgeKills';
-import type { Life } from '../support/forgeLife';
-import { makeForgeWorld } from '../support/forgeWorld';
-import type { KillMode } from '../support/killPoints';
-import { WorkerPool } from '../support/workers';
+import { type KillReport, judge, killedLife, prepare } from './forgeKills';
+import type { Life } from '../support/faults/forgeLife';
+import { makeForgeWorld } from '../support/fixtures/forgeWorld';
+import type { KillMode } from '../support/faults/killPoints';
+import { WorkerPool } from '../support/processes/workerPool';
 
 /** Each so-manieth point; `npm run test:workers:kills` has all. */
 const STRIDE = Number(process.env['ATLAS_WORKER_KILL_STRIDE'] ?? 97);
 
 let pool: WorkerPool;
 beforeAll(async () => {
-  pool = await WorkerPool.open('test/support/forgeLifeWorker.ts');
+  pool = await WorkerPool.open('test/support/processes/forgeLifeWorker.ts');
 });
 afterAll(async () => {
   await pool.close();

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { unwrap } from '../../src/core/errors';
-import { foreignEdits } from '../../src/core/foreignEdits';
+import { unwrap } from '../../src/core/shared/errors';
+import { foreignEdits } from '../../src/core/task/foreignEdits';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { type GitWorkspace, makeGitWorkspace } from '../support/gitWorkspace';
-import { Workbench } from '../support/workbench';
+import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
+import { Workbench } from '../support/vscode/workbench';
 
 let workspace: GitWorkspace;
 let workbench: Workbench;

@@ -1,19 +1,19 @@
 import type { Browser } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hookPanelModel } from '../../src/extension/panels/hookPanelModel';
-import type { HookPanelData } from '../../src/extension/panels/hookPanelSource';
-import { localizedTexts } from '../../src/extension/panels/localizedTexts';
-import { renderDocument } from '../../src/extension/panels/markdown';
-import { webviewPage } from '../../src/extension/panels/webviewPage';
+import { hookPanelModel } from '../../src/extension/tasks/panel/hookPanelModel';
+import type { HookPanelData } from '../../src/extension/tasks/panel/hookPanelSource';
+import { localizedTexts } from '../../src/extension/tasks/panel/localizedTexts';
+import { renderDocument } from '../../src/extension/shared/markdown';
+import { webviewPage } from '../../src/extension/shared/webviewPage';
 import type { HookPanelModel, ToHookPanel } from '../../src/protocol/hookPanel';
-import { DrivenHook, stepOf } from '../support/drivenHook';
-import { render } from '../support/renderedHook';
-import { openBrowser } from '../support/vscodeHost/window';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/webview/panelPage';
-import { WEBVIEW_THEMES, type WebviewTheme } from '../support/webview/themes';
+import { DrivenHook, stepOf } from '../support/drivers/drivenHook';
+import { render } from '../support/fixtures/renderedHook';
+import { openBrowser } from '../support/vscode/window';
+import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/vscode/panelPage';
+import { WEBVIEW_THEMES, type WebviewTheme } from '../support/vscode/themes';
 
-vi.mock('vscode', async () => (await import('../support/webview/vscodeTexts')).vscodeTexts);
+vi.mock('vscode', async () => (await import('../support/vscode/vscodeTexts')).vscodeTexts);
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const EXTENSION = { path: '/ext' };
@@ -70,7 +70,7 @@ describe('the HOOK.md panel in a browser', () => {
   let panel: PanelPage | undefined;
 
   beforeAll(async () => {
-    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('hook')]);
+    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('taskPanel')]);
   });
 
   afterAll(async () => {
@@ -85,7 +85,7 @@ describe('the HOOK.md panel in a browser', () => {
   });
 
   const html = (): string =>
-    webviewPage(PAGE_WEBVIEW as unknown as vscode.Webview, EXTENSION as unknown as vscode.Uri, 'hook', 'HOOK.md');
+    webviewPage(PAGE_WEBVIEW as unknown as vscode.Webview, EXTENSION as unknown as vscode.Uri, 'taskPanel', 'HOOK.md');
   const open = async (model?: HookPanelModel, look: Parameters<typeof PanelPage.open>[3] = {}): Promise<PanelPage> => {
     panel = await PanelPage.open(browser, html(), folder, look);
     if (model !== undefined) await panel.send({ type: 'model', model } satisfies ToHookPanel);

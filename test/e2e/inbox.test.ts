@@ -2,15 +2,15 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
-import { ensureWorkspace } from '../../src/service/ensureWorkspace';
+import { ensureWorkspace } from '../../src/service/tasks/ensureWorkspace';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
+import { makeGitWorkspace, type GitWorkspace } from '../support/fixtures/gitWorkspace';
 import { OUT, PROJECT } from '../support/project';
-import { run } from '../support/run';
-import { until } from '../support/taskFiles';
-import { THEMES, type Theme, Workbench } from '../support/workbench';
+import { run } from '../support/drivers/run';
+import { until } from '../support/drivers/taskFiles';
+import { THEMES, type Theme, Workbench } from '../support/vscode/workbench';
 
 const HOSTILE = '\u202e\u001b[2J$(trash) [x](command:atlas.addInboxItem) <img src=x onerror=alert(1)> **bold**\nmore';
 /** What a label makes of it. */

@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import type { TaskRef } from '../../src/storage/paths';
-import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
-import { TaskFiles } from '../support/taskFiles';
-import { Workbench } from '../support/workbench';
+import type { TaskRef } from '../../src/core/task/taskRef';
+import { makeGitWorkspace, type GitWorkspace } from '../support/fixtures/gitWorkspace';
+import { TaskFiles } from '../support/drivers/taskFiles';
+import { Workbench } from '../support/vscode/workbench';
 
 const TEMPLATE = `id: checked
 description: Steps that their commands decide

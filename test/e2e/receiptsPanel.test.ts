@@ -1,19 +1,19 @@
 import type { Browser, Page } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { receiptDetails } from '../../src/extension/panels/receiptsDetails';
-import { keyOfItem, receiptsPanelModel } from '../../src/extension/panels/receiptsPanelModel';
-import type { ReceiptItem, ReceiptsPanelData } from '../../src/extension/panels/receiptsPanelSource';
-import { receiptsPanelTexts } from '../../src/extension/panels/receiptsPanelTexts';
-import { webviewPage } from '../../src/extension/panels/webviewPage';
+import { receiptDetails } from '../../src/extension/receipts/panel/receiptsDetails';
+import { keyOfItem, receiptsPanelModel } from '../../src/extension/receipts/panel/receiptsPanelModel';
+import type { ReceiptItem, ReceiptsPanelData } from '../../src/extension/receipts/panel/receiptsPanelSource';
+import { receiptsPanelTexts } from '../../src/extension/receipts/panel/receiptsPanelTexts';
+import { webviewPage } from '../../src/extension/shared/webviewPage';
 import type { ReceiptDetails, ReceiptsPanelRequest, ToReceiptsPanel } from '../../src/protocol/receiptsPanel';
-import { assortedReceipts, receiptItem, receiptsData } from '../support/receiptItems';
-import { openBrowser } from '../support/vscodeHost/window';
-import { lowContrast } from '../support/webview/contrast';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/webview/panelPage';
-import { WEBVIEW_THEMES, type WebviewTheme } from '../support/webview/themes';
+import { assortedReceipts, receiptItem, receiptsData } from '../support/fixtures/receiptItems';
+import { openBrowser } from '../support/vscode/window';
+import { lowContrast } from './contrast';
+import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/vscode/panelPage';
+import { WEBVIEW_THEMES, type WebviewTheme } from '../support/vscode/themes';
 
-vi.mock('vscode', async () => (await import('../support/webview/vscodeTexts')).vscodeTexts);
+vi.mock('vscode', async () => (await import('../support/vscode/vscodeTexts')).vscodeTexts);
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const EXTENSION = { path: '/ext' };
@@ -87,7 +87,7 @@ describe('the receipts panel in a browser', () => {
   let panel: PanelPage | undefined;
 
   beforeAll(async () => {
-    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('receipts')]);
+    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('receiptsPanel')]);
   });
 
   afterAll(async () => {
@@ -102,7 +102,12 @@ describe('the receipts panel in a browser', () => {
   });
 
   const html = (): string =>
-    webviewPage(PAGE_WEBVIEW as unknown as vscode.Webview, EXTENSION as unknown as vscode.Uri, 'receipts', 'Receipts');
+    webviewPage(
+      PAGE_WEBVIEW as unknown as vscode.Webview,
+      EXTENSION as unknown as vscode.Uri,
+      'receiptsPanel',
+      'Receipts',
+    );
   const open = async (
     items: readonly ReceiptItem[] = assortedReceipts(),
     look: Parameters<typeof PanelPage.open>[3] = {},

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type GitWorkspace, makeGitWorkspace } from '../support/gitWorkspace';
-import { Workbench } from '../support/workbench';
+import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
+import { Workbench } from '../support/vscode/workbench';
 
 const BEFORE = '{\n  // theirs\n  "model": "opus"\n}\n';
 

@@ -3,12 +3,12 @@ import path from 'node:path';
 import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSampleTask } from '../../scripts/sampleTask.mts';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
-import { TaskFiles, taskIds } from '../support/taskFiles';
-import { Workbench } from '../support/workbench';
+import { makeGitWorkspace, type GitWorkspace } from '../support/fixtures/gitWorkspace';
+import { TaskFiles, taskIds } from '../support/drivers/taskFiles';
+import { Workbench } from '../support/vscode/workbench';
 
 const STATUS = 'atlas-hooks.atlas-hooks.atlas.status';
 const TITLE = 'Fix the parser';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeGitWorkspace, type GitWorkspace } from '../support/gitWorkspace';
-import { until } from '../support/taskFiles';
-import { THEMES, Workbench, type Theme } from '../support/workbench';
+import { makeGitWorkspace, type GitWorkspace } from '../support/fixtures/gitWorkspace';
+import { until } from '../support/drivers/taskFiles';
+import { THEMES, Workbench, type Theme } from '../support/vscode/workbench';
 
 describe('the window', () => {
   let workspace: GitWorkspace;

@@ -6,16 +6,16 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { TOOLS as SERVED, prefixed } from '../../src/cli/mcp/tools';
-import { unwrap } from '../../src/core/errors';
-import { AgentTool, ToolHost } from '../../src/extension/agentTools/agentTool';
-import { prepared } from '../../src/extension/agentTools/confirmations';
-import { McpDefinitions } from '../../src/extension/agentTools/mcpDefinitions';
-import { MCP_PROVIDER, serverProgram } from '../../src/extension/agentTools/serverProgram';
-import { folderFor } from '../../src/extension/agentTools/toolFolder';
+import { unwrap } from '../../src/core/shared/errors';
+import { AgentTool, ToolHost } from '../../src/extension/agents/agentTool';
+import { prepared } from '../../src/extension/agents/confirmations';
+import { McpDefinitions } from '../../src/extension/agents/mcpDefinitions';
+import { MCP_PROVIDER, serverProgram } from '../../src/extension/agents/serverProgram';
+import { folderFor } from '../../src/extension/agents/toolFolder';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { silentLog } from '../../src/service/ports';
-import { refKey } from '../../src/storage/paths';
-import { isRunning } from '../support/commandRuns';
+import { refKey } from '../../src/core/task/taskRef';
+import { isRunning } from '../support/drivers/commandRuns';
 import { atlasApi, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
 import { callUi, hasUi } from './ui';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
-import { unwrap } from '../../src/core/errors';
-import type { HookInput } from '../../src/core/events';
-import { EVENT_TYPES } from '../../src/core/lifecycle';
+import { unwrap } from '../../src/core/shared/errors';
+import type { HookInput } from '../../src/core/task/events';
+import { EVENT_TYPES } from '../../src/core/task/states';
 import type { AtlasApi, AtlasEvent, AtlasTask } from '../../src/extension/api';
 import type { Atlas } from '../../src/service/atlas';
-import type { TaskRef } from '../../src/storage/paths';
+import type { TaskRef } from '../../src/core/task/taskRef';
 import { atlasApi, git, otherProgram, workspaceFolder, write } from './atlasApi';
 
 const TEMPLATE = `id: guarded

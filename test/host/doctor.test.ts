@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { answering } from './answers';
 import { atlasApi, otherProgram, workspaceFolder } from './atlasApi';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { run } from '../support/run';
+import { run } from '../support/drivers/run';
 import { eventually, openedRepository } from './gitApi';
 import { callUi, hasUi } from './ui';
 

@@ -4,9 +4,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
-import { run } from '../support/run';
+import { run } from '../support/drivers/run';
 import { atlasApi, checkpointsOf, git, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
 import { type GitRepository, gitApi, openedRepository } from './gitApi';
 

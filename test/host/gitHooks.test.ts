@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import type { AtlasApi } from '../../src/extension/api';
 import { type Shown, answering } from './answers';
 import { atlasApi, checkpointsOf, git, otherProgram, taskWhen, workspaceFolder } from './atlasApi';

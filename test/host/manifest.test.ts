@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { SETTINGS } from '../../src/extension/platform/config';
+import { SETTINGS } from '../../src/extension/shared/config';
 import { HOOK_PANEL_ACTIONS } from '../../src/protocol/hookPanel';
 import { atlasApi } from './atlasApi';
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
-import { unwrap } from '../../src/core/errors';
-import { failedCheck } from '../../src/core/receiptReport';
+import { unwrap } from '../../src/core/shared/errors';
+import { failedCheck } from '../../src/core/receipt/receiptReport';
 import { atlasApi, git, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
 
 const TEMPLATE = `id: checked

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { unwrap } from '../../src/core/errors';
-import { toMs } from '../../src/core/time';
+import { unwrap } from '../../src/core/shared/errors';
+import { toMs } from '../../src/core/shared/time';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
-import { NodeFileSystem } from '../../src/storage/nodeFileSystem';
-import { Journal } from '../../src/storage/journal';
+import { NodeFileSystem } from '../../src/system/files/nodeFileSystem';
+import { Journal } from '../../src/store/task/journal';
 import { atlasApi, checkpointsOf, otherProgram, taskWhen, workspaceFolder } from './atlasApi';
 import { callUi, hasUi } from './ui';
 

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
-import { unwrap } from '../../src/core/errors';
+import { unwrap } from '../../src/core/shared/errors';
 import type { Atlas } from '../../src/service/atlas';
 import { atlasApi, checkpointsOf, git, otherProgram, taskHas, taskWhen, workspaceFolder, write } from './atlasApi';
 import { openedRepository } from './gitApi';

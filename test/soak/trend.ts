@@ -1,4 +1,4 @@
-import type { Sample } from '../support/hostProbe/sample';
+import type { Sample } from '../support/vscode/probe/sample';
 
 /** A sample and when it was taken, in minutes since the start. */
 export type Timed = Sample & { readonly minute: number };

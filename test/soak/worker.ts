@@ -4,12 +4,12 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unwrap } from '../../src/core/errors';
-import type { Hook, HookEvent } from '../../src/core/hook';
+import { unwrap } from '../../src/core/shared/errors';
+import type { Hook, HookEvent } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import type { TaskRef } from '../../src/storage/paths';
-import { PretendedRuns } from '../support/signedStore';
+import type { TaskRef } from '../../src/core/task/taskRef';
+import { PretendedRuns } from '../support/fixtures/signedStore';
 
 /** A change that was acknowledged: the event that it put at this place of the task's history. */
 export interface Acknowledged {

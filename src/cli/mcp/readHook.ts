@@ -1,8 +1,8 @@
-import { type Result, ok } from '../../core/errors';
-import type { Call } from '../call';
+import { type Result, ok } from '../../core/shared/errors';
+import type { Call } from '../parse/call';
 import { type CliContext, readTextFile } from '../context';
-import { type Answer, EXIT } from '../output';
-import { taskData, taskToRead } from '../taskAnswer';
+import { type Answer, EXIT } from '../render/output';
+import { taskData, taskToRead } from '../commands/task/taskAnswer';
 
 /** The largest HOOK.md that is read, in bytes; far above any that Atlas writes. */
 const MAX_HOOK_MD_BYTES = 4 * 1024 * 1024;

@@ -1,11 +1,11 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { AtlasError, fail, ok, type Result, unwrap } from '../../core/errors';
-import { oneLine } from '../../core/text';
-import { checkTaskId, checkWorkspaceName } from '../../core/ids';
-import { ensureFolder } from '../../storage/atomicFile';
-import { MarkdownWatcher } from '../../storage/markdownWatcher';
-import { type TaskRef, refKey } from '../../storage/paths';
-import { Call } from '../call';
+import { AtlasError, fail, ok, type Result, unwrap } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
+import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
+import { ensureFolder } from '../../system/files/atomicFile';
+import { MarkdownWatcher } from '../../store/task/markdownWatcher';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import { Call } from '../parse/call';
 import type { CliContext } from '../context';
 import { readHook } from './readHook';
 import { ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk';

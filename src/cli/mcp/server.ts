@@ -1,9 +1,9 @@
-import { AtlasError, type Result, messageOf, ok } from '../../core/errors';
-import { oneLine } from '../../core/text';
+import { AtlasError, type Result, messageOf, ok } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
 import { ENDING } from '../cancellation';
-import type { Call } from '../call';
+import type { Call } from '../parse/call';
 import { type CliContext, VERSION } from '../context';
-import { type Answer, EXIT } from '../output';
+import { type Answer, EXIT } from '../render/output';
 import { offerHooks } from './resources';
 import { McpServer, StdioServerTransport } from './sdk';
 import { type ToolAnswer, failed, said } from './toolAnswer';

@@ -1,6 +1,6 @@
-import type { AtlasError } from '../../core/errors';
-import { oneLine } from '../../core/text';
-import type { Answer } from '../output';
+import type { AtlasError } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
+import type { Answer } from '../render/output';
 
 /** The most text that an agent is given at once, in characters; hosts cut or refuse more. */
 const MAX_ANSWER = 9000;

@@ -1,5 +1,5 @@
-import { type Result, fail, ok } from '../../core/errors';
-import type { ProcessIdentity } from '../../core/liveness';
+import { type Result, fail, ok } from '../../core/shared/errors';
+import type { ProcessIdentity } from '../../core/recovery/liveness';
 import type { Atlas } from '../../service/atlas';
 import type { LazyAtlas } from '../../service/lazyAtlas';
 import { CliContext } from '../context';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { MAX_CONTENT, MAX_ITEM_ID, MAX_LABEL, MAX_SUMMARY } from '../../core/inbox';
-import type { Handler } from '../commandLine';
-import { Call } from '../call';
+import { MAX_CONTENT, MAX_ITEM_ID, MAX_LABEL, MAX_SUMMARY } from '../../core/inbox/inbox';
+import type { Handler } from '../parse/commandLine';
+import { Call } from '../parse/call';
 
 /** The longest text that a tool takes, in characters. */
 const MAX_TEXT = 1_000_000;
@@ -92,7 +92,7 @@ export const TOOLS: readonly Tool[] = [
     description: 'Says where the task stands, how it fares, and what is next.',
     shape: TASK,
     readOnly: true,
-    load: async () => (await import('../status')).status,
+    load: async () => (await import('../commands/task/status')).status,
   }),
   tool({
     name: 'atlas_read_hook',
@@ -112,7 +112,7 @@ export const TOOLS: readonly Tool[] = [
       prompt: z.optional(text('The prompt that you were given for the step.')),
       ...BOUND,
     },
-    load: async () => (await import('../step')).startStep,
+    load: async () => (await import('../commands/task/step')).startStep,
     given: ({ step, working_on: workingOn, prompt }) => ({
       operands: [step],
       options: { workingOn, ...(prompt === undefined ? {} : { promptFile: '-' }) },
@@ -130,7 +130,7 @@ export const TOOLS: readonly Tool[] = [
       files: z.optional(z.array(line('A file that was touched, relative to the repository.')).check(z.maxLength(1000))),
       ...BOUND,
     },
-    load: async () => (await import('../step')).note,
+    load: async () => (await import('../commands/task/step')).note,
     given: ({ working_on: workingOn, output, files }) => ({ options: { workingOn, output, file: files } }),
   }),
   tool({
@@ -138,7 +138,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Make Checkpoint',
     description: 'Records how far the work is, with the state of git and of the files.',
     shape: { description: line('What is done by now, in one line.'), ...BOUND },
-    load: async () => (await import('../checkpoint')).checkpoint,
+    load: async () => (await import('../commands/task/checkpoint')).checkpoint,
     given: ({ description }) => ({ operands: [description] }),
   }),
   tool({
@@ -150,7 +150,7 @@ export const TOOLS: readonly Tool[] = [
       keep_going: z.optional(z.boolean().check(z.describe('Runs the rest after a check that failed.'))),
       ...BOUND,
     },
-    load: async () => (await import('../validate')).validate,
+    load: async () => (await import('../commands/task/validate')).validate,
     given: ({ keep_going: keepGoing }) => ({ options: { keepGoing } }),
   }),
   tool({
@@ -158,7 +158,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Submit Output',
     description: "Submits the step's output; validation comes next.",
     shape: { output: z.optional(text('What came of the step.')), ...BOUND },
-    load: async () => (await import('../step')).output,
+    load: async () => (await import('../commands/task/step')).output,
     given: ({ output }) => (output === undefined ? {} : { operands: ['-'], input: output }),
   }),
   tool({
@@ -166,7 +166,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Complete Step',
     description: 'Ends a step that declares no checks.',
     shape: { output: z.optional(text('What came of the step.')), ...BOUND },
-    load: async () => (await import('../step')).complete,
+    load: async () => (await import('../commands/task/step')).complete,
     given: ({ step, output }) => ({
       operands: [step],
       options: output === undefined ? {} : { outputFile: '-' },
@@ -178,7 +178,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Ask the Human',
     description: 'Hands the step to the human with a question, or for review. Stop working until they have answered.',
     shape: { question: line('What they have to decide.'), ...BOUND },
-    load: async () => (await import('../step')).ask,
+    load: async () => (await import('../commands/task/step')).ask,
     given: ({ question }) => ({ operands: [question] }),
   }),
   tool({
@@ -186,7 +186,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Recover Task',
     description: 'Finds out what a crash left and applies the computed plan; with dry_run, only says what it is.',
     shape: { dry_run: z.optional(z.boolean().check(z.describe('Says the plan and applies nothing.'))), ...TASK },
-    load: async () => (await import('../recover')).recover,
+    load: async () => (await import('../commands/task/recover')).recover,
     given: ({ dry_run: dryRun }) => ({ options: { dryRun } }),
   }),
   tool({
@@ -197,7 +197,7 @@ export const TOOLS: readonly Tool[] = [
     shape: TASK,
     readOnly: true,
     rest: '"atlas receipts list" in a shell gives all of it.',
-    load: async () => (await import('../receipts')).list,
+    load: async () => (await import('../commands/receipts/receipts')).list,
   }),
   tool({
     name: 'get_next_task',
@@ -209,7 +209,7 @@ export const TOOLS: readonly Tool[] = [
       ...WORKSPACE,
     },
     rest: '"atlas inbox list --status processing --json" in a shell gives all of it.',
-    load: async () => (await import('../inbox')).next,
+    load: async () => (await import('../commands/inbox/inbox')).next,
     given: ({ lease }) => ({ options: { lease } }),
   }),
   tool({
@@ -221,7 +221,7 @@ export const TOOLS: readonly Tool[] = [
       response_summary: text('What came of it, for whoever asked.', MAX_SUMMARY),
       ...WORKSPACE,
     },
-    load: async () => (await import('../inbox')).complete,
+    load: async () => (await import('../commands/inbox/inbox')).complete,
     given: ({ task_id: id, response_summary: input }) => ({ operands: [id.toFixed(), '-'], input }),
   }),
   tool({
@@ -233,7 +233,7 @@ export const TOOLS: readonly Tool[] = [
       channel: z.optional(text('Where it comes from, such as email.', MAX_LABEL)),
       ...WORKSPACE,
     },
-    load: async () => (await import('../inbox')).add,
+    load: async () => (await import('../commands/inbox/inbox')).add,
     given: ({ content: input, channel }) => ({ operands: ['-'], options: { channel }, input }),
   }),
 ];

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
-import { messageOf, type Result } from '../../core/errors';
-import type { InboxItem } from '../../core/inbox';
-import type { Inbox, InboxList } from '../../service/inbox';
-import type { FinishedItems } from '../../storage/inboxStore';
-import { InboxWatcher } from '../../storage/inboxWatcher';
-import { setContext } from '../platform/contextKeys';
-import type { Session } from '../session';
-import { Pace } from '../views/pace';
+import { messageOf, type Result } from '../../core/shared/errors';
+import type { InboxItem } from '../../core/inbox/inbox';
+import type { Inbox, InboxList } from '../../service/inbox/inbox';
+import type { FinishedItems } from '../../store/inbox/inboxStore';
+import { InboxWatcher } from '../../store/inbox/inboxWatcher';
+import { setContext } from '../shared/contextKeys';
+import type { Session } from '../windowTasks';
+import { Pace } from '../shared/refreshThrottle';
 
 /** What the inboxes of a window are looked at with. */
 export type InboxSession = Pick<

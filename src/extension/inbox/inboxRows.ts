@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
-import type { AtlasError } from '../../core/errors';
-import { type InboxItem, type InboxStatus, isFinished, triggerOf } from '../../core/inbox';
-import { plainLines } from '../../core/text';
+import type { AtlasError } from '../../core/shared/errors';
+import { type InboxItem, type InboxStatus, isFinished, triggerOf } from '../../core/inbox/inbox';
+import { plainLines } from '../../core/shared/text';
 import { explain } from '../../service/atlasReader';
-import { plain } from '../platform/messages';
-import { ageOf } from '../views/ages';
-import { type Look, themeIcon } from '../views/stateLook';
+import { plain } from '../shared/messages';
+import { ageOf } from '../shared/ages';
+import { type Look, themeIcon } from '../shared/stateLook';
 
 /** What a row of the Inbox view stands for. Commands get these as arguments, and check them again. */
 export type InboxNode =

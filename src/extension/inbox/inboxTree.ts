@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
-import type { AtlasError } from '../../core/errors';
-import type { InboxItem } from '../../core/inbox';
-import { DrawnRows } from '../views/drawnRows';
+import type { AtlasError } from '../../core/shared/errors';
+import type { InboxItem } from '../../core/inbox/inbox';
+import { DrawnRows } from '../shared/treeDiffer';
 import type { InboxModel } from './inboxModel';
 import { type InboxNode, damagedRow, groupRow, itemRow, itemTooltip, nodeId } from './inboxRows';
 

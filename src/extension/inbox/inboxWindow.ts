@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Session } from '../session';
+import type { Session } from '../windowTasks';
 import { InboxModel } from './inboxModel';
 import { InboxTree } from './inboxTree';
 import { type WakeActions, WakeOffers } from './wakeOffers';

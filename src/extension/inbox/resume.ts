@@ -1,13 +1,13 @@
 import * as vscode from 'vscode';
-import { EventLog } from '../../agents/eventLog';
-import type { HostName } from '../../agents/hosts';
-import { HOSTS } from '../../agents/hosts';
-import { AtlasError, messageOf } from '../../core/errors';
-import { checkSession } from '../../core/inbox';
-import { oneLine } from '../../core/text';
-import { setting } from '../platform/config';
-import { plain } from '../platform/messages';
-import type { Session } from '../session';
+import { EventLog } from '../../agents/lifecycle/eventLog';
+import type { HostName } from '../../agents/hosts/hosts';
+import { HOSTS } from '../../agents/hosts/hosts';
+import { AtlasError, messageOf } from '../../core/shared/errors';
+import { checkSession } from '../../core/inbox/inbox';
+import { oneLine } from '../../core/shared/text';
+import { setting } from '../shared/config';
+import { plain } from '../shared/messages';
+import type { Session } from '../windowTasks';
 
 const PLACE = '{{session_id}}';
 

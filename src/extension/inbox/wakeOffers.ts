@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
-import { messageOf } from '../../core/errors';
-import { type Wake, wakeSchema } from '../../core/inbox';
-import { processIdentitySchema } from '../../core/liveness';
-import { setting } from '../platform/config';
-import { plain } from '../platform/messages';
+import { messageOf } from '../../core/shared/errors';
+import { type Wake, wakeSchema } from '../../core/inbox/inbox';
+import { processIdentitySchema } from '../../core/recovery/liveness';
+import { setting } from '../shared/config';
+import { plain } from '../shared/messages';
 import type { InboxModel } from './inboxModel';
 import type { Resumable } from './resume';
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
-import type { ValidationReceipt } from '../../core/hook';
-import type { Verdict } from '../../core/receipt';
-import { failedCheck } from '../../core/receiptReport';
+import type { ValidationReceipt } from '../../core/task/taskRecord';
+import type { Verdict } from '../../core/receipt/receipt';
+import { failedCheck } from '../../core/receipt/receiptReport';
 import type { Standing } from './verdicts';
 
 /** A verdict in a word or two. Only `valid` ever has a tick. */

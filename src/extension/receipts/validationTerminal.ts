@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import type { ValidationWatch } from '../../service/validationService';
-import { plain } from '../platform/messages';
+import type { ValidationWatch } from '../../service/receipts/validationService';
+import { plain } from '../shared/messages';
 
 const CTRL_C = '\u0003';
 const [BOLD, RED, GREEN, DIM, RESET] = ['\u001b[1m', '\u001b[31m', '\u001b[32m', '\u001b[2m', '\u001b[0m'];

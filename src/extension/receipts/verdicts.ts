@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
-import { messageOf } from '../../core/errors';
-import type { Currency, ReceiptReport } from '../../core/receipt';
-import type { ReceiptService } from '../../service/receiptService';
-import { type TaskRef, refKey } from '../../storage/paths';
-import type { StoredTask } from '../../storage/stored';
-import type { Session } from '../session';
+import { messageOf } from '../../core/shared/errors';
+import type { Currency, ReceiptReport } from '../../core/receipt/receipt';
+import type { ReceiptService } from '../../service/receipts/receiptService';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import type { StoredTask } from '../../core/task/storedTask';
+import type { Session } from '../windowTasks';
 
 /** After a file changed, receipts are compared with the files again this much later (ms): changes come in bursts. */
 const SETTLE_MS = 1000;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { FileSystem, Repository } from '../../core/ports';
-import { LEDGER_BRANCH } from '../../core/workers/names';
+import type { FileSystem, Repository } from '../../core/shared/ports';
+import { LEDGER_BRANCH } from '../../core/worker/names';
 
 const MAX_PACKED_BYTES = 32 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { FolderWatches } from '../../storage/folderWatches';
-import { setContext } from '../platform/contextKeys';
-import type { Session } from '../session';
+import { FolderWatches } from '../../system/files/folderWatches';
+import { setContext } from '../shared/contextKeys';
+import type { Session } from '../windowTasks';
 import { ForgeSigns } from './forgeSigns';
 import type { WorkersWindow } from './workersWindow';
 

@@ -1,15 +1,15 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
-import { AtlasError, type Result, messageOf } from '../../core/errors';
-import type { Repository } from '../../core/ports';
-import { staleness } from '../../core/workers/hookSteps';
+import { AtlasError, type Result, messageOf } from '../../core/shared/errors';
+import type { Repository } from '../../core/shared/ports';
+import { staleness } from '../../core/worker/slotSteps';
 import { locateForge } from '../../workers/forgeFolder';
-import type { ForgeStatus, WorkerStatus } from '../../workers/workerStatus';
-import { ownerVitality } from '../../workers/workerSteps';
+import type { ForgeStatus, WorkerStatus } from '../../workers/operations/workerStatus';
+import { ownerVitality } from '../../workers/operations/workerSteps';
 import { Workers } from '../../workers/workers';
-import { setContext } from '../platform/contextKeys';
-import type { Session } from '../session';
-import { Pace } from '../views/pace';
+import { setContext } from '../shared/contextKeys';
+import type { Session } from '../windowTasks';
+import { Pace } from '../shared/refreshThrottle';
 import type { ForgeSigns } from './forgeSigns';
 import { WorkersWatch } from './workersWatch';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { FileSystem, Logger, Repository } from '../../core/ports';
-import { type Concerns, FolderWatches } from '../../storage/folderWatches';
+import type { FileSystem, Logger, Repository } from '../../core/shared/ports';
+import { type Concerns, FolderWatches } from '../../system/files/folderWatches';
 
 interface WatchPorts {
   readonly files: FileSystem;

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import type { ForgeSigns } from './forgeSigns';
-import { needsHuman } from './outline';
+import { needsHuman } from './tree/outline';
 import { WorkersModel, type WorkersSession } from './workersModel';
-import { WorkersTree } from './workersTree';
+import { WorkersTree } from './tree/workersTree';
 
 /** The workers in a window: their view, and the badge with those that need a human. */
 export class WorkersWindow implements vscode.Disposable {

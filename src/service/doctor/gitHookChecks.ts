@@ -1,5 +1,5 @@
-import { sentenceList } from '../../core/text';
-import type { GitHookReport } from '../gitHooks';
+import { sentenceList } from '../../core/shared/text';
+import type { GitHookReport } from '../git/gitHooks';
 import type { Examination } from './report';
 
 const INSTALL = 'Run "Atlas: Install Git Hooks", or: atlas hook install';

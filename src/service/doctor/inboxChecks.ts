@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { count } from '../../core/text';
-import { InboxFiles } from '../../storage/inboxFiles';
-import { WakeFiles } from '../../storage/wakeFiles';
+import { count } from '../../core/shared/text';
+import { InboxFiles } from '../../store/inbox/inboxFiles';
+import { WakeFiles } from '../../store/inbox/wakeFiles';
 import { checkLock } from './lockChecks';
 import type { Examination } from './report';
 import { checkTemporaries } from './temporaries';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { ok } from '../../core/errors';
-import type { KeyFolder } from '../../core/ports';
-import { count } from '../../core/text';
+import { ok } from '../../core/shared/errors';
+import type { KeyFolder } from '../../core/shared/ports';
+import { count } from '../../core/shared/text';
 import { FileKeyManager, readPublicKeys } from '../../signing/keyManager';
 import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys, parsePublicKeys } from '../../signing/publicKeys';
-import { StoreKeyFolder } from '../../storage/keyFolder';
+import { StoreKeyFolder } from '../../store/keys/keyFolder';
 import type { Examination } from './report';
 
 const SECRET = /^master(?:\.[a-z0-9]+)?\.key(?:\.bak)?$/u;

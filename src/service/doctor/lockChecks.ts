@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { LockState } from '../../storage/lock';
-import { SettlingLock } from '../../storage/settlingLock';
+import type { LockState } from '../../system/locks/lock';
+import { SettlingLock } from '../../system/locks/settlingLock';
 import type { Examination } from './report';
 
 /** Work under a lock takes ms: whoever holds one for less than this (ms) is just at it. */

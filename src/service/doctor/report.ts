@@ -1,5 +1,5 @@
-import { type AtlasError, messageOf } from '../../core/errors';
-import { Slices } from '../../storage/slices';
+import { type AtlasError, messageOf } from '../../core/shared/errors';
+import { Slices } from '../../system/slices';
 import type { Atlas } from '../atlas';
 
 /** What a finding is about. */

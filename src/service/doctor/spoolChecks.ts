@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { count } from '../../core/text';
-import { toTimestamp } from '../../core/time';
+import { count } from '../../core/shared/text';
+import { toTimestamp } from '../../core/shared/time';
 import { checkLock } from './lockChecks';
 import type { Examination } from './report';
 

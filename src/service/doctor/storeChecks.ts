@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../core/errors';
-import { TrustFile } from '../../storage/trustFile';
+import { messageOf } from '../../core/shared/errors';
+import { TrustFile } from '../../store/workspace/trustFile';
 import { checkInbox } from './inboxChecks';
 import { checkLock } from './lockChecks';
 import type { Examination } from './report';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { AtlasError } from '../../core/errors';
-import { foreignEdits } from '../../core/foreignEdits';
-import { isInFlight, isTerminal } from '../../core/hook';
-import { count } from '../../core/text';
-import { type TaskRef, refKey } from '../../storage/paths';
-import type { Finding } from '../../storage/stored';
+import type { AtlasError } from '../../core/shared/errors';
+import { foreignEdits } from '../../core/task/foreignEdits';
+import { isInFlight, isTerminal } from '../../core/task/taskRecord';
+import { count } from '../../core/shared/text';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import type { Finding } from '../../core/task/storedTask';
 import { explain } from '../atlasReader';
 import { checkLock } from './lockChecks';
 import { type Examination, FIX_IT } from './report';

@@ -1,13 +1,13 @@
-import { AtlasError, type Result } from '../../core/errors';
-import { type Hook, isTerminal, serializeHook } from '../../core/hook';
-import { hookDamage, serializeTask } from '../../core/task';
-import { alignTask } from '../../core/taskAlignment';
-import { count } from '../../core/text';
-import { parseHook, readMarkdownSeq, readStateFile, sha256, stateFileHash } from '../../storage/hookFile';
-import { Journal, type JournalContent, type JournalTail } from '../../storage/journal';
-import { checkChain } from '../../storage/journalChain';
-import type { TaskRef } from '../../storage/paths';
-import { rebuildHook, replayLine } from '../../storage/rebuild';
+import { AtlasError, type Result } from '../../core/shared/errors';
+import { type Hook, isTerminal, serializeHook } from '../../core/task/taskRecord';
+import { hookDamage, serializeTask } from '../../core/task/task';
+import { alignTask } from '../../core/task/taskAlignment';
+import { count } from '../../core/shared/text';
+import { parseHook, readMarkdownSeq, readStateFile, sha256, stateFileHash } from '../../store/task/recordFile';
+import { Journal, type JournalContent, type JournalTail } from '../../store/task/journal';
+import { checkChain } from '../../store/task/journalChain';
+import type { TaskRef } from '../../core/task/taskRef';
+import { rebuildHook, replayLine } from '../../store/task/rebuild';
 import type { Atlas } from '../atlas';
 import type { DoctorArea } from './report';
 

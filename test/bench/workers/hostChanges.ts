@@ -4,7 +4,7 @@
  */
 import { renameSync, writeFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { unwrap } from '../../../src/core/errors';
+import { unwrap } from '../../../src/core/shared/errors';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { watch } from 'chokidar';
 import { LazyAtlas } from '../../../src/service/lazyAtlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
-import { NodeFileSystem } from '../../../src/storage/nodeFileSystem';
-import { StoreWatcher } from '../../../src/storage/storeWatcher';
+import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
+import { StoreWatcher } from '../../../src/store/storeWatcher';
 
 /** Times in ms. `finishedOpened`: how many finished tasks' files the first answer opened. */
 export interface Looked {

@@ -3,9 +3,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { HD, PrivateKey, Signature } from '@bsv/sdk';
-import { DEFAULT_CONFIG } from '../../../src/core/config';
-import { unwrap } from '../../../src/core/errors';
-import { preAuthEncoding, signingText } from '../../../src/core/receipt';
+import { DEFAULT_CONFIG } from '../../../src/core/config/config';
+import { unwrap } from '../../../src/core/shared/errors';
+import { preAuthEncoding, signingText } from '../../../src/core/receipt/receipt';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import {
@@ -20,7 +20,7 @@ import { instantiateSecp256k1 } from '../../../src/signing/libsecp256k1';
 import { hdEntry, openPublicKeys } from '../../../src/signing/publicKeys';
 import { chooseSecp256k1 } from '../../../src/signing/secp256k1';
 import { SignatureVerifier } from '../../../src/signing/signatureVerifier';
-import type { StoredTask } from '../../../src/storage/stored';
+import type { StoredTask } from '../../../src/core/task/storedTask';
 import { medianOf } from '../rows';
 
 /** What `verify` measured: ms, those of signatures for each one. */

@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { EventEmitter } from 'vscode';
 import { Verdicts } from '../../../src/extension/receipts/verdicts';
-import type { Session } from '../../../src/extension/session';
-import type { TreeNode } from '../../../src/extension/views/nodes';
-import { TasksTree } from '../../../src/extension/views/tasksTree';
+import type { Session } from '../../../src/extension/windowTasks';
+import type { TreeNode } from '../../../src/extension/tasks/tree/nodes';
+import { TasksTree } from '../../../src/extension/tasks/tree/tasksTree';
 import { LazyAtlas } from '../../../src/service/lazyAtlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
-import type { TaskRef } from '../../../src/storage/paths';
+import type { TaskRef } from '../../../src/core/task/taskRef';
 
 const [root = ''] = process.argv.slice(2);
 /** Nothing more is drawn after so long without a change, in ms. */

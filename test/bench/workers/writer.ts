@@ -1,6 +1,6 @@
 /* Makes checkpoints on a task once it is told to, and says how long they took, in ms. */
 import { once } from 'node:events';
-import { unwrap } from '../../../src/core/errors';
+import { unwrap } from '../../../src/core/shared/errors';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 

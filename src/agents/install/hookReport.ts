@@ -1,0 +1,113 @@
+import type { ServicePorts } from '../../service/ports';
+import { EventLog } from '../lifecycle/eventLog';
+import { type WiredHook, commandOf } from './hookEntries';
+import { hookStarts } from './hookStart';
+import { type FiredHook, type Trial, type TrialPorts, tryHook } from './hookTrial';
+import { HOSTS, type Host, type HostEvent, type HostName } from '../hosts/hosts';
+import { Installer } from './installer';
+
+/** A hook of a host in a repository. */
+export interface HookLine {
+  readonly host: Host;
+  readonly event: HostEvent;
+  readonly installed: boolean;
+  /** Why it can't work as it stands in the file. */
+  readonly fault?: string;
+  /** When its host called it last in this repository, as a timestamp. */
+  readonly lastFired: string | undefined;
+  /** Of a report with trials, for what is installed and runs a command. */
+  readonly trial?: Trial;
+}
+
+/** The hooks of all hosts in a repository, and what is to be known about them. */
+export interface HookReport {
+  readonly lines: readonly HookLine[];
+  /** Files that can't be read, hooks that are missing. */
+  readonly problems: readonly string[];
+  /** What is worth knowing. */
+  readonly notes: readonly string[];
+}
+
+/** What the hosts' hooks of a repository are looked at with. */
+export interface HookLookPorts extends Pick<ServicePorts, 'files' | 'ids' | 'paths'> {
+  /** How `atlas` is started: the program and its first arguments. */
+  readonly command: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * Which hooks are wired where and when each was called last.
+ * @param fire the hosts whose hooks are fired as they would, to say what comes of it
+ */
+export async function lookAtHooks(
+  ports: HookLookPorts,
+  worktree: string,
+  fire: readonly HostName[],
+): Promise<HookReport> {
+  const installer = new Installer(ports, worktree);
+  const log = new EventLog(ports.files, ports.paths);
+  const called = log.entries().filter(({ folder, check }) => folder === worktree && check === undefined);
+  const problems: string[] = [];
+  const lines: HookLine[] = [];
+  for (const host of Object.values(HOSTS)) {
+    const installed = installer.installed(host);
+    if (!installed.ok) problems.push(installed.error.message);
+    const hooks = installed.ok ? installed.value : [];
+    for (const event of host.events) {
+      const own = hooks.filter((hook) => hook.event === event.event);
+      const fault = faultOf(ports.command, host, event, own);
+      const command = own.find((hook) => hook.command !== undefined)?.command;
+      const fired = { host, event, command: command ?? '', folder: worktree };
+      const trial =
+        fire.includes(host.name) && command !== undefined
+          ? await trialOf({ ...ports, log, elapsed }, fired, fault)
+          : undefined;
+      lines.push({
+        host,
+        event,
+        installed: own.length > 0,
+        ...(fault === undefined ? {} : { fault }),
+        lastFired: called.findLast((entry) => entry.host === host.name && entry.event === event.event)?.at,
+        ...(trial === undefined ? {} : { trial }),
+      });
+    }
+  }
+  return { lines, problems: [...problems, ...missing(lines)], notes: shared(lines) };
+}
+
+const elapsed = (): number => performance.now();
+
+/** A repository's file may name any program: only this one is ever run. */
+function faultOf(
+  command: readonly string[],
+  host: Host,
+  { event }: HostEvent,
+  own: readonly WiredHook[],
+): string | undefined {
+  const commands = own.flatMap((hook) => hook.command ?? []);
+  const ours = hookStarts(command).map((start) => commandOf(start, host, event));
+  if (commands.some((each) => !ours.includes(each))) return 'It starts another program than this atlas.';
+  return commands.length > 1 ? 'It is installed more than once.' : undefined;
+}
+
+async function trialOf(ports: TrialPorts, fired: FiredHook, fault: string | undefined): Promise<Trial> {
+  if (fault === undefined) return tryHook(ports, fired);
+  return { ms: 0, problem: `${fault} So it was not fired.` };
+}
+
+/** The hosts of which some hooks are installed, and some not. */
+function missing(lines: readonly HookLine[]): string[] {
+  const partly = Object.values(HOSTS).filter((host) => {
+    const own = lines.filter((line) => line.host === host);
+    return own.some(({ installed }) => installed) && own.some(({ installed }) => !installed);
+  });
+  return partly.map(
+    ({ title, name }) => `${title}: not every hook is installed. Run: atlas lifecycle install --host ${name}`,
+  );
+}
+
+function shared(lines: readonly HookLine[]): string[] {
+  const has = (name: HostName): boolean => lines.some(({ host, installed }) => host.name === name && installed);
+  const text = "VS Code reads Claude Code's hooks too, so each event comes twice there; one of both is enough.";
+  return has('claude') && has('vscode') ? [text] : [];
+}

@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import { dirname, join, relative } from 'node:path';
+import * as z from 'zod/mini';
+import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import type { FileSystem, Ids } from '../../core/shared/ports';
+import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { fileError } from '../../system/files/fileErrors';
+import type { StorePaths } from '../../store/paths';
+import { isBelow, realPathOfNew } from '../../system/files/placedFile';
+import { type Wired, type WiredHook, takeOut, unwire, wire, wiredHooks } from './hookEntries';
+import type { Host } from '../hosts/hosts';
+import { withSection, withoutSection } from './recoverySection';
+
+const MAX_SETTINGS_BYTES = 1024 * 1024;
+
+const recordSchema = z.looseObject({
+  path: z.string(),
+  /** Whether the file was there before. */
+  existed: z.boolean(),
+  after_sha256: z.string(),
+  /** What was put in, in UTF-16 units. */
+  ranges: z.array(z.object({ offset: z.int().check(z.gte(0)), length: z.int().check(z.gte(0)) })),
+});
+
+type InstallRecord = z.infer<typeof recordSchema>;
+
+/** A file that is to be changed: `undefined` where there is none, before or after. */
+export interface FileChange {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** Where a link leads, if the file is one or lies behind one. */
+  readonly leadsTo?: string;
+  /** Whether that is outside the repository. */
+  readonly outside?: boolean;
+  /** What was put in, to be noted for the day it is taken out. */
+  readonly ranges: Wired['ranges'];
+}
+
+interface InstallerPorts {
+  readonly files: FileSystem;
+  readonly ids: Ids;
+  readonly paths: StorePaths;
+}
+
+/** Plans and makes the changes of hosts' settings files. What was put in is noted in the store, so that it can be taken out exactly. */
+export class Installer {
+  constructor(
+    private readonly ports: InstallerPorts,
+    private readonly worktree: string,
+  ) {}
+
+  /** What installing changes; a change whose `before` is its `after` need not be made. */
+  planInstall(host: Host, atlas: string, section: boolean): Result<FileChange[]> {
+    const settings = this.plan(join(this.worktree, host.file), (text) => {
+      const clean = this.cleaned(join(this.worktree, host.file), text ?? '');
+      return clean.ok ? wire(clean.value, host, atlas) : clean;
+    });
+    if (!settings.ok || !section) return settings.ok ? ok([settings.value]) : settings;
+    const instructions = this.plan(join(this.worktree, host.instructions), (text) =>
+      ok({ text: withSection(text ?? ''), ranges: [] }),
+    );
+    return instructions.ok ? ok([settings.value, instructions.value]) : instructions;
+  }
+
+  /** What uninstalling changes. */
+  planUninstall(host: Host): Result<FileChange[]> {
+    const changes: FileChange[] = [];
+    for (const [name, clean] of [
+      [host.file, (path: string, text: string) => this.cleaned(path, text)],
+      [host.instructions, (_path: string, text: string) => ok(withoutSection(text))],
+    ] as const) {
+      const path = join(this.worktree, name);
+      const change = this.plan(path, (text) => {
+        const cleaned = text === undefined ? ok('') : clean(path, text);
+        return cleaned.ok ? ok({ text: cleaned.value, ranges: [] }) : cleaned;
+      });
+      if (!change.ok) return change;
+      const { before, after } = change.value;
+      const gone =
+        before === undefined || (after !== before && holdsNothing(after ?? '') && this.record(path)?.existed !== true);
+      changes.push({ ...change.value, after: gone ? undefined : after });
+    }
+    return ok(changes);
+  }
+
+  /** Our hooks that are wired. */
+  installed(host: Host): Result<WiredHook[]> {
+    const path = join(this.worktree, host.file);
+    const read = this.read(path);
+    if (!read.ok) return read;
+    const hooks = wiredHooks(read.value ?? '', host);
+    return hooks.ok ? hooks : leftAsItIs(path, hooks.error);
+  }
+
+  /** Makes a change, unless somebody else changed the file since it was planned. */
+  apply({ path, leadsTo, before, after, ranges }: FileChange): Result<void> {
+    if (before === after) return ok(undefined);
+    const { files, ids } = this.ports;
+    const now = this.read(path);
+    if (!now.ok) return now;
+    if (now.value !== before || this.target(path).leadsTo !== leadsTo)
+      return fail('write_failed', `${path} was changed by somebody else in between.`, { mend: 'Try again.' });
+    // Taking out puts nothing in, and leaves a file that had something.
+    const installs = ranges.length > 0 || before === undefined || before === '';
+    try {
+      const existed = before === undefined ? false : (this.record(path)?.existed ?? true);
+      if (after === undefined) unlinkWithRetry(files, files.realPath(path));
+      else {
+        if (installs)
+          this.note({
+            path,
+            existed,
+            after_sha256: sha256(after),
+            ranges: ranges.map(([offset, length]) => ({ offset, length })),
+          });
+        ensureFolder(files, dirname(path));
+        // A link stays one.
+        const real = before === undefined ? path : files.realPath(path);
+        const mode = files.stat(real)?.mode;
+        replaceFile(files, ids, real, after, { durable: true, ...(mode === undefined ? {} : { mode }) });
+      }
+      if (!installs) this.forget(path);
+      return ok(undefined);
+    } catch (error) {
+      return { ok: false, error: fileError('write_failed', `${path} can't be changed`, error) };
+    }
+  }
+
+  private plan(path: string, make: (text: string | undefined) => Result<Wired>): Result<FileChange> {
+    const before = this.read(path);
+    if (!before.ok) return before;
+    const made = make(before.value);
+    if (!made.ok) return leftAsItIs(path, made.error);
+    return ok({ path, ...this.target(path), before: before.value, after: made.value.text, ranges: made.value.ranges });
+  }
+
+  /** Where a path leads by links, in it or above it. */
+  private target(path: string): Pick<FileChange, 'leadsTo' | 'outside'> {
+    const { files } = this.ports;
+    const worktree = files.realPath(this.worktree);
+    const [plain, real] = [join(worktree, relative(this.worktree, path)), realPathOfNew(files, path)];
+    return real === plain ? {} : { leadsTo: real, outside: !isBelow(real, worktree) };
+  }
+
+  /** The text without anything of ours: exactly as it was before, where nothing changed since. */
+  private cleaned(path: string, text: string): Result<string> {
+    const record = this.record(path);
+    return record?.after_sha256 === sha256(text)
+      ? ok(takeOut({ text, ranges: record.ranges.map(({ offset, length }) => [offset, length] as const) }))
+      : unwire(text);
+  }
+
+  private read(path: string): Result<string | undefined> {
+    const { files } = this.ports;
+    try {
+      if (files.stat(path) === undefined) return ok(undefined);
+      if (files.stat(files.realPath(path))?.kind !== 'file') return fail('unreadable', `${path} is no file.`);
+      const bytes = files.read(path, MAX_SETTINGS_BYTES);
+      return ok(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    } catch (error) {
+      return { ok: false, error: fileError('unreadable', `${path} can't be read`, error) };
+    }
+  }
+
+  private recordPath(path: string): string {
+    return join(this.ports.paths.root, 'installed', `${sha256(path).slice(0, 16)}.json`);
+  }
+
+  private record(path: string): InstallRecord | undefined {
+    const { files } = this.ports;
+    try {
+      const text = Buffer.from(files.read(this.recordPath(path), MAX_SETTINGS_BYTES)).toString('utf8');
+      const parsed = recordSchema.safeParse(JSON.parse(text));
+      return parsed.success && parsed.data.path === path ? parsed.data : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private note(record: InstallRecord): void {
+    const { files, ids } = this.ports;
+    const path = this.recordPath(record.path);
+    ensureFolder(files, dirname(path));
+    replaceFile(files, ids, path, `${JSON.stringify(record)}\n`, { durable: true });
+  }
+
+  private forget(path: string): void {
+    const { files } = this.ports;
+    if (files.stat(this.recordPath(path)) !== undefined) unlinkWithRetry(files, this.recordPath(path));
+  }
+}
+
+/** Whether nothing is left that somebody could have meant: no text, no key but the form's version. */
+function holdsNothing(text: string): boolean {
+  return /^\s*(?:\{\s*(?:"version"\s*:\s*\d+\s*,?\s*)?\}\s*)?$/u.test(text);
+}
+
+function leftAsItIs(path: string, { code, message, mend }: AtlasError): Result<never> {
+  return fail(code, `${path} is left as it is. ${message}`, { mend: mend ?? 'Put it right, and try again.' });
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

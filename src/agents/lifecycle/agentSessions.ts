@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { messageOf } from '../../core/shared/errors';
+import { isInFlight } from '../../core/task/taskRecord';
+import { processIdentitySchema } from '../../core/recovery/liveness';
+import type { Atlas } from '../../service/atlas';
+import { askAfterAgent } from '../../service/sessions/agentPresence';
+import type { ServicePorts } from '../../service/ports';
+import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import type { TaskRef } from '../../core/task/taskRef';
+import { type AgentSession, SessionOwners } from '../../store/sessions/sessionOwners';
+import type { StoredTask } from '../../core/task/storedTask';
+import { hostProcess } from '../hosts/hostProcess';
+import type { HostName } from '../hosts/hosts';
+
+const MAX_SESSION_BYTES = 16 * 1024;
+/** Those of processes that ended are forgotten when there are more. */
+const KEPT = 20;
+
+const sessionSchema = z.looseObject({ session_id: z.string(), process: processIdentitySchema });
+
+/** Hosts whose agent is a process of its own. In VS Code and Cursor it is part of a window, which owns its tasks itself. */
+const WITH_PROCESS: readonly (HostName | undefined)[] = ['claude', 'codex', 'gemini'];
+/** The host goes on in the same process. */
+const GOES_ON: readonly (string | undefined)[] = ['clear', 'resume'];
+
+/**
+ * What hosts set to name the session whose commands they run.
+ * CLAUDE_CODE_SESSION_ID: https://code.claude.com/docs/en/env-vars; CODEX_THREAD_ID: https://github.com/openai/codex/pull/10096.
+ */
+const SESSION_VARIABLES = ['ATLAS_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_SESSION_ID', 'CODEX_THREAD_ID'];
+
+/** The session that a command is run by, as its host names it. */
+export function callingSession(env: NodeJS.ProcessEnv): string | undefined {
+  return SESSION_VARIABLES.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+}
+
+/**
+ * `sessions/` at the root of the store: which process runs which agent's session, as its hooks tell. What a session
+ * then drives is bound to it, so that its end is known, and whether it was wanted.
+ */
+export class AgentSessions {
+  private readonly folder: string;
+
+  constructor(private readonly ports: ServicePorts) {
+    this.folder = join(ports.paths.root, 'sessions');
+  }
+
+  /** Notes the process of a session that begins. Throws where it can't be written. */
+  begin(host: HostName | undefined, sessionId: string): void {
+    if (!WITH_PROCESS.includes(host)) return;
+    const { files, ids, processes } = this.ports;
+    const process = hostProcess(processes, incarnationOf(sessionId));
+    if (process === undefined) return;
+    ensureFolder(files, this.folder);
+    this.forgetEnded();
+    const text = `${JSON.stringify({ host, session_id: sessionId, process })}\n`;
+    replaceFile(files, ids, this.pathOf(sessionId), text, { durable: false });
+  }
+
+  /** Binds the session that runs this command to the step that it drives. What goes wrong keeps nobody from anything. */
+  drives(env: NodeJS.ProcessEnv, { ref, hook }: StoredTask): void {
+    const id = callingSession(env);
+    const step = hook.current_step;
+    // Under `atlas run`, that process is the owner.
+    if (id === undefined || (env['ATLAS_AGENT'] ?? '') !== '' || step === undefined || !isInFlight(hook.state)) return;
+    try {
+      const session = this.read(this.pathOf(id));
+      if (session?.sessionId !== id || this.ports.processes.vitality(session.process) !== 'alive') return;
+      new SessionOwners(this.ports).bind(ref, session, { stepIndex: step.step_index, attempt: step.attempt });
+    } catch (error) {
+      this.ports.log.warn("The agent's session can't be noted.", { task: ref.id, error: messageOf(error) });
+    }
+  }
+
+  private pathOf(sessionId: string): string {
+    return join(this.folder, `${incarnationOf(sessionId)}.json`);
+  }
+
+  private read(path: string): AgentSession | undefined {
+    const { files } = this.ports;
+    if (files.stat(path)?.kind !== 'file') return undefined;
+    try {
+      const parsed = sessionSchema.safeParse(
+        JSON.parse(Buffer.from(files.read(path, MAX_SESSION_BYTES)).toString('utf8')),
+      );
+      return parsed.success ? { sessionId: parsed.data.session_id, process: parsed.data.process } : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private forgetEnded(): void {
+    const { files, processes } = this.ports;
+    const names = files.list(this.folder).filter((name) => name.endsWith('.json'));
+    if (names.length < KEPT) return;
+    for (const name of names) {
+      const path = join(this.folder, name);
+      const session = this.read(path);
+      const vitality = session === undefined ? 'dead' : processes.vitality(session.process);
+      if (vitality === 'dead' || vitality === 'rebooted') unlinkWithRetry(files, path);
+    }
+  }
+}
+
+/** How a session ended, as its host's hook says. */
+export interface SessionEnd {
+  readonly sessionId: string;
+  /** In the host's words. */
+  readonly ending: string | undefined;
+  readonly failed: boolean;
+}
+
+/**
+ * What a session's end means for the tasks that it worked on: a failure is a crash, which is recorded with its plan; after an
+ * end that was wanted, a human is asked.
+ */
+export async function endSession(
+  atlas: Atlas,
+  refs: readonly TaskRef[],
+  { sessionId, ending, failed }: SessionEnd,
+): Promise<void> {
+  if (!failed && GOES_ON.includes(ending)) return;
+  const exit = failed ? { code: 1, failure: ending ?? 'no reason was given' } : { code: 0 };
+  const owners = new SessionOwners(atlas.ports);
+  for (const ref of refs) {
+    if (!owners.end(ref, sessionId, exit)) continue;
+    const read = atlas.catalog.read(ref);
+    if (!read.ok) continue;
+    const diagnosis = await atlas.recovery.diagnose(read.value);
+    if (diagnosis.kind === 'crashed') await atlas.recovery.detect(read.value);
+    else if (diagnosis.kind === 'agent_left') await askAfterAgent(atlas, read.value, diagnosis.exitCode);
+  }
+}
+
+function incarnationOf(sessionId: string): string {
+  return createHash('sha256').update(sessionId).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,159 @@
+import { isAbsolute } from 'node:path';
+import { messageOf } from '../../core/shared/errors';
+import { isInFlight, isTerminal } from '../../core/task/taskRecord';
+import { oneLine } from '../../core/shared/text';
+import type { Place } from '../../service/atlasReader';
+import type { LazyAtlas } from '../../service/lazyAtlas';
+import { chooseTask } from '../../service/tasks/taskChoice';
+import type { StoredTask } from '../../core/task/storedTask';
+import type { HostInput } from '../hosts/hostInput';
+import { type LifecycleEvent } from '../hosts/hosts';
+import { type InboxLook, lookAt } from './inboxSummary';
+import { type MemoryPlace, localDate, memoryPlace } from './memory';
+import { Prompts, type SessionKind, sessionKind } from './prompts';
+
+/** What `atlas lifecycle <event>` was called with. */
+export interface Called {
+  readonly event: LifecycleEvent;
+  readonly input: HostInput;
+  readonly env: NodeJS.ProcessEnv;
+  /** The folder that the command was started in. */
+  readonly folder: string;
+}
+
+/** Names the trial of a hook in its environment: it is answered as ever, and changes nothing but the log. */
+export const CHECK_VARIABLE = 'ATLAS_HOOK_CHECK';
+
+/** The task that an agent works on, as far as can be told. */
+export interface FoundTask {
+  readonly task: StoredTask | undefined;
+  /** For the agent: that there was something to choose. */
+  readonly note?: string;
+}
+
+/** An event with all that is looked up for it, each when it is first asked for. What goes wrong on the way is collected. */
+export class Occasion {
+  readonly problems: string[] = [];
+  readonly kind: SessionKind;
+  /** The name of the trial that this is. */
+  readonly check: string | undefined;
+  private place: Promise<Place> | undefined;
+  private found: Promise<FoundTask> | undefined;
+
+  constructor(
+    readonly atlas: LazyAtlas,
+    readonly called: Called,
+  ) {
+    this.kind = sessionKind(called.env);
+    const check = called.env[CHECK_VARIABLE] ?? '';
+    this.check = /^[\w-]{1,64}$/u.test(check) ? check : undefined;
+  }
+
+  get now(): number {
+    return this.atlas.ports.clock.now();
+  }
+
+  /** `YYYY-MM-DD` where the agent is. */
+  get today(): string {
+    return localDate(this.now);
+  }
+
+  /** Adds to what went wrong; nothing of it keeps the agent from anything. */
+  problem(what: string, thrown?: unknown): void {
+    const why = thrown === undefined ? '' : `: ${messageOf(thrown)}`;
+    this.problems.push(oneLine(`${what}${why}`, 500));
+  }
+
+  /** The repository and workspace of the folder in which the agent works: the host's word, if there is such a folder. */
+  async where(): Promise<Place> {
+    return (this.place ??= this.atlas.locate(this.folder()));
+  }
+
+  /** The folder in which the agent works. */
+  folder(): string {
+    const { folder, input } = this.called;
+    const said = input.folder;
+    if (said === undefined || !isAbsolute(said)) return folder;
+    const { files } = this.atlas.ports;
+    try {
+      return files.stat(files.realPath(said))?.kind === 'folder' ? said : folder;
+    } catch {
+      return folder;
+    }
+  }
+
+  /** Where the workspace's files lie; with `make`, one is made for a folder that has none yet. */
+  async workspaceFolder(make: boolean): Promise<string | undefined> {
+    const { workspace, repository, worktree } = await this.where();
+    const { workspaces, ports } = this.atlas;
+    if (workspace !== undefined) return ports.paths.workspace(workspace);
+    if (!make) return undefined;
+    const branch = repository === undefined ? undefined : ports.git.head(repository).branch;
+    const made = workspaces.ensure(repository?.main ?? worktree, branch);
+    if (made.ok) return ports.paths.workspace(made.value);
+    this.problem(made.error.message);
+    return undefined;
+  }
+
+  /** The inbox of the workspace; an empty one where there is no workspace yet. */
+  async inbox(): Promise<InboxLook | undefined> {
+    const { workspace } = await this.where();
+    return workspace === undefined ? undefined : lookAt(await this.atlas.inbox(), workspace);
+  }
+
+  /** The open task that the agent works on: what `ATLAS_TASK` names, else that of its workspace. */
+  async task(): Promise<FoundTask> {
+    return (this.found ??= this.find());
+  }
+
+  private async find(): Promise<FoundTask> {
+    try {
+      const surrounding = this.called.env['ATLAS_TASK'] ?? '';
+      const named = surrounding === '' ? undefined : await this.named(surrounding);
+      return named ?? (await this.ofWorkspace());
+    } catch (error) {
+      this.problem("The task can't be looked up", error);
+      return { task: undefined };
+    }
+  }
+
+  private async named(surrounding: string): Promise<FoundTask | undefined> {
+    const chosen = await chooseTask(this.atlas, { surrounding, folder: this.folder() }, 'read');
+    const read = chosen.ok ? this.atlas.catalog.read(chosen.value.ref) : chosen;
+    if (read.ok) return isTerminal(read.value.hook.state) ? undefined : { task: read.value };
+    this.problem(read.error.message);
+    return undefined;
+  }
+
+  private async ofWorkspace(): Promise<FoundTask> {
+    const { workspace } = await this.where();
+    if (workspace === undefined) return { task: undefined };
+    const { catalog } = this.atlas;
+    for (const ref of catalog.open(workspace)) {
+      const read = catalog.read(ref);
+      if (!read.ok) this.problem(`${read.error.message} ${read.error.mend ?? ''}`);
+    }
+    const open = catalog.openTasks(workspace);
+    const task = open.find(({ hook }) => isInFlight(hook.state)) ?? open[0];
+    if (task === undefined || open.length < 2) return { task };
+    const others = open.flatMap(({ ref }) => (ref.id === task.ref.id ? [] : [ref.id]));
+    const shown = others.slice(0, 5).join(', ');
+    return { task, note: `${open.length} tasks are open here; this is ${task.ref.id}. Also open: ${shown}.` };
+  }
+
+  /** Where the memory lies. */
+  async memory(): Promise<MemoryPlace> {
+    const [{ worktree }, { config }] = await Promise.all([this.where(), this.atlas.configs.forWorktree(undefined)]);
+    return memoryPlace(worktree, config.memoryFolder);
+  }
+
+  /** The prompts, with what their placeholders stand for. */
+  async prompts(): Promise<Prompts> {
+    const [{ worktree }, { task }, { shown }] = await Promise.all([this.where(), this.task(), this.memory()]);
+    const named = task === undefined ? 'none' : `${task.ref.id} (${oneLine(task.task.description, 120)})`;
+    const values = { today: this.today, task: named, channel: this.kind.channel };
+    return new Prompts(this.atlas.ports.files, worktree, this.kind, values, shown, (why) => {
+      this.problem(why);
+    });
+  }
+}

@@ -1,0 +1,64 @@
+import { AgentSessions, endSession } from './agentSessions';
+import type { Reaction } from '../hosts/hostReply';
+import type { HostName, LifecycleEvent } from '../hosts/hosts';
+import type { Occasion } from './lifecycleContext';
+import { preCompact } from './preCompact';
+import { sessionStart } from './sessionStart';
+import { stop } from './stop';
+import { SessionOwners } from '../../store/sessions/sessionOwners';
+import { SUBAGENT_REVIEW } from './subagentReview';
+
+const NOTHING: Reaction = { text: '', blocks: false };
+
+type React = (occasion: Occasion, host: HostName | undefined) => Promise<Reaction>;
+
+const REACTIONS: Readonly<Record<LifecycleEvent, React>> = {
+  'session-start': sessionStart,
+  stop,
+  'pre-compact': preCompact,
+  'subagent-stop': async () => Promise.resolve({ text: SUBAGENT_REVIEW, blocks: false }),
+  'session-end': ended(false),
+  'stop-failure': ended(true),
+};
+
+/** How an agent ended: what it worked on is looked at. Nobody reads an answer any more. */
+function ended(failed: boolean): React {
+  return async (occasion) => {
+    const { sessionId, ending } = occasion.called.input;
+    const { workspace } = await occasion.where();
+    if (occasion.check !== undefined || sessionId === undefined || workspace === undefined) return NOTHING;
+    const refs = occasion.atlas.catalog.open(workspace);
+    await endSession(await occasion.atlas.drive(), refs, { sessionId, ending, failed });
+    return NOTHING;
+  };
+}
+
+/** Notes that a session is there, with the process that runs it, or that it gave a sign of life. */
+async function notice(occasion: Occasion, host: HostName | undefined): Promise<void> {
+  const { event, input, env } = occasion.called;
+  const { sessionId } = input;
+  if (occasion.check !== undefined || sessionId === undefined) return;
+  try {
+    const { ports } = occasion.atlas;
+    if (event === 'session-start') {
+      // Under `atlas run`, that process watches the agent.
+      if ((env['ATLAS_AGENT'] ?? '') === '') new AgentSessions(ports).begin(host, sessionId);
+      return;
+    }
+    const { task } = await occasion.task();
+    if (task !== undefined) new SessionOwners(ports).sign(task.ref, sessionId);
+  } catch (error) {
+    occasion.problem("The session can't be noted", error);
+  }
+}
+
+/** Reacts to an event. Never throws: what goes wrong is added to the occasion's problems, and nobody is kept. */
+export async function reactTo(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
+  try {
+    await notice(occasion, host);
+    return await REACTIONS[occasion.called.event](occasion, host);
+  } catch (error) {
+    occasion.problem(`"${occasion.called.event}" could not be answered`, error);
+    return NOTHING;
+  }
+}

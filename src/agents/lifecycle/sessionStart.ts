@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { MAX_AGENT_TEXT, cutAtHeading, cutAtLine, embedded, section } from '../../core/shared/agentText';
+import { pathText } from '../../core/hookMarkdown/escape';
+import { adviceOf, synopsisOf } from '../../service/tasks/advice';
+import { type Reaction, printedLength } from '../hosts/hostReply';
+import { type HostName, toolOf } from '../hosts/hosts';
+import { readMemory, recentJournals } from './memory';
+import type { Occasion } from './lifecycleContext';
+import type { OutsideText } from './outsideFile';
+
+/** The most characters of the task's section; the memory gets what all the others leave. */
+const MAX_RECOVERY = 4000;
+const MAX_REMINDER = 2500;
+/** Less of MEMORY.md than this says nothing. */
+const LEAST_MEMORY = 200;
+/** Between two sections. */
+const GAP = '\n\n';
+
+/**
+ * `session-start`: where the task stands, what is remembered, what waits and, after a compaction, what it means, in this
+ * order. What doesn't fit is cut from the memory first.
+ */
+export async function sessionStart(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
+  const first = await recovery(occasion);
+  const compacted = occasion.called.input.source === 'compact';
+  const last = [await journals(occasion), await waiting(occasion, host), compacted ? await reminder(occasion) : ''];
+  const place = await occasion.memory();
+  const memory = readMemory(occasion.atlas.ports.files, place, (why) => {
+    occasion.problem(why);
+  });
+  const file = pathText(place.shown === place.folder ? join(place.folder, 'MEMORY.md') : `${place.shown}/MEMORY.md`);
+  const text = (room: number): string => {
+    const sections = [first, room < LEAST_MEMORY ? '' : longTermMemory(memory, room, file), ...last];
+    return sections.filter((each) => each !== '').join(GAP);
+  };
+  let room = MAX_AGENT_TEXT;
+  for (;;) {
+    const tried = text(room);
+    const excess = printedLength(host, tried) - MAX_AGENT_TEXT;
+    if (excess <= 0 || room < LEAST_MEMORY) return { text: tried, blocks: false };
+    room = Math.min(room, tried.length) - excess;
+  }
+}
+
+async function recovery(occasion: Occasion): Promise<string> {
+  const { task, note } = await occasion.task();
+  if (task === undefined) return '';
+  const { ports } = occasion.atlas;
+  const rest = `[Cut here. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
+  const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];
+  const text = parts.filter((part) => part !== '').join('\n\n');
+  return section('atlas-recovery', cutAtLine(embedded(text), MAX_RECOVERY, rest));
+}
+
+async function reminder(occasion: Occasion): Promise<string> {
+  return section('system-reminder', (await occasion.prompts()).compact(MAX_REMINDER));
+}
+
+function longTermMemory(memory: OutsideText | undefined, room: number, file: string): string {
+  const text = embedded(memory?.text ?? '').trim();
+  return text === '' ? '' : section('long-term-memory', cutAtHeading(text, room, file, memory?.more));
+}
+
+async function journals(occasion: Occasion): Promise<string> {
+  const lines = recentJournals(occasion.atlas.ports.files, await occasion.memory(), occasion.now, (why) => {
+    occasion.problem(why);
+  });
+  return lines.length === 0 ? '' : section('recent-journals', lines.join('\n'));
+}
+
+async function waiting(occasion: Occasion, host: HostName | undefined): Promise<string> {
+  try {
+    const pending = (await occasion.inbox())?.pending ?? 0;
+    if (pending === 0) return '';
+    const use = `Use ${toolOf(host, 'get_next_task')}() to process them.`;
+    return section(
+      'inbox-status',
+      `You have ${pending} pending task(s). ${use}\nWhere there is no such tool, run: atlas inbox next`,
+    );
+  } catch (error) {
+    occasion.problem("The inbox can't be read", error);
+    return '';
+  }
+}

@@ -1,0 +1,246 @@
+import { callingSession } from '../../../agents/lifecycle/agentSessions';
+import { type Result, fail, ok } from '../../../core/shared/errors';
+import type { InboxItem, InboxOwner } from '../../../core/inbox/inbox';
+import { oneLine, plainLines } from '../../../core/shared/text';
+import { parseDuration } from '../../../core/shared/time';
+import { ensureWorkspace } from '../../../service/tasks/ensureWorkspace';
+import type { Inbox } from '../../../service/inbox/inbox';
+import { knownWorkspace } from '../../../service/tasks/taskChoice';
+import type { InboxFinding } from '../../../store/inbox/inboxFiles';
+import type { EndedItem } from '../../../store/inbox/inboxStore';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import type { AnswerData, InboxItemData } from '../schemas';
+import { table } from '../../render/table';
+
+/** The most of a text from standard input that is read, in bytes; what is kept is less. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+
+interface Opened {
+  readonly inbox: Inbox;
+  readonly workspace: string;
+}
+
+/** The inbox that a command line means: that of `--workspace`, else of this folder; `undefined` where the folder has no workspace. */
+async function openInbox(context: CliContext, call: Call): Promise<Result<Opened | undefined>> {
+  const atlas = await context.atlas();
+  const named = call.text('workspace');
+  const known = named === undefined ? ok((await atlas.locate(context.folder)).workspace) : knownWorkspace(atlas, named);
+  if (!known.ok || known.value === undefined) return known.ok ? ok(undefined) : known;
+  return ok({ inbox: await atlas.inbox(), workspace: known.value });
+}
+
+/** As {@link openInbox}, for what has to be there. Fails with `not_found`. */
+async function existingInbox(context: CliContext, call: Call): Promise<Result<Opened>> {
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  if (opened.value !== undefined) return ok(opened.value);
+  return fail('not_found', `Folder ${context.folder} has no inbox yet.`, {
+    mend: 'Name its workspace with --workspace.',
+  });
+}
+
+/** A folder that has no workspace yet gets one. */
+async function madeInbox(context: CliContext, call: Call): Promise<Result<Opened>> {
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  if (opened.value !== undefined) return ok(opened.value);
+  const atlas = await context.atlas();
+  const workspace = await ensureWorkspace(atlas, context.folder);
+  return workspace.ok ? ok({ inbox: await atlas.inbox(), workspace: workspace.value }) : workspace;
+}
+
+/** The session that calls, by `--session` or what its host set. */
+function sessionOf({ env }: CliContext, call: Call): string | undefined {
+  const given = call.text('session');
+  if (given !== undefined) return given;
+  return callingSession(env);
+}
+
+/** Who claims or completes. */
+async function ownerOf(context: CliContext, call: Call): Promise<InboxOwner> {
+  return { sessionId: sessionOf(context, call), process: await context.worker() };
+}
+
+/** Who asks: whatever an agent says of that, what it asks for is never a human's wish. */
+function senderOf({ agent }: CliContext, said: string | undefined, trigger: string | undefined): string | undefined {
+  if (agent === undefined) return said;
+  if (said !== undefined) return `agent:${agent} (${said})`;
+  return trigger === undefined ? `agent:${agent}` : undefined;
+}
+
+/** A text of the command line; `-` is standard input. */
+async function textOf(context: CliContext, text: string): Promise<Result<string>> {
+  return text === '-' ? context.readText('-', MAX_TEXT_BYTES) : ok(text);
+}
+
+/** `inbox add`: asks for something. */
+export async function add(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const content = await textOf(context, call.operands[0] ?? '');
+  if (!content.ok) return content;
+  const opened = await madeInbox(context, call);
+  if (!opened.ok) return opened;
+  const { inbox, workspace } = opened.value;
+  const trigger = call.text('trigger') ?? context.env['ATLAS_TRIGGER'];
+  const triggerName = trigger === '' ? undefined : trigger;
+  const added = await inbox.add(workspace, {
+    content: content.value,
+    channel: call.text('channel'),
+    sender: senderOf(context, call.text('sender'), triggerName),
+    triggerName,
+    sessionKey: call.text('sessionKey'),
+    // Only a session that waits for the answer is woken with it.
+    sessionId: triggerName === undefined ? call.text('session') : sessionOf(context, call),
+  });
+  if (!added.ok) return added;
+  const data: AnswerData<'inbox add'> = { workspace_id: workspace, item: itemData(added.value) };
+  return ok({ exit: EXIT.done, text: `Added as item ${added.value.id} to the inbox of ${workspace}.\n`, data });
+}
+
+/** `inbox list`: what is asked for, and what came of it. */
+export async function list(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  const status = call.text('status');
+  const withFinished = status !== undefined && status !== 'pending' && status !== 'processing';
+  const { inbox, workspace } = opened.value ?? {};
+  const listed =
+    inbox === undefined || workspace === undefined
+      ? undefined
+      : inbox.list(workspace, withFinished ? {} : { finished: 0 });
+  if (listed?.ok === false) return listed;
+  const { open = [], finished = [], finishedTotal = 0, findings = [] } = listed?.value ?? {};
+  const all = [...open, ...finished];
+  const shown = status === undefined || status === 'all' ? all : all.filter((item) => item.status === status);
+  const data: AnswerData<'inbox list'> = {
+    workspace_id: workspace ?? null,
+    pending: open.filter((item) => item.status === 'pending').length,
+    processing: open.filter((item) => item.status === 'processing').length,
+    finished: finishedTotal,
+    items: shown.map(itemData),
+    problems: findings.map(({ path, error }) => ({ path, code: error.code, message: error.message })),
+  };
+  const older = withFinished && finishedTotal > finished.length;
+  const notes = [
+    ...findings.map(noteOf),
+    ...(older ? [`Of ${finishedTotal} finished items the newest ${finished.length} were looked at.`] : []),
+  ];
+  return ok({ exit: EXIT.done, text: listText(context, shown), wanted: true, data, notes });
+}
+
+function listText({ streams }: CliContext, items: readonly InboxItem[]): string {
+  if (items.length === 0) return 'Nothing is there.\n';
+  const head = [{ title: 'ID' }, { title: 'STATUS' }, { title: 'SENDER', flexible: true as const }];
+  return table(
+    [...head, { title: 'ADDED' }, { title: 'CONTENT', flexible: true }],
+    items.map(({ id, status, sender, created_at: added, content }) => [
+      String(id),
+      status,
+      sender,
+      added.slice(0, 16).replace('T', ' '),
+      oneLine(content, 200),
+    ]),
+    streams.columns,
+  );
+}
+
+function noteOf({ path, error }: InboxFinding): string {
+  return `${path} can't be used: ${error.message} ${error.mend ?? ''}`.trimEnd();
+}
+
+/** `inbox next`: claims the next item for a session. */
+export async function next(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const given = call.text('lease');
+  const lease = given === undefined ? ok(undefined) : parseDuration(given);
+  if (!lease.ok) return lease;
+  const opened = await openInbox(context, call);
+  if (!opened.ok) return opened;
+  if (opened.value === undefined) return ok(nothing(null, []));
+  const { inbox, workspace } = opened.value;
+  const owner = await ownerOf(context, call);
+  const claimed = await inbox.next(workspace, owner, lease.value);
+  if (!claimed.ok) return claimed;
+  const { item, own, findings } = claimed.value;
+  const notes = findings.map(noteOf);
+  if (item === undefined) return ok(nothing(workspace, notes));
+  if (own)
+    notes.unshift(`You have not finished item ${item.id} yet: here it is again. Complete it before you take another.`);
+  if (owner.sessionId === undefined && owner.process === undefined)
+    notes.push('No session was named, so this item is not found as yours again: name one with --session.');
+  const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: itemData(item), own };
+  return ok({ exit: EXIT.done, text: itemText(item, context.toolNamed('task_complete')), wanted: true, data, notes });
+}
+
+function itemText({ id, sender, channel, created_at: added, content }: InboxItem, tool?: string): string {
+  const head = `Item ${id} from ${oneLine(sender)} on ${oneLine(channel)}, added ${added}`;
+  // Indented, so that no content looks like what we say.
+  const asked = plainLines(content).replaceAll(/^/gmu, '  ');
+  // A tool's answer may be cut, so that what to do comes first.
+  if (tool !== undefined) return `${head}. Complete it with ${tool}, task_id ${id}. It asks:\n\n${asked}\n`;
+  return `${head}:\n\n${asked}\n\nComplete it with: atlas inbox complete ${id} "<what came of it>"\n`;
+}
+
+function nothing(workspace: string | null, notes: readonly string[]): Answer {
+  const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: null, own: false };
+  return { exit: EXIT.done, text: 'Nothing is pending.\n', wanted: true, data, notes };
+}
+
+/** `inbox complete`: says what came of an item. */
+export async function complete(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const id = numberOf(call.operands[0]);
+  if (!id.ok) return id;
+  const summary = await textOf(context, call.operands[1] ?? '');
+  if (!summary.ok) return summary;
+  const opened = await existingInbox(context, call);
+  if (!opened.ok) return opened;
+  const { inbox, workspace } = opened.value;
+  const ended = await inbox.complete(workspace, id.value, summary.value, await ownerOf(context, call));
+  return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
+}
+
+/** `inbox cancel`: ends an item that isn't wanted any more. An agent that did would get by what keeps it at work. */
+export async function cancel(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const id = numberOf(call.operands[0]);
+  if (!id.ok) return id;
+  const why = `Or say what keeps you from it: atlas inbox complete ${id.value} "<why it is not done>"`;
+  const allowed = context.humanOnly('cancel an item of the inbox', why);
+  if (!allowed.ok) return allowed;
+  const opened = await existingInbox(context, call);
+  if (!opened.ok) return opened;
+  const { inbox, workspace } = opened.value;
+  const ended = await inbox.cancel(workspace, id.value, call.operands[1] ?? '');
+  return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
+}
+
+function endedAnswer(workspace: string, { item, changed }: EndedItem): Answer {
+  const data: AnswerData<'inbox complete'> = { workspace_id: workspace, item: itemData(item), changed };
+  const text = changed ? `Item ${item.id} is ${item.status}.\n` : `Item ${item.id} was ${item.status} already.\n`;
+  return { exit: EXIT.done, text, data };
+}
+
+function numberOf(text: string | undefined): Result<number> {
+  if (text !== undefined && /^[1-9]\d{0,8}$/u.test(text)) return ok(Number(text));
+  return fail('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not the number of an item.`, {
+    mend: 'See the numbers: atlas inbox list',
+  });
+}
+
+function itemData(item: InboxItem): InboxItemData {
+  return {
+    id: item.id,
+    channel: item.channel,
+    sender: item.sender,
+    content: item.content,
+    status: item.status,
+    response_summary: item.response_summary ?? null,
+    created_at: item.created_at,
+    processed_at: item.processed_at ?? null,
+    trigger_name: item.trigger_name ?? null,
+    session_key: item.session_key ?? null,
+    session_id: item.session_id ?? null,
+    claimed_by: item.claim?.session_id ?? null,
+    claimed_until: item.claim?.until ?? null,
+    claims: item.claims,
+  };
+}

@@ -1,0 +1,100 @@
+import { relative } from 'node:path';
+import { hookStart } from '../../../agents/install/hookStart';
+import { HOSTS, HOST_NAMES, type Host } from '../../../agents/hosts/hosts';
+import { type FileChange, Installer } from '../../../agents/install/installer';
+import { textDiff } from '../../../agents/install/textDiff';
+import { type Result, fail, ok } from '../../../core/shared/errors';
+import { oneLine, sentenceList } from '../../../core/shared/text';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { atlasCommand } from '../maintenance/gitHooks';
+import { type Answer, EXIT } from '../../render/output';
+import type { AnswerData } from '../schemas';
+
+interface Desk {
+  readonly installer: Installer;
+  readonly worktree: string;
+  readonly host: Host;
+}
+
+async function deskOf(context: CliContext, call: Call): Promise<Result<Desk>> {
+  const name = HOST_NAMES.find((each) => each === call.text('host'));
+  if (name === undefined) return fail('usage', 'Which host?', { mend: `Say it: --host ${HOST_NAMES.join('|')}` });
+  const atlas = await context.atlas();
+  const { worktree } = await atlas.locate(context.folder);
+  return ok({ installer: new Installer(atlas.ports, worktree), worktree, host: HOSTS[name] });
+}
+
+/** `lifecycle install`: wires a host's hooks, beside what is there. */
+export async function installLifecycle(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const desk = await deskOf(context, call);
+  if (!desk.ok) return desk;
+  const changes = desk.value.installer.planInstall(
+    desk.value.host,
+    hookStart(context.env, atlasCommand(context.env)),
+    call.flag('section'),
+  );
+  return changes.ok ? carryOut(context, call, desk.value, changes.value, 'installed') : changes;
+}
+
+/** `lifecycle uninstall`: takes out what `install` put in; everything else stays, byte for byte. */
+export async function uninstallLifecycle(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const desk = await deskOf(context, call);
+  if (!desk.ok) return desk;
+  const changes = desk.value.installer.planUninstall(desk.value.host);
+  return changes.ok ? carryOut(context, call, desk.value, changes.value, 'removed') : changes;
+}
+
+async function carryOut(
+  context: CliContext,
+  call: Call,
+  { installer, worktree, host }: Desk,
+  changes: readonly FileChange[],
+  done: 'installed' | 'removed',
+): Promise<Result<Answer>> {
+  const changed = changes.filter(({ before, after }) => before !== after);
+  const diff = changed.map((each) => diffOf(worktree, each)).join('\n');
+  const dry = call.flag('dryRun');
+  const data: AnswerData<'lifecycle install'> = {
+    host: host.name,
+    dry_run: dry,
+    changed: changed.length > 0,
+    files: changed.map(({ path, leadsTo, before, after }) => ({
+      path,
+      leads_to: leadsTo ?? null,
+      change: before === undefined ? 'made' : after === undefined ? 'removed' : 'changed',
+    })),
+    diff,
+  };
+  if (changed.length === 0)
+    return ok({ exit: EXIT.done, text: `Nothing to do: the hooks of ${host.title} are ${done} already.\n`, data });
+  if (dry) return ok({ exit: EXIT.done, text: `${diff}\nNothing was changed.\n`, wanted: true, data });
+  if (!context.json && !context.quiet) context.streams.err(diff);
+  const links = linksOut(changed);
+  const sure = await context.confirm(`${links}Make this change for ${host.title}?`, call.flag('yes'));
+  if (!sure.ok) return sure;
+  if (!sure.value) return fail('cancelled', 'Nothing was changed.');
+  for (const change of changed) {
+    const made = installer.apply(change);
+    if (!made.ok) return made;
+  }
+  return ok({ exit: EXIT.done, text: `${links}The hooks of ${host.title} are ${done}.\n`, data });
+}
+
+/** Where links lead out of the repository: a yes to the change is a yes to them. */
+function linksOut(changes: readonly FileChange[]): string {
+  const targets = changes.flatMap(({ leadsTo, outside }) => (outside === true ? [oneLine(leadsTo ?? '', 300)] : []));
+  return targets.length === 0 ? '' : `A link leads out of this repository, to ${sentenceList(targets)}. `;
+}
+
+function diffOf(worktree: string, { path, leadsTo, outside, before, after }: FileChange): string {
+  const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : '';
+  const where = outside === true ? ', outside this repository' : '';
+  const link = leadsTo === undefined ? '' : ` (a link leads to ${oneLine(leadsTo, 500)}${where})`;
+  return `${relative(worktree, path)}${what}${link}\n${plain(textDiff(before ?? '', after ?? ''))}`;
+}
+
+/** What would move the cursor or hide something on a terminal is left out. */
+function plain(text: string): string {
+  return text.replace(/(?![\n\t])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '');
+}

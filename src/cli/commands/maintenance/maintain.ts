@@ -1,0 +1,123 @@
+import { type CleanupItem } from '../../../core/task/cleanup';
+import { type Result, AtlasError, fail, ok } from '../../../core/shared/errors';
+import { count } from '../../../core/shared/text';
+import { formatDuration, parseDuration } from '../../../core/shared/time';
+import { knownWorkspace } from '../../../service/tasks/taskChoice';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import type { AnswerData } from '../schemas';
+import { table } from '../../render/table';
+
+/** `cleanup --hooks`: removes the hook files of tasks whose retention is over. */
+export async function cleanup(context: CliContext, call: Call): Promise<Result<Answer>> {
+  if (!call.flag('hooks'))
+    return fail('usage', 'What is to be cleaned up? Hook files: --hooks.', { mend: 'See: atlas cleanup --help' });
+  const atlas = await context.drive();
+  const { config } = await atlas.configs.forWorktree(undefined);
+  const given = call.text('retention');
+  const retention = given === undefined ? ok(undefined) : parseDuration(given);
+  if (!retention.ok) return retention;
+  const ms = retention.value;
+  const items = atlas.cleanup.plan(
+    ms === undefined ? config.retentionMs : { completed: ms, failed: ms, abandoned: ms },
+  );
+  if (call.flag('dryRun')) {
+    const text =
+      items.length === 0 ? 'Nothing would be cleaned up.\n' : `${itemTable(context, items)}\nNothing was changed.\n`;
+    return ok({ exit: EXIT.done, text, wanted: true, data: cleanupData(true, items, []) });
+  }
+  const { cleaned, failed } = await atlas.cleanup.run(items);
+  const data = cleanupData(false, cleaned, failed);
+  const kept = cleaned.length === 0 ? '' : ' task.json, task.log and artifacts are kept.';
+  const text = `${cleaned.length === 0 ? '' : itemTable(context, cleaned)}Cleaned ${count(cleaned.length, 'task')}.${kept}\n`;
+  const notes = failed.map(({ item, message }) => `${item.workspace}/${item.id} was not cleaned: ${message}`);
+  if (failed.length === 0) return ok({ exit: EXIT.done, text, data });
+  const error = new AtlasError('write_failed', `${count(failed.length, 'task')} could not be cleaned.`);
+  return ok({ exit: EXIT.failed, text, data, notes, error });
+}
+
+function itemTable({ streams }: CliContext, items: readonly CleanupItem[]): string {
+  return table(
+    [{ title: 'TASK', flexible: true }, { title: 'STATE' }, { title: 'PAST RETENTION BY' }],
+    items.map(({ workspace, id, state, overdueMs }) => [`${workspace}/${id}`, state, formatDuration(overdueMs)]),
+    streams.columns,
+  );
+}
+
+function cleanupData(
+  dry: boolean,
+  cleaned: readonly CleanupItem[],
+  failed: readonly { readonly item: CleanupItem; readonly message: string }[],
+): AnswerData<'cleanup'> {
+  return {
+    dry_run: dry,
+    cleaned: cleaned.map(({ workspace, id, state, updatedAt }) => ({
+      workspace_id: workspace,
+      task_id: id,
+      state,
+      updated_at: updatedAt,
+    })),
+    failed: failed.map(({ item, message }) => ({ workspace_id: item.workspace, task_id: item.id, message })),
+  };
+}
+
+/** `workspace list`: all workspaces with their tasks. */
+export async function listWorkspaces(context: CliContext): Promise<Result<Answer>> {
+  const atlas = await context.atlas();
+  const open = new Map<string, number>();
+  for (const { workspace } of atlas.catalog.open()) open.set(workspace, (open.get(workspace) ?? 0) + 1);
+  const workspaces = atlas.workspaces.names().map((name) => {
+    const read = atlas.workspaces.read(name);
+    return {
+      workspace_id: name,
+      repo_path: read.ok ? (read.value.repo_path ?? null) : null,
+      open_tasks: open.get(name) ?? 0,
+      tasks: atlas.workspaces.taskIds(name).length,
+      problem: read.ok ? null : read.error.message,
+    };
+  });
+  const data: AnswerData<'workspace list'> = { workspaces };
+  const text =
+    workspaces.length === 0
+      ? 'There is no workspace yet; a repository gets one with its first task.\n'
+      : table(
+          [
+            { title: 'WORKSPACE', flexible: true },
+            { title: 'OPEN' },
+            { title: 'TASKS' },
+            { title: 'FOLDER', flexible: true },
+          ],
+          workspaces.map((each) => [
+            each.workspace_id,
+            String(each.open_tasks),
+            String(each.tasks),
+            each.problem ?? each.repo_path ?? '',
+          ]),
+          context.streams.columns,
+        );
+  return ok({ exit: EXIT.done, text, wanted: true, data });
+}
+
+/** `workspace destroy`: removes a workspace with all its tasks, after asking. */
+export async function destroyWorkspace(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const allowed = context.humanOnly('destroy a workspace');
+  if (!allowed.ok) return allowed;
+  const atlas = await context.drive();
+  const name = knownWorkspace(atlas, call.operands[0] ?? '');
+  if (!name.ok) return name;
+  const tasks = atlas.workspaces.taskIds(name.value).length;
+  const open = atlas.catalog.open(name.value).length;
+  const what = `Destroy workspace "${name.value}" with its ${count(tasks, 'task')}, ${open} of them open? This can't be undone; your repository is not touched.`;
+  const sure = await context.confirm(what, call.flag('yes'));
+  if (!sure.ok) return sure;
+  if (!sure.value) return fail('cancelled', 'Nothing was destroyed.');
+  const destroyed = atlas.cleanup.destroy(name.value);
+  if (!destroyed.ok) return destroyed;
+  const data: AnswerData<'workspace destroy'> = { workspace_id: name.value, tasks: destroyed.value };
+  return ok({
+    exit: EXIT.done,
+    text: `Workspace "${name.value}" is destroyed with ${count(destroyed.value, 'task')}.\n`,
+    data,
+  });
+}

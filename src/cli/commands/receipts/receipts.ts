@@ -1,0 +1,204 @@
+import { isAbsolute, resolve } from 'node:path';
+import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shared/errors';
+import type { ValidationReceipt } from '../../../core/task/taskRecord';
+import type { Currency, ReceiptReport } from '../../../core/receipt/receipt';
+import { count, oneLine } from '../../../core/shared/text';
+import { toMs } from '../../../core/shared/time';
+import { type BundleReport, exportBundle, isGood, verifyBundle } from '../../../service/receipts/receiptBundle';
+import { type PublicKeyEntry, parsePublicKeys } from '../../../signing/publicKeys';
+import type { StoredTask } from '../../../core/task/storedTask';
+import type { Call } from '../../parse/call';
+import { type CliContext, readTextFile } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';
+import type { AnswerData } from '../schemas';
+import { agoOf, countVerdicts } from '../task/status';
+import { paint } from '../../render/style';
+import { table } from '../../render/table';
+import { taskData, taskToRead } from '../task/taskAnswer';
+
+const MAX_BUNDLE_BYTES = 256 * 1024 * 1024;
+const MAX_KEYS_BYTES = 1024 * 1024;
+const SHORT_HINT = 'If that is enough for you, add --allow-short.';
+const NO_RECEIPTS = 'The bundle holds no receipts, so it proves nothing.';
+
+/** `receipts verify`: checks every receipt of a bundle. */
+export async function verify(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const bundle = await context.readText(call.operands[0] ?? '', MAX_BUNDLE_BYTES);
+  if (!bundle.ok) return bundle;
+  const keyFile = call.text('keys');
+  const trusted = keyFile === undefined ? ok(undefined) : await readKeys(keyFile);
+  if (!trusted.ok) return trusted;
+  const verified = await verifyBundle(bundle.value, trusted.value, call.flag('allowShort'));
+  if (verified.ok) return ok(answerOf(verified.value, keyFile));
+  const { code, message, mend } = verified.error;
+  // Keys in a bundle that are none are as wrong as any other part of it.
+  const error = new AtlasError(code.startsWith('key_') ? 'verification_failed' : code, message, {
+    cause: verified.error,
+    ...(mend === undefined ? {} : { mend }),
+  });
+  return { ok: false, error };
+}
+
+async function readKeys(file: string): Promise<Result<PublicKeyEntry[]>> {
+  const text = await readTextFile(file, MAX_KEYS_BYTES);
+  return text.ok ? parsePublicKeys(text.value) : text;
+}
+
+function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
+  const judged = bundle.receipts.flatMap((receipt, at) => {
+    const report = bundle.reports[at];
+    return report === undefined ? [] : [{ receipt, report }];
+  });
+  const summary = judged.length === 0 ? NO_RECEIPTS : summaryOf(bundle.reports);
+  const sections = judged.map(({ receipt, report }) => [...describeReceipt(receipt, report), ''].join('\n'));
+  const data: AnswerData<'receipts verify'> = {
+    task: { workspace_id: bundle.workspaceId, task_id: bundle.taskId, description: bundle.description },
+    keys: { source: keyFile === undefined ? 'bundle' : 'file', key_ids: [...bundle.keyIds] },
+    summary: countVerdicts(bundle.reports.map(({ verdict }) => verdict)),
+    receipts: judged.map(({ receipt, report }) => bundledData(receipt, report)),
+  };
+  const text = [...sections, summary, ...describeKeys(bundle.keyIds, keyFile), ''].join('\n');
+  if (bundle.passed) return { exit: EXIT.done, text, wanted: true, data };
+  const isShort = bundle.reports.every(({ verdict }) => isGood(verdict, true)) && judged.length > 0;
+  const error = new AtlasError('verification_failed', summary, isShort ? { mend: SHORT_HINT } : {});
+  return { exit: EXIT.notVerified, text: isShort ? `${text}${SHORT_HINT}\n` : text, data, error };
+}
+
+function describeKeys(keyIds: readonly string[], keyFile: string | undefined): string[] {
+  const source =
+    keyFile === undefined
+      ? "Public keys, from the bundle itself: compare them with the signer's, or give those with --keys."
+      : `Public keys, from ${oneLine(keyFile, MAX_TEXT)}:`;
+  return [source, ...keyIds.map((id) => `  ${oneLine(id)}`)];
+}
+
+interface Judged {
+  readonly receipt: ValidationReceipt;
+  readonly report: ReceiptReport;
+  readonly currency: Currency | undefined;
+}
+
+async function judge(context: CliContext, stored: StoredTask, only?: string): Promise<Result<Judged[]>> {
+  const service = await (await context.atlas()).receipts();
+  const reports = await service.reports(stored, context.cancelled === undefined ? {} : { signal: context.cancelled });
+  if (!reports.ok) return reports;
+  const wanted = [...reports.value.values()].filter(({ receiptId }) => only === undefined || receiptId === only);
+  const currencies = await service.currencies(stored, wanted, () => only !== undefined);
+  return ok(
+    stored.hook.receipts.flatMap((receipt) => {
+      const report = wanted.find(({ receiptId }) => receiptId === receipt.receipt_id);
+      return report === undefined ? [] : [{ receipt, report, currency: currencies.get(receipt.receipt_id) }];
+    }),
+  );
+}
+
+/** `hook verify-receipt`: one receipt, wherever in the workspace its task is. */
+export async function verifyReceipt(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const id = call.operands[0] ?? '';
+  const named = call.text('task') === undefined;
+  const has = ({ hook }: StoredTask): boolean => hook.receipts.some((receipt) => receipt.receipt_id === id);
+  const chosen = await taskToRead(context, call, named ? { what: `a receipt ${oneLine(id, 60)}`, of: has } : undefined);
+  if (!chosen.ok) return chosen;
+  const { stored, notes } = chosen.value;
+  if (!has(stored))
+    return fail('not_found', `Task ${stored.ref.id} has no receipt ${oneLine(id, 60)}.`, {
+      mend: 'See: atlas receipts list',
+    });
+  const judged = await judge(context, stored, id);
+  if (!judged.ok) return judged;
+  const [first] = judged.value;
+  if (first === undefined) return fail('not_found', `There is no receipt ${oneLine(id, 60)}.`);
+  const { receipt, report, currency } = first;
+  const good = isGood(report.verdict, call.flag('allowShort'));
+  const own = report.verdict === 'valid' ? ['This receipt was signed by your ATLAS installation.'] : [];
+  const lines = describeReceipt(receipt, report, own);
+  const text = `${[...lines, ...(good ? [`Files: ${describeCurrency(currency)}.`] : [])].join('\n')}\n`;
+  const atlas = await context.atlas();
+  const data: AnswerData<'hook verify-receipt'> = {
+    task: taskData(atlas, stored),
+    receipt: receiptData(receipt, report, currency),
+  };
+  if (good) return ok({ exit: EXIT.done, text, wanted: true, data, notes });
+  const error = new AtlasError(
+    'verification_failed',
+    report.verdict === 'valid_short'
+      ? `Receipt ${oneLine(id, 60)} has no statement, so its signature covers only its command, exit code and output.`
+      : `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
+    report.verdict === 'valid_short' ? { mend: SHORT_HINT } : {},
+  );
+  return ok({ exit: EXIT.notVerified, text, data, notes, error });
+}
+
+/** `receipts list`: all receipts of a task with their verdicts. */
+export async function list(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const chosen = await taskToRead(context, call);
+  if (!chosen.ok) return chosen;
+  const { stored, notes } = chosen.value;
+  const judged = await judge(context, stored);
+  if (!judged.ok) return judged;
+  const atlas = await context.atlas();
+  const reports = judged.value.map(({ report }) => report);
+  const data: AnswerData<'receipts list'> = {
+    task: taskData(atlas, stored),
+    summary: countVerdicts(reports.map(({ verdict }) => verdict)),
+    receipts: judged.value.map(({ receipt, report, currency }) => receiptData(receipt, report, currency)),
+  };
+  const now = atlas.ports.clock.now();
+  const rows = judged.value.map(({ receipt, report, currency }) => [
+    receipt.receipt_id,
+    report.verdict.replace('_', ' '),
+    String(receipt.exit_code),
+    currency?.kind ?? 'unknown',
+    agoOf(toMs(receipt.completed_at), now),
+    receipt.step_name,
+    receipt.command,
+  ]);
+  const head = ['RECEIPT', 'VERDICT', 'EXIT', 'FILES', 'TIME', 'STEP', 'COMMAND'].map((title) =>
+    title === 'COMMAND' || title === 'STEP' ? ({ title, flexible: true } as const) : { title },
+  );
+  const text =
+    rows.length === 0
+      ? 'No receipts yet.\n'
+      : `${table(head, rows, context.streams.columns)}${painted(context, reports)}\n`;
+  return ok({ exit: EXIT.done, text, wanted: true, data, notes });
+}
+
+function painted({ streams }: CliContext, reports: readonly ReceiptReport[]): string {
+  const worst = reports.find(({ verdict }) => verdict !== 'valid')?.verdict ?? 'valid';
+  return paint(streams, worst, summaryOf(reports));
+}
+
+/** `receipts export`: a bundle that others can check without the store. */
+export async function exportReceipts(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const chosen = await taskToRead(context, call);
+  if (!chosen.ok) return chosen;
+  const { stored, notes } = chosen.value;
+  const number = stored.hook.receipts.length;
+  if (number === 0)
+    return fail('not_found', `Task ${stored.ref.id} has no receipts to export.`, { mend: 'Make one: atlas validate' });
+  const atlas = await context.atlas();
+  const bundle = await exportBundle(await atlas.receipts(), atlas.ports.clock, stored);
+  if (!bundle.ok) return bundle;
+  const file = call.text('output');
+  const common = { task: taskData(atlas, stored), receipts: number };
+  if (file === undefined || file === '-') {
+    const parsed = JSON.parse(bundle.value) as Record<string, unknown>;
+    const data: AnswerData<'receipts export'> = { ...common, path: null, bundle: parsed };
+    return ok({ exit: EXIT.done, text: bundle.value, wanted: true, data, notes });
+  }
+  const path = isAbsolute(file) ? file : resolve(context.folder, file);
+  try {
+    atlas.ports.files.write(path, bundle.value, { exclusive: !call.flag('force') });
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    return fail('write_failed', `${oneLine(path)} can't be written: ${messageOf(error)}`, {
+      cause: error,
+      ...(exists ? { mend: 'It is there already; name another file, or say --force.' } : {}),
+    });
+  }
+  const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };
+  const shown = oneLine(path, MAX_TEXT);
+  const text = `${count(number, 'receipt')} exported to ${shown}\nAnybody can check them with: atlas receipts verify ${oneLine(file, MAX_TEXT)}\n`;
+  return ok({ exit: EXIT.done, text, data, notes });
+}

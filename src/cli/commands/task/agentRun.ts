@@ -1,0 +1,121 @@
+import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
+import { basename } from 'node:path';
+import spawn from 'cross-spawn';
+import { type Result, fail, ok } from '../../../core/shared/errors';
+import { isTerminal } from '../../../core/task/taskRecord';
+import { oneLine } from '../../../core/shared/text';
+import { type AgentEnd, type AgentExit, AgentPresence } from '../../../service/sessions/agentPresence';
+import { synopsisOf } from '../../../service/tasks/advice';
+import { refKey } from '../../../core/task/taskRef';
+import { childEnvironment } from '../../../validation/commandEnvironment';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import type { AnswerData } from '../schemas';
+import { type Driven, describeState, refusal, taskData, taskToDrive } from './taskAnswer';
+
+/** `run -- <agent>`: an agent on the task, watched until it ends. Exits as the agent did. */
+export async function runAgent(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const [program, ...args] = call.rest;
+  if (program === undefined)
+    return fail('usage', 'Which agent?', { mend: 'Say it after two dashes: atlas run -- claude' });
+  const driven = await taskToDrive(context, call);
+  if (!driven.ok) return driven;
+  const ready = await makeReady(context, driven.value);
+  if (!ready.ok) return ready;
+  const { atlas, stored } = ready.value;
+  for (const note of ready.value.notes) context.streams.err(`atlas: ${oneLine(note, 500)}\n`);
+  const presence = new AgentPresence(atlas, stored.ref);
+  if (presence.isTaken()) {
+    return fail('illegal_transition', `Another agent works on task ${stored.ref.id} already.`, {
+      mend: 'Wait until it ends, or go on where it was started.',
+    });
+  }
+  const { config } = await atlas.configs.forTask(stored.task);
+  const env = {
+    ...childEnvironment(context.env),
+    ATLAS_HOME: context.root,
+    ATLAS_TASK: refKey(stored.ref),
+    ATLAS_AGENT: basename(program),
+    ATLAS_SYNOPSIS: synopsisOf(atlas.ports, stored),
+  };
+  const exit = await runChild([program, ...args], env, context.json, () => {
+    presence.start(config.checkpointIntervalMs);
+  });
+  // Nobody was at work then, so nothing is recorded.
+  if ('problem' in exit) return fail('not_found', `${oneLine(program)} can't be started: ${exit.problem}`);
+  const ended = await presence.end(exit);
+  const task = ended.task ?? stored;
+  const data: AnswerData<'run'> = {
+    task: taskData(atlas, task),
+    exit_code: exit.code ?? null,
+    signal: exit.signal ?? null,
+    meant: ended.meant,
+  };
+  const notes = [`${MEANT[ended.meant]} State: ${describeState(task)}.`];
+  return ok({ exit: exitCode(exit), text: '', data, notes });
+}
+
+/** A task that is over takes no agent; one that crashed is recovered first, by its plan. */
+async function makeReady(context: CliContext, driven: Driven): Promise<Result<Driven>> {
+  const { atlas, stored } = driven;
+  if (isTerminal(stored.hook.state)) {
+    return fail('illegal_transition', `Task ${stored.ref.id} is over (${stored.hook.state}).`, {
+      mend: 'Start a new task.',
+    });
+  }
+  if (stored.hook.state !== 'recovering') return ok(driven);
+  const resumed = await atlas.resume(stored.ref, context.caller);
+  if (!resumed.ok) return { ok: false, error: refusal(context, driven, resumed.error) };
+  const note = `Recovered: ${stored.hook.state} → ${resumed.value.hook.state}.`;
+  return ok({ ...driven, stored: resumed.value, notes: [...driven.notes, note] });
+}
+
+/** Signals that are passed on; Ctrl+C reaches the agent by itself, since it has the same terminal. */
+const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
+
+async function runChild(
+  [program = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+  json: boolean,
+  onStart: () => void,
+): Promise<AgentExit | { readonly problem: string }> {
+  return new Promise((resolve) => {
+    const agent: { child?: ChildProcess } = {};
+    const passOn = (signal: NodeJS.Signals): void => {
+      agent.child?.kill(signal);
+    };
+    const stay = (): void => undefined;
+    // Before the agent starts: whoever sees that it runs may end it at once.
+    for (const signal of PASSED_ON) process.on(signal, passOn);
+    process.on('SIGINT', stay);
+    const child = spawn(program, args, { stdio: ['inherit', json ? process.stderr : 'inherit', 'inherit'], env });
+    agent.child = child;
+    const settle = (exit: AgentExit | { readonly problem: string }): void => {
+      for (const signal of PASSED_ON) process.off(signal, passOn);
+      process.off('SIGINT', stay);
+      resolve(exit);
+    };
+    child.on('spawn', onStart);
+    child.on('error', (error) => {
+      settle({ problem: error.message });
+    });
+    child.on('exit', (code, signal) => {
+      settle({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) });
+    });
+  });
+}
+
+const MEANT: Readonly<Record<AgentEnd, string>> = {
+  nothing_open: 'The agent has ended.',
+  crashed: 'The agent crashed; go on with: atlas resume',
+  human_asked: 'The agent has ended with its step under way; a human says what now: atlas resume, or atlas reject',
+};
+
+/** As shells say it: 128 and the signal's number where a signal ended it. */
+function exitCode({ code, signal }: AgentExit): number {
+  if (code !== undefined) return code;
+  const number = signal === undefined ? undefined : constants.signals[signal as NodeJS.Signals];
+  return number === undefined ? EXIT.failed : 128 + number;
+}

@@ -1,0 +1,94 @@
+import { type Result, ok } from '../../../core/shared/errors';
+import { type GitSource, isAutomaticEnabled } from '../../../core/checkpoint/checkpoint';
+import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, isTerminal } from '../../../core/task/taskRecord';
+import { toMs } from '../../../core/shared/time';
+import { repositoryOf } from '../../../service/checkpoints/capture';
+import type { Updated } from '../../../core/task/storedTask';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import type { AnswerData } from '../schemas';
+import { agoOf, checkpointData } from './status';
+import { table } from '../../render/table';
+import { type Driven, changed, expectedOf, refusal, taskData, taskToDrive, taskToRead } from './taskAnswer';
+
+/** `checkpoint`: records how far the work is. With `--auto`, nothing to do is success, and silent. */
+export async function checkpoint(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const auto = call.flag('auto');
+  const expect = expectedOf(call);
+  if (!expect.ok) return expect;
+  const driven = await taskToDrive(context, call, expect.value);
+  if (!driven.ok) return auto && driven.error.code === 'not_found' ? ok(NOTHING) : driven;
+  const { atlas, stored } = driven.value;
+  const trigger = CHECKPOINT_TRIGGERS.find((each) => each === call.text('trigger')) ?? 'manual';
+  if (auto) {
+    const { config } = await atlas.configs.forTask(stored.task);
+    const nothing = isTerminal(stored.hook.state) || stored.hook.current_step === undefined;
+    if (nothing || !isAutomaticEnabled(trigger, config)) return ok(NOTHING);
+  }
+  const made = await make(driven.value, trigger, call.operands[0] ?? '');
+  if (!made.ok) return { ok: false, error: refusal(context, driven.value, made.error) };
+  if (auto && !made.value.changed) return ok(NOTHING);
+  const id = made.value.changed ? made.value.hook.checkpoints.at(-1)?.checkpoint_id : undefined;
+  const what = id === undefined ? 'It is recorded already.' : `Checkpoint ${id}.`;
+  const answer = changed(context, driven.value, made.value, what, { checkpoint_id: id ?? null });
+  return ok(auto ? { ...answer, text: '' } : answer);
+}
+
+const NOTHING: Answer = {
+  exit: EXIT.done,
+  text: '',
+  data: { task: null, changed: false, next: '', checkpoint_id: null },
+};
+
+/** A commit or push that git's reflog tells of is taken from there, so that it makes one checkpoint however many see it. */
+async function make(
+  { atlas, stored, expect }: Driven,
+  trigger: CheckpointTrigger,
+  description: string,
+): Promise<Result<Updated>> {
+  const plain = async (): Promise<Result<Updated>> => atlas.checkpoint(stored.ref, description, trigger, expect);
+  if (trigger !== 'git_commit' && trigger !== 'git_push') return plain();
+  const repository = await repositoryOf(atlas.ports, stored.task);
+  if (repository === undefined) return plain();
+  const scanned = await atlas.git.scan(repository);
+  if (!scanned.ok) return scanned;
+  const now = atlas.catalog.read(stored.ref);
+  if (!now.ok) return now;
+  if (scanned.value > 0 && now.value.hook.checkpoints.length > stored.hook.checkpoints.length) {
+    return ok({ ...now.value, changed: true, findings: [] });
+  }
+  const { commit } = atlas.ports.git.head(repository);
+  if (commit === undefined || trigger === 'git_push') return plain();
+  const source: GitSource = { repository: repository.commonDir, commit };
+  return atlas.send(stored.ref, { type: 'checkpoint', trigger, description, source, expect }, true);
+}
+
+/** `hook checkpoints`: all checkpoints of a task, with their triggers. */
+export async function checkpoints(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const chosen = await taskToRead(context, call);
+  if (!chosen.ok) return chosen;
+  const atlas = await context.atlas();
+  const { stored, notes } = chosen.value;
+  const items = stored.hook.checkpoints.map(checkpointData);
+  const now = atlas.ports.clock.now();
+  const text = table(
+    [
+      { title: 'CHECKPOINT' },
+      { title: 'TIME' },
+      { title: 'TRIGGER' },
+      { title: 'STEP', flexible: true },
+      { title: 'DESCRIPTION', flexible: true },
+    ],
+    items.map((item) => [
+      item.checkpoint_id,
+      agoOf(toMs(item.created_at), now),
+      item.trigger,
+      item.step_name,
+      item.description,
+    ]),
+    context.streams.columns,
+  );
+  const data: AnswerData<'hook checkpoints'> = { task: taskData(atlas, stored), checkpoints: items };
+  return ok({ exit: EXIT.done, text: items.length === 0 ? 'No checkpoints yet.\n' : text, wanted: true, data, notes });
+}

@@ -1,0 +1,203 @@
+import { type Result, ok } from '../../../core/shared/errors';
+import { type ForeignEdits, foreignEdits } from '../../../core/task/foreignEdits';
+import type { StepCheckpoint } from '../../../core/task/taskRecord';
+import type { Diagnosis } from '../../../core/recovery/liveness';
+import { VERDICTS, type Verdict } from '../../../core/receipt/receipt';
+import { count, oneLine } from '../../../core/shared/text';
+import { formatDuration, toMs, toTimestamp } from '../../../core/shared/time';
+import { waitingSince } from '../../../core/task/waiting';
+import type { LazyAtlas } from '../../../service/lazyAtlas';
+import { otherOpenTasks } from '../../../service/tasks/taskChoice';
+import type { StoredTask } from '../../../core/task/storedTask';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import type { AnswerData, CheckpointData, VerdictCounts } from '../schemas';
+import { paint } from '../../render/style';
+import { fields } from '../../render/table';
+import { describeState, nextOf, taskData, taskToRead } from './taskAnswer';
+
+/** `status` and `hook status`: where a task stands. */
+export async function status(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const chosen = await taskToRead(context, call);
+  if (!chosen.ok) return chosen;
+  const atlas = await context.atlas();
+  const { stored, notes } = chosen.value;
+  const { hook, ref } = stored;
+  const { config } = await atlas.configs.forTask(stored.task);
+  const diagnosis = atlas.diagnose(stored, config.staleThresholdMs);
+  const receipts = await verdictCounts(atlas, stored);
+  const others = otherOpenTasks(atlas, ref);
+  const last = hook.checkpoints.at(-1);
+  const waiting = hook.state === 'awaiting_human' ? waitingSince(hook) : undefined;
+  const data: AnswerData<'status'> = {
+    task: taskData(atlas, stored),
+    health: healthData(diagnosis),
+    waiting: waiting === undefined ? null : { ...waiting, message: waiting.message ?? null },
+    recovery:
+      hook.recovery === undefined
+        ? null
+        : {
+            action: hook.recovery.recommended_action,
+            reason: hook.recovery.reason,
+            crash_type: hook.recovery.crash_type,
+          },
+    last_checkpoint: last === undefined ? null : checkpointData(last),
+    checkpoints: hook.checkpoints.length,
+    receipts: receipts.counts,
+    foreign_edits: foreignEdits(hook) ?? null,
+    next: nextOf(atlas, stored).heading,
+    other_open_tasks: others.map((other) => ({
+      task_id: other.ref.id,
+      state: other.hook.state,
+      description: other.task.description,
+    })),
+  };
+  const text = statusText(context, stored, data, diagnosis, atlas.ports.clock.now());
+  return ok({ exit: EXIT.done, text, wanted: true, data, notes: [...notes, ...receipts.notes] });
+}
+
+function statusText(
+  context: CliContext,
+  stored: StoredTask,
+  data: AnswerData<'status'>,
+  diagnosis: Diagnosis,
+  now: number,
+): string {
+  const { hook, task, ref } = stored;
+  const { last_checkpoint: last, waiting } = data;
+  const age = (time: string): string => agoOf(toMs(time), now);
+  const checkpoint =
+    last === null
+      ? 'none yet'
+      : `${last.checkpoint_id} (${age(last.created_at)}, ${last.trigger}) ${oneLine(last.description, 80)}`;
+  const others = data.other_open_tasks.length;
+  return fields(
+    [
+      ['Task', `${ref.id}  ${oneLine(task.description, 120)}`],
+      ['Workspace', ref.workspace],
+      ['Template', oneLine(task.template_id, 64)],
+      ['Hook State', paint(context.streams, hook.state, describeState(stored))],
+      ['Health', describeHealth(diagnosis, now)],
+      [
+        'Waiting For',
+        waiting === null ? undefined : oneLine(`${waiting.kind.replaceAll('_', ' ')} ${waiting.message ?? ''}`, 300),
+      ],
+      ['Plan', data.recovery === null ? undefined : oneLine(`${data.recovery.action}: ${data.recovery.reason}`, 300)],
+      ['Edited Outside', data.foreign_edits === null ? undefined : describeEdits(data.foreign_edits, age)],
+      ['Working On', oneLine(hook.current_step?.working_on ?? '', 200)],
+      ['Last Checkpoint', checkpoint],
+      ['Receipts', describeVerdicts(data.receipts)],
+      ['Updated', `${hook.updated_at} (${age(hook.updated_at)})`],
+      ['Next', data.next],
+      ['HOOK.md', data.task.hook_path],
+      ['Other Open Tasks', others === 0 ? undefined : String(others)],
+    ],
+    context.streams.columns,
+  );
+}
+
+const EDITS: Readonly<Record<ForeignEdits['kind'], string>> = {
+  adopted: 'hook.json was written by another program',
+  edited: 'hook.json was edited by something other than Atlas',
+  rolled_back: 'hook.json was put back to an older version',
+};
+
+function describeEdits({ count: times, kind, at }: ForeignEdits, age: (time: string) => string): string {
+  const often = times === 1 ? '' : `${count(times, 'time')}, `;
+  return `${EDITS[kind]} (${often}${age(at)}). Check the task, then run: atlas acknowledge`;
+}
+
+/** How long ago a time (ms) was, for people. */
+export function agoOf(time: number, now: number): string {
+  const age = now - time;
+  if (Number.isNaN(age)) return 'time unknown';
+  if (age < -60_000) return 'in the future: check the clock';
+  if (age < 60_000) return 'just now';
+  const [first = ''] = /^\d+[a-z]+/u.exec(formatDuration(age)) ?? [];
+  return `${first.replace('m', ' min').replace('h', ' h').replace('d', ' d')} ago`;
+}
+
+function healthData(diagnosis: Diagnosis): AnswerData<'status'>['health'] {
+  const since =
+    diagnosis.kind === 'quiet' ? diagnosis.since : diagnosis.kind === 'crashed' ? diagnosis.lastSign : undefined;
+  return {
+    kind: diagnosis.kind,
+    cause: diagnosis.kind === 'crashed' ? diagnosis.cause : null,
+    since: since === undefined || Number.isNaN(since) ? null : toTimestamp(since),
+  };
+}
+
+/** How a task fares, in a sentence. */
+export function describeHealth(diagnosis: Diagnosis, now: number): string {
+  switch (diagnosis.kind) {
+    case 'over':
+      return 'over';
+    case 'waiting':
+      return diagnosis.for === 'human' ? 'waits for a human' : 'waits to be started';
+    case 'recovering':
+      return 'crashed; recovery is planned';
+    case 'working':
+      return 'somebody is at work';
+    case 'recent':
+      return diagnosis.clockSuspect
+        ? 'no time in its files can be trusted'
+        : 'no process owns it, but it changed lately';
+    case 'quiet':
+      return `quiet: no sign of the agent, the last ${agoOf(diagnosis.since, now)}`;
+    case 'agent_left':
+      return `its agent has left (exit code ${diagnosis.exitCode})`;
+    case 'crashed':
+      return `CRASHED: ${diagnosis.cause.replaceAll('_', ' ')}, the last sign of life ${agoOf(diagnosis.lastSign, now)}`;
+  }
+}
+
+const NONE: VerdictCounts = { valid: 0, valid_short: 0, invalid: 0, unsigned: 0, unknown_key: 0 };
+
+/** The receipts of a task by their verdicts; where the keys can't be used, that is said. */
+export async function verdictCounts(
+  atlas: LazyAtlas,
+  stored: StoredTask,
+): Promise<{ counts: VerdictCounts; notes: string[] }> {
+  if (stored.hook.receipts.length === 0) return { counts: NONE, notes: [] };
+  const reports = await (await atlas.receipts()).reports(stored);
+  if (!reports.ok) {
+    return {
+      counts: NONE,
+      notes: [`${count(stored.hook.receipts.length, 'receipt')} can't be verified: ${reports.error.message}`],
+    };
+  }
+  return { counts: countVerdicts([...reports.value.values()].map(({ verdict }) => verdict)), notes: [] };
+}
+
+/** How many verdicts there are of each kind. */
+export function countVerdicts(verdicts: readonly Verdict[]): VerdictCounts {
+  const counts = { ...NONE };
+  for (const verdict of verdicts) counts[verdict] += 1;
+  return counts;
+}
+
+/** `2 valid, 1 invalid`, or `none`. */
+export function describeVerdicts(counts: VerdictCounts): string {
+  const parts = VERDICTS.flatMap((verdict) => {
+    const number = counts[verdict];
+    return number === 0 ? [] : [`${number} ${verdict === 'valid_short' ? 'valid (short)' : verdict.replace('_', ' ')}`];
+  });
+  return parts.length === 0 ? 'none' : parts.join(', ');
+}
+
+/** What JSON says of a checkpoint. */
+export function checkpointData(checkpoint: StepCheckpoint): CheckpointData {
+  return {
+    checkpoint_id: checkpoint.checkpoint_id,
+    created_at: checkpoint.created_at,
+    trigger: checkpoint.trigger,
+    step_name: checkpoint.step_name,
+    attempt: checkpoint.attempt ?? null,
+    description: checkpoint.description,
+    git_branch: checkpoint.git_branch === '' ? null : checkpoint.git_branch,
+    git_commit: checkpoint.git_commit ?? null,
+    git_dirty: checkpoint.git_dirty ?? null,
+    files: checkpoint.files_snapshot?.length ?? 0,
+  };
+}

@@ -1,0 +1,230 @@
+import { AgentSessions } from '../../../agents/lifecycle/agentSessions';
+import { eventsFor } from '../../../core/task/authority';
+import { AtlasError, type Result, ok } from '../../../core/shared/errors';
+import type { Expected } from '../../../core/task/events';
+import { isTerminal } from '../../../core/task/taskRecord';
+import type { HookEventType } from '../../../core/task/states';
+import { isHumanStep } from '../../../core/task/task';
+import { oneLine } from '../../../core/shared/text';
+import { canApprove, waitKind } from '../../../core/task/waiting';
+import { type Advice, adviceOf } from '../../../service/tasks/advice';
+import type { Atlas } from '../../../service/atlas';
+import { chooseTask } from '../../../service/tasks/taskChoice';
+import type { TaskRef } from '../../../core/task/taskRef';
+import type { StoredTask, Updated } from '../../../core/task/storedTask';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT } from '../../render/output';
+import type { TaskData } from '../schemas';
+import { fields } from '../../render/table';
+
+/** A task that a command works on, with what its caller should know. */
+export interface Chosen {
+  readonly stored: StoredTask;
+  readonly notes: readonly string[];
+}
+
+/** Finds the task to be shown. What an interrupted writer left is mended first, where that can be done. */
+export async function taskToRead(
+  context: CliContext,
+  call: Call,
+  has?: { readonly what: string; readonly of: (task: StoredTask) => boolean },
+): Promise<Result<Chosen>> {
+  const atlas = await context.atlas();
+  const chosen = await chooseTask(atlas, wishOf(context, call), 'read', has);
+  if (!chosen.ok) return chosen;
+  const notes = chosen.value.note === undefined ? [] : [chosen.value.note];
+  const read = atlas.catalog.read(chosen.value.ref);
+  const unfinished = read.ok && read.value.hook.state === 'step_pending' && read.value.hook.current_step === undefined;
+  if (read.ok && !read.value.suspect && !unfinished) return ok({ stored: read.value, notes });
+  const mended = await mend(await context.drive(), chosen.value.ref, unfinished);
+  if (mended.ok) return ok({ stored: mended.value.task, notes: [...notes, ...mended.value.findings] });
+  // A store that can't be written to is still shown.
+  return read.ok ? ok({ stored: read.value, notes: [...notes, mended.error.message] }) : mended;
+}
+
+interface Mended {
+  readonly task: StoredTask;
+  readonly findings: readonly string[];
+}
+
+/** Brings a task's files in line; with `finish`, ends a task that has no step left, which a crash kept from ending. */
+async function mend(atlas: Atlas, ref: TaskRef, finish = false): Promise<Result<Mended>> {
+  const read = atlas.catalog.read(ref);
+  if (read.ok && !read.value.suspect && !finish) return ok({ task: read.value, findings: [] });
+  const mended = await atlas.reconcile(ref);
+  if (!mended.ok) return mended;
+  const findings = mended.value.findings.map(({ message }) => message);
+  if (!finish) return ok({ task: mended.value, findings });
+  const finished = await atlas.send(ref, { type: 'finish' });
+  return finished.ok ? ok({ task: finished.value, findings }) : finished;
+}
+
+/** A task that is about to be changed. */
+export interface Driven extends Chosen {
+  readonly atlas: Atlas;
+  readonly expect: Expected;
+}
+
+/**
+ * Finds the task to be changed, and looks for a crash first. A caller that names the step and attempt that run is a
+ * sign of life of that attempt, so its own silence until now is no crash.
+ */
+export async function taskToDrive(context: CliContext, call: Call, expect: Expected = {}): Promise<Result<Driven>> {
+  const atlas = await context.drive();
+  const chosen = await chooseTask(atlas, wishOf(context, call), 'write');
+  if (!chosen.ok) return chosen;
+  const mended = await mend(atlas, chosen.value.ref);
+  if (!mended.ok) return mended;
+  const stored = mended.value.task;
+  const notes = [...mended.value.findings];
+  const diagnosis = await atlas.recovery.diagnose(stored);
+  const step = stored.hook.current_step;
+  const alive = step !== undefined && expect.step === step.step_name && expect.attempt === step.attempt;
+  if (diagnosis.kind !== 'crashed' || (alive && diagnosis.cause === 'silence')) {
+    return ok({ atlas, stored, notes, expect });
+  }
+  const detected = await atlas.recovery.detect(stored);
+  if (!detected.ok) return detected;
+  if (detected.value.recorded) {
+    const reason = detected.value.task.hook.recovery?.reason ?? '';
+    notes.push(`The task was found crashed (${diagnosis.cause.replaceAll('_', ' ')}). ${reason}`);
+  }
+  return ok({ atlas, stored: detected.value.task, notes, expect });
+}
+
+/** By what a command line names its task. */
+export function wishOf(context: CliContext, call: Call): Parameters<typeof chooseTask>[1] {
+  return {
+    task: call.text('task'),
+    workspace: call.text('workspace'),
+    surrounding: context.env['ATLAS_TASK'] === '' ? undefined : context.env['ATLAS_TASK'],
+    folder: context.folder,
+  };
+}
+
+/** The step and attempt that a caller names. Fails with `usage`. */
+export function expectedOf(call: Call, step = call.text('step')): Result<Expected> {
+  const given = call.text('attempt');
+  if (given !== undefined && !/^[1-9]\d{0,6}$/u.test(given)) {
+    const message = `--attempt takes a whole number from 1 on, not ${JSON.stringify(oneLine(given, 40))}.`;
+    return { ok: false, error: new AtlasError('usage', message, { mend: 'HOOK.md says which attempt it is.' }) };
+  }
+  return ok({
+    ...(step === undefined ? {} : { step }),
+    ...(given === undefined ? {} : { attempt: Number(given) }),
+  });
+}
+
+/** What JSON says of a task, in every command's answer. */
+export function taskData(atlas: Pick<Atlas, 'ports'>, { ref, hook, task }: StoredTask): TaskData {
+  const step = hook.current_step;
+  return {
+    workspace_id: ref.workspace,
+    task_id: ref.id,
+    description: task.description,
+    template_id: task.template_id,
+    state: hook.state,
+    step:
+      step === undefined
+        ? null
+        : {
+            name: step.step_name,
+            index: step.step_index,
+            total: task.steps.length,
+            attempt: step.attempt,
+            max_attempts: step.max_attempts,
+            working_on: step.working_on ?? null,
+          },
+    updated_at: hook.updated_at,
+    hook_path: atlas.ports.paths.markdown(ref),
+  };
+}
+
+/** What to do now, as HOOK.md says it. */
+export function nextOf(atlas: Pick<Atlas, 'ports'>, stored: StoredTask): Advice {
+  return adviceOf(atlas.ports, stored);
+}
+
+/** `step_running (implement, step 3 of 7, attempt 2 of 3)`. */
+export function describeState({ hook, task }: StoredTask): string {
+  const step = hook.current_step;
+  if (step === undefined) return hook.state;
+  const place = `step ${step.step_index + 1} of ${task.steps.length}`;
+  return `${hook.state} (${oneLine(step.step_name, 64)}, ${place}, attempt ${step.attempt} of ${step.max_attempts})`;
+}
+
+/** The answer of a command that changed a task: what happened, where the task stands, what is next. */
+export function changed(
+  context: CliContext,
+  { atlas, notes }: Driven,
+  updated: Updated,
+  what: string,
+  more: object = {},
+): Answer {
+  new AgentSessions(atlas.ports).drives(context.env, updated);
+  const next = nextOf(atlas, updated);
+  const text = `${what}\n${fields(
+    [
+      ['Task', `${updated.ref.id}  ${oneLine(updated.task.description, 80)}`],
+      ['State', describeState(updated)],
+      ['Next', isTerminal(updated.hook.state) ? undefined : next.heading],
+      ['HOOK.md', atlas.ports.paths.markdown(updated.ref)],
+    ],
+    context.streams.columns,
+  )}`;
+  return {
+    exit: EXIT.done,
+    text,
+    data: { task: taskData(atlas, updated), changed: updated.changed, next: next.heading, ...more },
+    notes: [...notes, ...updated.findings.map(({ message }) => message)],
+  };
+}
+
+/** How what a task takes now is typed; what is a human's is left to people, and what ends a task is never suggested. */
+const COMMAND_OF: Partial<Readonly<Record<HookEventType, string>>> = {
+  start_step: 'atlas step start',
+  note: 'atlas step note',
+  checkpoint: 'atlas checkpoint',
+  step_output: 'atlas validate',
+  step_complete: 'atlas step complete',
+  validation_command: 'atlas validate',
+  human_required: 'atlas step ask',
+  human_approve: 'atlas approve',
+  human_reject: 'atlas reject',
+  human_resume: 'atlas resume',
+  retry_step: 'atlas resume',
+};
+
+/** What a step takes only where no human decides it. */
+const AGENT_STEP_EVENTS: readonly HookEventType[] = [
+  'step_output',
+  'step_complete',
+  'validation_command',
+  'retry_validation',
+  'human_resume',
+];
+
+/** A refusal in the words of the command line: which commands the task takes now. */
+export function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasError): AtlasError {
+  const error = withNotes(refused, notes);
+  if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
+  const approvable = canApprove(waitKind(stored.hook));
+  const step = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
+  const events = eventsFor(stored.hook, context.caller)
+    .filter((event) => event !== 'human_approve' || approvable)
+    .filter((event) => !isHumanStep(step) || !AGENT_STEP_EVENTS.includes(event));
+  const commands = [...new Set(events.flatMap((event) => COMMAND_OF[event] ?? []))];
+  if (commands.length === 0) return error;
+  return new AtlasError(error.code, error.message, {
+    cause: error,
+    mend: `What it takes now: ${commands.join(', ')}.`,
+  });
+}
+
+/** What was found on the way, a crash say, is why the task takes something else now. */
+function withNotes(error: AtlasError, notes: readonly string[]): AtlasError {
+  if (notes.length === 0) return error;
+  const mend = error.mend === undefined ? {} : { mend: error.mend };
+  return new AtlasError(error.code, [error.message, ...notes].join('\n'), { cause: error, ...mend });
+}

@@ -1,0 +1,203 @@
+import { type Result, fail, ok } from '../../../core/shared/errors';
+import type { HookState } from '../../../core/worker/slotContent';
+import type { Lease } from '../../../core/worker/slotSteps';
+import { checkWorker } from '../../../core/worker/names';
+import { oneLine, plainLines } from '../../../core/shared/text';
+import type { WorkerPorts } from '../../../workers/forgeFolder';
+import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
+import { Workers } from '../../../workers/workers';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT, toJson } from '../../render/output';
+import { table } from '../../render/table';
+import type { WorkerAnswer, WorkerData } from './workerSchemas';
+import { problemData, unusableLines } from './branchText';
+import { ORPHANED, STALE, nextStep, ofPlan } from './workerText';
+
+/** The workers of the repository that a command is about. */
+export interface OpenWorkers {
+  readonly workers: Workers;
+  readonly ports: WorkerPorts;
+}
+
+/** Opens the workers of the repository of the caller's folder. Fails with `no_repository`. */
+export async function openWorkers(context: CliContext): Promise<Result<OpenWorkers>> {
+  const { ports } = await context.atlas();
+  const workers = Workers.open(context.folder, ports);
+  return workers.ok ? ok({ workers: workers.value, ports }) : workers;
+}
+
+/** What a caller should know where a change is not with the remote yet: it is recorded all the same. */
+export function unsharedNotes({ workers: { sharing } }: OpenWorkers): string[] {
+  const why = sharing.unshared;
+  return why === undefined
+    ? []
+    : [`It is recorded here, and not shared yet. ${why.message}`, why.mend ?? ''].filter(Boolean);
+}
+
+/** The worker that the first operand names. Fails with `invalid_name`. */
+export function workerOf(call: Call): Result<string> {
+  return checkWorker(call.operands[0] ?? '');
+}
+
+/** How one worker fares, and the ledger. Fails with `not_found`. */
+export async function statusOf(
+  { workers }: OpenWorkers,
+  worker: string,
+): Promise<Result<{ readonly status: WorkerStatus; readonly all: ForgeStatus }>> {
+  const all = await workers.statuses.all();
+  if (!all.ok) return all;
+  const status = all.value.workers.find((each) => each.worker === worker);
+  if (status !== undefined) return ok({ status, all: all.value });
+  return fail('not_found', `There is no worker ${worker}.`, { mend: 'Workers are made when a task is slung to them.' });
+}
+
+/** `worker list`: all workers. */
+export async function list(context: CliContext): Promise<Result<Answer>> {
+  const opened = await openWorkers(context);
+  if (!opened.ok) return opened;
+  const all = await opened.value.workers.statuses.all();
+  if (!all.ok) return all;
+  const { workers, unusable } = all.value;
+  const data: WorkerAnswer<'worker list'> = { workers: workers.map(workerData), unusable: unusable.map(problemData) };
+  const remote = workers.length > 0 ? undefined : await opened.value.workers.sharing.remoteName();
+  const shared = remote?.ok === true ? remote.value : undefined;
+  const notes = unusableLines(unusable);
+  return ok({ exit: EXIT.done, text: listText(context, workers, shared), wanted: true, data, notes });
+}
+
+function listText({ streams }: CliContext, workers: readonly WorkerStatus[], remote: string | undefined): string {
+  if (workers.length === 0 && remote !== undefined)
+    return `There are no workers here yet. Those of ${oneLine(remote, 100)} come with: atlas worker sync\n`;
+  if (workers.length === 0)
+    return 'There are no workers yet. The first comes with: atlas worker sling <task> <worker>\n';
+  return table(
+    [{ title: 'WORKER', flexible: true }, { title: 'STATUS' }, { title: 'TASK', flexible: true }, { title: 'NEXT' }],
+    workers.map((each) => [each.worker, statusWord(each), each.state?.taskId ?? '', nextWord(each)]),
+    streams.columns,
+  );
+}
+
+function statusWord({ state, damage }: WorkerStatus): string {
+  return damage === undefined ? (state?.status ?? 'free') : 'damaged';
+}
+
+function nextWord({ plan, stale, orphaned, elsewhere }: WorkerStatus): string {
+  const words = [elsewhere ? 'elsewhere' : plan?.action === 'nothing' ? undefined : plan?.action, stale, ...orphaned];
+  return words.flatMap((word) => word?.replaceAll('_', ' ') ?? []).join(', ');
+}
+
+/** `worker status <worker>`: where the work on its hook stands. */
+export async function status(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const found = await named(context, call);
+  if (!found.ok) return found;
+  const { status: seen, all } = found.value;
+  const data: WorkerAnswer<'worker status'> = { worker: workerData(seen) };
+  return ok({ exit: EXIT.done, text: statusText(seen), wanted: true, data, notes: unusableLines(all.unusable) });
+}
+
+async function named(context: CliContext, call: Call): ReturnType<typeof statusOf> {
+  const worker = workerOf(call);
+  if (!worker.ok) return worker;
+  const opened = await openWorkers(context);
+  return opened.ok ? statusOf(opened.value, worker.value) : opened;
+}
+
+function statusText(found: WorkerStatus): string {
+  const { worker, folder, state, task, plan, damage, stale, orphaned } = found;
+  const lines = [`Worker:   ${worker}`, `Folder:   ${oneLine(folder, 500)}`];
+  if (state === undefined)
+    lines.push(`Status:   ${damage === undefined ? 'free: nothing hangs on its hook' : 'damaged'}`);
+  else
+    lines.push(`Status:   ${state.status} (since ${state.updatedAt})`, `Task:     ${state.taskId} ${claimText(state)}`);
+  if (task?.timeout !== undefined) lines.push(`Deadline: ${task.timeout}`);
+  if (state?.handoffReason !== undefined) lines.push(`Handoff:  ${state.handoffReason}`);
+  if (state?.resumePoint !== undefined) lines.push(`Resume:   ${oneLine(state.resumePoint, 500)}`);
+  if (plan !== undefined) lines.push(`Plan:     ${ofPlan(plan)}`);
+  if (damage !== undefined)
+    lines.push(`Damage:   ${oneLine(damage.message, 500)}`, `          ${oneLine(damage.mend ?? '', 500)}`);
+  if (stale !== undefined) lines.push(`Stale:    ${STALE[stale]}`);
+  if (found.elsewhere && state !== undefined) lines.push('Clone:    another one has it');
+  for (const each of orphaned) lines.push(`Orphaned: ${ORPHANED[each]}`);
+  const next = nextStep(found);
+  if (next !== undefined) lines.push(`Next:     ${next}`);
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+function claimText({ claim, incarnation, attempts }: HookState): string {
+  return `(claim ${claim}, incarnation ${incarnation}, attempts ${attempts})`;
+}
+
+/** `worker show <worker>`: all that is on its hook. */
+export async function show(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const found = await named(context, call);
+  if (!found.ok) return found;
+  const { task, context: given, result } = found.value.status;
+  const data: WorkerAnswer<'worker show'> = {
+    worker: workerData(found.value.status),
+    task: task ?? null,
+    context: given ?? null,
+    result: result ?? null,
+    input_hash: result?.evidence.inputHash ?? null,
+    output_hash: result?.evidence.outputHash ?? null,
+  };
+  const parts = [statusText(found.value.status)];
+  for (const [name, content] of [['context.json', given] as const, ['result.json', result] as const])
+    if (content !== undefined) parts.push(`${name}:\n${plainLines(toJson(content)).replaceAll(/^(?=.)/gmu, '  ')}`);
+  return ok({ exit: EXIT.done, text: parts.join('\n'), wanted: true, data });
+}
+
+/** `worker clear <worker>`: empties a hook whose work is over. */
+export async function clear(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const worker = workerOf(call);
+  if (!worker.ok) return worker;
+  const opened = await openWorkers(context);
+  if (!opened.ok) return opened;
+  const cleared = await opened.value.workers.steps.clear(worker.value);
+  if (!cleared.ok) return cleared;
+  const data: WorkerAnswer<'worker clear'> = { worker: worker.value };
+  return ok({
+    exit: EXIT.done,
+    text: `The hook of ${worker.value} is free; its history keeps what lay there.\n`,
+    data,
+    notes: unsharedNotes(opened.value),
+  });
+}
+
+/** What JSON says of a worker. */
+export function workerData({
+  worker,
+  folder,
+  commit,
+  state,
+  task,
+  plan,
+  damage,
+  stale,
+  orphaned,
+  elsewhere,
+}: WorkerStatus): WorkerData {
+  return {
+    ...{ worker, folder, commit: commit ?? null },
+    status: state?.status ?? null,
+    task_id: state?.taskId ?? null,
+    type: task?.type ?? null,
+    claim: state?.claim ?? null,
+    incarnation: state?.incarnation ?? null,
+    attempts: state?.attempts ?? null,
+    updated_at: state?.updatedAt ?? null,
+    timeout: task?.timeout ?? null,
+    handoff_reason: state?.handoffReason ?? null,
+    resume_point: state?.resumePoint ?? null,
+    plan: plan ?? null,
+    stale: stale ?? null,
+    orphaned: [...orphaned],
+    elsewhere,
+    damage: damage === undefined ? null : { code: damage.code, message: damage.message },
+  };
+}
+
+/** What JSON says of a lease. */
+export function leaseData({ worker, taskId, claim, incarnation }: Lease): WorkerAnswer<'worker claim'>['lease'] {
+  return { worker, task_id: taskId, claim, incarnation };
+}

@@ -1,0 +1,99 @@
+import { type Result, ok } from '../../../core/shared/errors';
+import { count, oneLine } from '../../../core/shared/text';
+import type { RepairItem } from '../../../workers/operations/repairPlan';
+import type { SyncReport } from '../../../workers/operations/remoteSync';
+import type { Call } from '../../parse/call';
+import type { CliContext } from '../../context';
+import { type Answer, EXIT, exitOf } from '../../render/output';
+import { problemData, refusedLines, unusableLines } from './branchText';
+import { openWorkers } from './worker';
+import type { WorkerAnswer } from './workerSchemas';
+
+/** `worker sync [remote]`: brings hooks and ledger here and at a remote to the same state. */
+export async function sync(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const opened = await openWorkers(context);
+  if (!opened.ok) return opened;
+  const synced = await opened.value.workers.sharing.sync(call.operands[0]);
+  if (!synced.ok) return synced;
+  const report = synced.value;
+  const data: WorkerAnswer<'worker sync'> = {
+    ...{ remote: report.remote, received: [...report.received], sent: [...report.sent] },
+    ledger_merged: report.ledgerMerged,
+    superseded: report.superseded.map((each) => ({ ...each })),
+    clashing: report.clashing.map((each) => ({ ...each })),
+    conflicts: report.conflicts.map(({ id, sides }) => ({ id, sides: sides.map((side) => ({ ...side })) })),
+    unusable: report.unusable.map(problemData),
+    refused: report.refused.map(({ branch, count: of, files }) => ({
+      ...{ branch, count: of },
+      files: files.map((file) => ({ ...file })),
+    })),
+  };
+  // Without its ledger, the other branches are shared, and nothing can be claimed.
+  const error = report.ledgerDamage;
+  return ok({
+    ...{ exit: error === undefined ? EXIT.done : exitOf(error.code), text: syncText(report), wanted: true, data },
+    ...(error === undefined ? {} : { error }),
+  });
+}
+
+function syncText(report: SyncReport): string {
+  const { remote, received, sent, superseded, clashing, conflicts, ledgerMerged } = report;
+  const lines = [
+    received.length === 0 ? `Nothing new from ${remote}.` : `From ${remote}: ${received.join(', ')}.`,
+    sent.length === 0 ? `${remote} has everything.` : `To ${remote}: ${sent.map(branchName).join(', ')}.`,
+    ...(ledgerMerged ? ['The ledgers were put together: both had records that the other had not.'] : []),
+    ...superseded.map(
+      ({ worker, counts }) =>
+        `${worker} was worked on in two clones: ${counts === 'ours' ? 'what this one did' : 'what the other did'} counts, the other is in its history.`,
+    ),
+    ...clashing.map(
+      ({ ours, theirs }) =>
+        `${ours} is here and ${theirs} there: a pool and a worker need different names. Neither was shared.`,
+    ),
+    ...conflicts.flatMap(({ id, sides }) => [
+      `Conflict about ${id}; the first counts:`,
+      ...sides.map((side) => `  ${oneLine(JSON.stringify(side), 400)}`),
+    ]),
+    ...report.refused.flatMap(refusedLines),
+    ...unusableLines(report.unusable),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function branchName(ref: string): string {
+  return ref.replace(/^refs\/heads\//u, '');
+}
+
+/** `worker repair [--yes]`: says what is not as it should be, and mends it where that is wanted. */
+export async function repair(context: CliContext, call: Call): Promise<Result<Answer>> {
+  const opened = await openWorkers(context);
+  if (!opened.ok) return opened;
+  const { repairs } = opened.value.workers;
+  if (!call.flag('yes')) {
+    const plan = await repairs.plan();
+    if (!plan.ok) return plan;
+    return ok(repairAnswer(plan.value, { applied: false, items: [...plan.value], left: [], failed: [] }));
+  }
+  const report = await repairs.apply();
+  if (!report.ok) return report;
+  const { done, left, failed } = report.value;
+  const answer = repairAnswer([...done], {
+    ...{ applied: true, items: [...done], left: [...left] },
+    failed: failed.map(({ item, why }) => ({ item, why })),
+  });
+  return ok(failed.length > 0 ? { ...answer, exit: EXIT.failed } : answer);
+}
+
+function repairAnswer(items: readonly RepairItem[], data: WorkerAnswer<'worker repair'>): Answer {
+  const lines: string[] = [];
+  if (items.length + data.left.length + data.failed.length === 0) lines.push('Everything is as it should be.');
+  for (const { subject, found, does } of items)
+    lines.push(`${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`);
+  const isPlan = !data.applied && items.some(({ action }) => action !== 'by_hand');
+  if (isPlan) lines.push(`${count(items.length, 'finding')}. To do it: atlas worker repair --yes`);
+  for (const { subject, found, does } of data.left)
+    lines.push(`By hand: ${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`);
+  for (const { item, why } of data.failed)
+    lines.push(`Not mended: ${oneLine(item.subject, 300)}: ${oneLine(why, 300)}`);
+  return { exit: EXIT.done, text: lines.map((line) => `${line}\n`).join(''), wanted: true, data };
+}

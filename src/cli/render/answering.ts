@@ -1,0 +1,74 @@
+import { type AtlasError, type AtlasErrorCode, type Result, messageOf } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
+import type { CliContext } from '../context';
+import { type Answer, EXIT, type ErrorData, answerJson, errorJson, exitOf } from './output';
+import { fitted } from './table';
+
+/** What is answered to. */
+export interface Asked {
+  /** The command's name; empty where none was meant. */
+  readonly name: string;
+  /** Whether an agent's host asked. */
+  readonly byHost: boolean;
+}
+
+/** Says what a command answers, or why it failed, and gives what to exit with. */
+export async function answering(
+  { name, byHost }: Asked,
+  context: CliContext,
+  answerOf: () => Promise<Result<Answer>>,
+): Promise<number> {
+  const { streams } = context;
+  const failed = (error: ErrorData): void => {
+    if (context.json) streams.out(errorJson(name, error));
+    else streams.err(fitted(errorText(error), streams.errColumns));
+  };
+  // A host takes 2 for an order to go on, which only an intended block is.
+  const exit = (code: AtlasErrorCode): number => (byHost && exitOf(code) === EXIT.usage ? EXIT.failed : exitOf(code));
+  try {
+    const answer = await answerOf();
+    if (answer.ok) {
+      say(name, answer.value, context);
+      return answer.value.exit;
+    }
+    failed(answer.error);
+    return exit(answer.error.code);
+  } catch (error) {
+    const known = error as Partial<AtlasError>;
+    if (error instanceof Error && known.name === 'AtlasError' && known.code !== undefined) {
+      failed({ code: known.code, message: error.message, mend: known.mend });
+      return exit(known.code);
+    }
+    const ofFile = await fileProblem(error);
+    if (ofFile !== undefined) {
+      failed(ofFile);
+      return exit(ofFile.code);
+    }
+    failed({ code: 'unexpected', message: `Unexpected: ${messageOf(error)}` });
+    return EXIT.failed;
+  }
+}
+
+/** What a file that can't be used as one brings about wherever it is met. */
+async function fileProblem(error: unknown): Promise<AtlasError | undefined> {
+  const { codeOf, fileError } = await import('../../system/files/fileErrors');
+  const isOne = ['ENOTREG', 'EISDIR', 'ENOTDIR', 'EFBIG'].includes(codeOf(error));
+  return isOne ? fileError('unreadable', "A file can't be used", error) : undefined;
+}
+
+function say(name: string, answer: Answer, { streams, json, quiet, ignored }: CliContext): void {
+  if (json) {
+    const notes = [...(answer.notes ?? []), ...(ignored === undefined ? [] : [ignored])];
+    streams.out(answerJson(name, { ...answer, notes }));
+    return;
+  }
+  const notes = quiet ? [] : (answer.notes ?? []);
+  for (const note of notes) streams.err(fitted(`atlas: ${oneLine(note, 500)}\n`, streams.errColumns));
+  if (!quiet || answer.wanted === true || answer.error !== undefined) streams.out(answer.text);
+}
+
+/** An error for people; its lines (a list of tasks) stay lines, each made plain. */
+function errorText({ message, mend }: ErrorData): string {
+  const lines = [...message.split('\n'), ...(mend === undefined ? [] : [mend])];
+  return `atlas: ${lines.map((line) => `${/^\s*/u.exec(line)?.[0] ?? ''}${oneLine(line, 500)}`).join('\n')}\n`;
+}

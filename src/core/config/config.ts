@@ -1,0 +1,181 @@
+import * as z from 'zod/mini';
+import type { TerminalState } from '../task/taskRecord';
+import { parseDuration } from '../shared/time';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Which checkpoints are made without being asked for. */
+export interface AutoCheckpointPolicy {
+  readonly onCommit: boolean;
+  readonly onPush: boolean;
+  readonly onPr: boolean;
+  readonly onValidation: boolean;
+  readonly onStepComplete: boolean;
+}
+
+/** The settings under `hooks` in config.yaml, with every default filled in. Durations are in ms. */
+export interface HookConfig {
+  readonly maxCheckpoints: number;
+  readonly checkpointIntervalMs: number;
+  readonly staleThresholdMs: number;
+  readonly maxStepAttempts: number;
+  readonly autoCheckpoint: AutoCheckpointPolicy;
+  readonly signing: { readonly scheme: 'hd' | 'ed25519' };
+  readonly keyDerivation: { readonly purpose: number; readonly coinType: number; readonly account: number };
+  readonly validation: { readonly commands: readonly string[]; readonly timeoutMs: number };
+  readonly retentionMs: Readonly<Record<TerminalState, number>>;
+  /** Where agents keep their memory: in the repository unless it is an absolute path. */
+  readonly memoryFolder: string;
+}
+
+/** What holds where no setting says otherwise. */
+export const DEFAULT_CONFIG: HookConfig = {
+  maxCheckpoints: 50,
+  checkpointIntervalMs: 5 * MINUTE,
+  staleThresholdMs: 5 * MINUTE,
+  maxStepAttempts: 3,
+  autoCheckpoint: { onCommit: true, onPush: true, onPr: true, onValidation: true, onStepComplete: true },
+  signing: { scheme: 'hd' },
+  keyDerivation: { purpose: 44, coinType: 236, account: 0 },
+  validation: { commands: [], timeoutMs: 10 * MINUTE },
+  retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
+  memoryFolder: '.atlas/memory',
+};
+
+const durationText = z.union([
+  z.string().check(z.refine((text) => parseDuration(text).ok, 'write a duration such as 30s, 5m, 1h30m, 7d, or 0')),
+  z.literal(0),
+]);
+const HARDENED_LIMIT = 0x7fff_ffff;
+const derivationIndex = z.int().check(z.gte(0, 'not below 0'), z.lte(HARDENED_LIMIT, 'at most 2147483647'));
+
+/** The shape of `hooks` in config.yaml; unknown keys are allowed and kept. */
+export const hookSettingsSchema = z.looseObject({
+  max_checkpoints: z.optional(z.int().check(z.gte(1, 'at least 1'), z.lte(100_000, 'at most 100000'))),
+  checkpoint_interval: z.optional(durationText),
+  stale_threshold: z.optional(durationText),
+  max_step_attempts: z.optional(z.int().check(z.gte(1, 'at least 1'), z.lte(100, 'at most 100'))),
+  auto_checkpoint: z.optional(
+    z.looseObject({
+      on_commit: z.optional(z.boolean()),
+      on_push: z.optional(z.boolean()),
+      on_pr: z.optional(z.boolean()),
+      on_validation: z.optional(z.boolean()),
+      on_step_complete: z.optional(z.boolean()),
+    }),
+  ),
+  signing: z.optional(z.looseObject({ scheme: z.optional(z.enum(['hd', 'ed25519'])) })),
+  key_derivation: z.optional(
+    z.looseObject({
+      purpose: z.optional(derivationIndex),
+      coin_type: z.optional(derivationIndex),
+      account: z.optional(derivationIndex),
+    }),
+  ),
+  validation: z.optional(
+    z.looseObject({
+      commands: z.optional(z.array(z.string().check(z.minLength(1, 'a command must not be empty')))),
+      timeout: z.optional(durationText),
+    }),
+  ),
+  retention: z.optional(
+    z.looseObject({
+      completed: z.optional(durationText),
+      failed: z.optional(durationText),
+      abandoned: z.optional(durationText),
+    }),
+  ),
+  memory_folder: z.optional(z.string().check(z.minLength(1, 'a folder must be named'), z.maxLength(1000, 'too long'))),
+});
+
+/** A setting that could not be used: where it stands in the file and why. */
+export interface ConfigProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  /** What the schema says, where it is about a value. */
+  readonly issue?: z.core.$ZodIssue;
+}
+
+type Settings = z.infer<typeof hookSettingsSchema>;
+
+function removePath(target: unknown, path: readonly PropertyKey[]): void {
+  const [head, ...rest] = path;
+  if (head === undefined || typeof target !== 'object' || target === null) return;
+  const record = target as Record<PropertyKey, unknown>;
+  // An element of a list can't be dropped without moving the others: the whole list falls back to its default.
+  if (rest.length === 0 || Array.isArray(record[head])) Reflect.deleteProperty(record, head);
+  else removePath(record[head], rest);
+}
+
+/** Settings without the values that are wrong; each of those is a problem, and its default holds. */
+function usable(data: unknown): { settings: Settings; problems: ConfigProblem[] } {
+  if (data === undefined || data === null) return { settings: {}, problems: [] };
+  const copy: unknown = structuredClone(data);
+  const problems: ConfigProblem[] = [];
+  for (;;) {
+    const parsed = hookSettingsSchema.safeParse(copy);
+    if (parsed.success) return { settings: parsed.data, problems };
+    const issue = parsed.error.issues[0];
+    if (issue === undefined || issue.path.length === 0) {
+      return { settings: {}, problems: [...problems, { path: [], message: 'this has to be a table of settings' }] };
+    }
+    problems.push({ path: issue.path.filter((part) => typeof part !== 'symbol'), message: issue.message, issue });
+    removePath(copy, issue.path);
+  }
+}
+
+function durationOr(text: string | 0 | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  const parsed = parseDuration(String(text));
+  return parsed.ok ? parsed.value : otherwise;
+}
+
+/**
+ * The settings that hold, from the parsed value of `hooks` in config.yaml and, for what a repository may set for
+ * itself (validation commands, automatic checkpoints), from that of its `.atlas/config.yaml`. Wrong values are
+ * reported and replaced by their defaults.
+ */
+export function readConfig(
+  user: unknown,
+  repository?: unknown,
+): { config: HookConfig; problems: ConfigProblem[]; repositoryProblems: ConfigProblem[] } {
+  const own = usable(user);
+  const local = usable(repository);
+  const s = own.settings;
+  const d = DEFAULT_CONFIG;
+  const auto = { ...s.auto_checkpoint, ...local.settings.auto_checkpoint };
+  return {
+    problems: own.problems,
+    repositoryProblems: local.problems,
+    config: {
+      maxCheckpoints: s.max_checkpoints ?? d.maxCheckpoints,
+      checkpointIntervalMs: durationOr(s.checkpoint_interval, d.checkpointIntervalMs),
+      staleThresholdMs: durationOr(s.stale_threshold, d.staleThresholdMs),
+      maxStepAttempts: s.max_step_attempts ?? d.maxStepAttempts,
+      autoCheckpoint: {
+        onCommit: auto.on_commit ?? d.autoCheckpoint.onCommit,
+        onPush: auto.on_push ?? d.autoCheckpoint.onPush,
+        onPr: auto.on_pr ?? d.autoCheckpoint.onPr,
+        onValidation: auto.on_validation ?? d.autoCheckpoint.onValidation,
+        onStepComplete: auto.on_step_complete ?? d.autoCheckpoint.onStepComplete,
+      },
+      signing: { scheme: s.signing?.scheme ?? d.signing.scheme },
+      keyDerivation: {
+        purpose: s.key_derivation?.purpose ?? d.keyDerivation.purpose,
+        coinType: s.key_derivation?.coin_type ?? d.keyDerivation.coinType,
+        account: s.key_derivation?.account ?? d.keyDerivation.account,
+      },
+      validation: {
+        commands: local.settings.validation?.commands ?? s.validation?.commands ?? d.validation.commands,
+        timeoutMs: durationOr(s.validation?.timeout, d.validation.timeoutMs),
+      },
+      retentionMs: {
+        completed: durationOr(s.retention?.completed, d.retentionMs.completed),
+        failed: durationOr(s.retention?.failed, d.retentionMs.failed),
+        abandoned: durationOr(s.retention?.abandoned, d.retentionMs.abandoned),
+      },
+      memoryFolder: s.memory_folder ?? d.memoryFolder,
+    },
+  };
+}

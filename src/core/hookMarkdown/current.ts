@@ -1,0 +1,190 @@
+import { type ForeignEdits, foreignEdits } from '../task/foreignEdits';
+import { isTerminal } from '../task/taskRecord';
+import { worktreeOf } from '../task/task';
+import { cut } from '../shared/text';
+import { formatDuration, toMs } from '../shared/time';
+import { block, bullets, code, prose, stacked } from './escape';
+import { type HookView, utc } from './view';
+
+const MAX_FILES = 30;
+const MAX_PROMPT_SHOWN = 2000;
+
+/** Sections are separated as in the seed's template. */
+export const RULE = '---';
+
+/** `## Current State`: what the task is, and what must be known before anything else. */
+export function currentState(view: HookView): string {
+  const { hook, task } = view;
+  const worktree = worktreeOf(task);
+  const lines = [
+    `**Task:** ${task.description.trim() === '' ? '(no description)' : prose(task.description, 1000)}`,
+    `**Task ID:** ${code(hook.task_id)}`,
+    `**Template:** ${task.template_id === '' ? '(unknown)' : code(task.template_id)}`,
+    `**Workspace:** ${hook.workspace_id === '' ? '(unknown)' : code(hook.workspace_id)}`,
+    ...(worktree === undefined ? [] : [`**Worktree:** ${code(worktree, 4096)}`]),
+    ...(view.branch === undefined ? [] : [`**Branch:** ${code(view.branch)}`]),
+    `**Started:** ${utc(hook.created_at)}`,
+    `**Last Updated:** ${utc(hook.updated_at)}`,
+  ];
+  return [`## Current State: \`${hook.state}\``, stacked(lines), ...adoptedEdits(view)].join('\n\n');
+}
+
+const EDITS: Readonly<Record<ForeignEdits['kind'], string>> = {
+  adopted: '`hook.json` was written by another program',
+  edited: '`hook.json` was edited by something other than Atlas',
+  rolled_back: '`hook.json` was put back to an older version, so what happened after that may be missing here',
+};
+
+/** Foreign edits are told until a human acknowledges them: what follows them stands on them. */
+function adoptedEdits({ hook }: HookView): string[] {
+  const edits = foreignEdits(hook);
+  if (edits === undefined) return [];
+  const times = edits.count === 1 ? 'once' : `${edits.count} times`;
+  return [
+    [
+      `> ⚠️ **Changed from outside:** ${EDITS[edits.kind]} (${times}, last seen ${utc(edits.at)}).`,
+      '> No human has acknowledged that. Do not trust the state below before you have compared it with `git status` and `git log`.',
+    ].join('  \n'),
+  ];
+}
+
+/** `## What You Were Doing`: the step, its files, the last checkpoint and the last output. */
+export function whatYouWereDoing(view: HookView): string {
+  return [
+    '## What You Were Doing',
+    stacked(stepLines(view)),
+    ...interruption(view),
+    ...filesModified(view),
+    '### Last Checkpoint',
+    lastCheckpoint(view),
+    ...quoted('### Your Instructions', view.step?.prompt),
+    ...quoted('### Your Last Output', view.step?.last_output),
+    ...quoted('### Output of the Interrupted Command', view.hook.recovery?.partial_output),
+  ].join('\n\n');
+}
+
+function stepLines(view: HookView): string[] {
+  const { step, task, hook } = view;
+  if (step === undefined) {
+    return [
+      hook.state === 'completed'
+        ? `**Step:** none left, all ${task.steps.length} are done`
+        : `**Step:** none yet (of ${task.steps.length})`,
+    ];
+  }
+  const place = `step ${step.step_index + 1} of ${task.steps.length}`;
+  const next = hook.state === 'step_pending' && step.started_at === undefined;
+  const on = step.working_on ?? '';
+  return [
+    `**Step:** ${code(step.step_name, 64)} (${place}${next ? ', not started yet' : ''}, type \`${view.type}\`)`,
+    `**Attempt:** ${step.attempt} of ${step.max_attempts}${step.started_at === undefined ? '' : `, started ${utc(step.started_at)}`}`,
+    `**Working On:** ${on.trim() === '' ? '(nothing was noted)' : prose(on)}`,
+  ];
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  agent_killed: 'the agent was killed',
+  agent_failed: 'the agent ended with an error, or reported one',
+  validation_died: 'the running validation was killed',
+  window_died: 'the editor window ended without signing off',
+  window_closed: 'the editor window was closed, and nobody went on',
+  machine_slept: 'the agent failed right after the machine had slept',
+  machine_rebooted: 'the machine was restarted',
+  silence: 'nobody gave a sign of life any more',
+  requested: 'recovery was asked for',
+};
+
+/** What is known of a crash, and what is not. */
+function interruption({ hook }: HookView): string[] {
+  const { recovery } = hook;
+  if (recovery === undefined) return [];
+  const cause = recovery.details?.['cause'];
+  const failure = recovery.details?.['agent_failure'];
+  const sign = recovery.details?.['last_sign_of_life'];
+  const signMs = typeof sign === 'string' ? toMs(sign) : Number.NaN;
+  const quiet = toMs(recovery.detected_at) - signMs;
+  const known = [
+    `**What happened:** ${(typeof cause === 'string' ? CAUSES[cause] : undefined) ?? 'not known'} (\`${crashType(recovery.crash_type)}\`), while in \`${recovery.last_known_state}\``,
+    ...(typeof failure === 'string' ? [`**What the agent's host said:** ${code(failure)}`] : []),
+    `**Detected:** ${utc(recovery.detected_at)}${Number.isNaN(quiet) ? '' : `, ${formatDuration(Math.max(0, quiet))} after the last sign of life`}`,
+    ...(recovery.validation_cmd === undefined
+      ? []
+      : [`**Command that was running:** ${code(recovery.validation_cmd)}`]),
+    `**Uncertain:** ${uncertain(hook.recovery?.was_validating === true)}`,
+  ];
+  return ['### What Interrupted You', stacked(known)];
+}
+
+function crashType(text: string): string {
+  return text === 'signal' || text === 'timeout' ? text : 'unknown';
+}
+
+function uncertain(validating: boolean): string {
+  return validating
+    ? 'whether the command that was running would have passed; only a recorded receipt counts.'
+    : 'what was done after the last checkpoint, and whether the last change to each file is whole.';
+}
+
+function filesModified(view: HookView): string[] {
+  if (view.files.length === 0) return ['### Files You Modified', 'None are recorded.'];
+  const shown = view.files.slice(0, MAX_FILES);
+  const more = view.files.length - shown.length;
+  const items = shown.map(({ path, state }) => `${code(path)}${state === undefined ? '' : ` (${stateOf(state)})`}`);
+  return [
+    '### Files You Modified',
+    bullets([...items, ...(more === 0 ? [] : [`… and ${more} more, all in \`hook.json\``])]),
+  ];
+}
+
+const FILE_STATES: Readonly<Record<string, string>> = {
+  unchanged: 'unchanged since the last checkpoint',
+  changed: 'changed since the last checkpoint',
+  missing: 'missing: it was there at the last checkpoint',
+  new: 'new since the last checkpoint',
+};
+
+function stateOf(state: string): string {
+  return FILE_STATES[state] ?? 'not known whether it changed since the last checkpoint';
+}
+
+function lastCheckpoint({ checkpoint }: HookView): string {
+  if (checkpoint === undefined) return '> None yet: nothing of this task was saved so far.';
+  const commit = checkpoint.git_commit === undefined ? '' : `at commit ${code(checkpoint.git_commit.slice(0, 12))}`;
+  const dirty =
+    checkpoint.git_dirty === undefined ? '' : checkpoint.git_dirty ? 'with uncommitted changes' : 'nothing uncommitted';
+  const tree = [commit, dirty].filter((part) => part !== '').join(', ');
+  return [
+    `> ID: ${code(checkpoint.checkpoint_id, 64)}`,
+    `> Time: ${utc(checkpoint.created_at)}`,
+    `> Step: ${code(checkpoint.step_name, 64)}${checkpoint.attempt === undefined ? '' : ` (attempt ${checkpoint.attempt})`}`,
+    `> Trigger: \`${checkpoint.trigger}\``,
+    `> Status: "${prose(checkpoint.description)}"`,
+    ...(tree === '' ? [] : [`> Git: ${tree}`]),
+  ].join('  \n');
+}
+
+function quoted(heading: string, text: string | undefined): string[] {
+  if (text === undefined || text.trim() === '') return [];
+  return [`${heading} (truncated)`, block(cut(text, MAX_PROMPT_SHOWN))];
+}
+
+/** `## If Something Is Wrong`: ways out that destroy nothing. */
+export function ifSomethingIsWrong(view: HookView): string {
+  const { root, hookPath } = view.location;
+  const over = isTerminal(view.hook.state);
+  const items = [
+    "Run `atlas status` to see Atlas's view of the task; if it differs from this file, believe it, and run `atlas hook regenerate`",
+    ...(over ? [] : ['Run `atlas recover --dry-run` to see what Atlas would do about an interruption, and why']),
+    'If a command is refused because the task has moved on, somebody else was faster: read this file again',
+    `If \`atlas\` finds no task or several, add \`--task\` with the Task ID above; the store is ${code(root, 4096)} (\`ATLAS_HOME\`)`,
+    'If files, branch or commits are not as described, change nothing and tell the human what differs',
+    'If the store itself seems damaged, run `atlas doctor` and show the human what it says',
+    ...(over ? [] : ['If the task should be given up, ask the human to do that: it is not for an agent to decide']),
+  ];
+  return [
+    '## If Something Is Wrong',
+    'If this recovery context seems incorrect:',
+    items.map((item, index) => `${index + 1}. ${item}`).join('\n'),
+    `This file: ${code(hookPath, 4096)}`,
+  ].join('\n\n');
+}

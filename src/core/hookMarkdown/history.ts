@@ -1,0 +1,141 @@
+import type { ValidationReceipt } from '../task/taskRecord';
+import type { TaskStep } from '../task/task';
+import { formatDuration, toMs } from '../shared/time';
+import { block, code, codeCell, flat, prose, table } from './escape';
+import { type HookView, type ReceiptVerdict, utc } from './view';
+
+const MAX_CHECKPOINTS = 20;
+const MAX_RECEIPTS = 20;
+const MAX_RECEIPTS_IN_CELL = 3;
+
+/** `## Completed Steps (DO NOT REPEAT)`. */
+export function completedSteps(view: HookView): string {
+  const rows = view.task.steps.flatMap((step, index) =>
+    step.status === 'completed' || step.status === 'skipped' ? [completedRow(view, step, index)] : [],
+  );
+  return [
+    '## Completed Steps (DO NOT REPEAT)',
+    rows.length === 0 ? 'None yet.' : table(['Step', 'Status', 'Attempts', 'Duration', 'Receipts'], rows),
+  ].join('\n\n');
+}
+
+function completedRow(view: HookView, step: TaskStep, index: number): string[] {
+  const took = view.task.step_results.findLast((result) => result.step_index === index)?.duration_ms;
+  const own = view.hook.receipts.filter((receipt) => receipt.step_name === step.name);
+  const shown = own.slice(-MAX_RECEIPTS_IN_CELL).map((receipt) => receiptMark(view, receipt));
+  const more = own.length - shown.length;
+  return [
+    `${index + 1}. ${prose(step.name, 64)}`,
+    step.status === 'skipped' ? '⏭️ Done before an interruption' : '✅ Completed',
+    step.attempts === 0 ? '–' : String(step.attempts),
+    took === undefined || took === 0 ? '–' : formatDuration(took),
+    own.length === 0 ? '–' : `${shown.join(', ')}${more > 0 ? ` and ${more} earlier` : ''}`,
+  ];
+}
+
+/** A receipt with its verdict; a tick only for one that was verified and passed. */
+function receiptMark({ verdicts }: HookView, receipt: ValidationReceipt): string {
+  const known = verdicts.get(receipt.receipt_id);
+  const id = codeCell(receipt.receipt_id, 64);
+  const failed = receipt.exit_code === 0 ? '' : `, exit code ${receipt.exit_code}`;
+  if (known?.verdict === 'valid' && failed === '') return `${id} ✓`;
+  return `${id} (${shortVerdict(known)}${failed})`;
+}
+
+const SHORT_VERDICTS: Readonly<Record<ReceiptVerdict['verdict'], string>> = {
+  valid: 'valid',
+  valid_short: 'valid, short',
+  invalid: 'INVALID',
+  unsigned: 'unsigned',
+  unknown_key: 'unknown key',
+};
+
+function shortVerdict(known: ReceiptVerdict | undefined): string {
+  return known === undefined ? 'not checked' : SHORT_VERDICTS[known.verdict];
+}
+
+/** `## Checkpoints Timeline`: the newest, oldest of them first. */
+export function checkpointsTimeline({ hook }: HookView): string {
+  // A commit that was noticed late has its own time, so the list's order is not that of the times.
+  const byTime = [...hook.checkpoints].sort((a, b) => toMs(a.created_at) - toMs(b.created_at));
+  const shown = byTime.slice(-MAX_CHECKPOINTS);
+  const left = hook.checkpoints.length - shown.length;
+  if (shown.length === 0) return '## Checkpoints Timeline\n\nNone yet.';
+  const rows = shown.map((checkpoint) => [
+    utc(checkpoint.created_at).replace('T', ' ').replace('Z', ''),
+    `\`${checkpoint.trigger}\``,
+    codeCell(checkpoint.step_name, 64),
+    checkpoint.git_commit === undefined ? '–' : codeCell(checkpoint.git_commit.slice(0, 12)),
+    prose(checkpoint.description, 200),
+  ]);
+  return [
+    '## Checkpoints Timeline',
+    ...(left === 0
+      ? []
+      : [`The newest ${shown.length}; ${left} earlier ${left === 1 ? 'one is' : 'ones are'} left out.`]),
+    table(['Time (UTC)', 'Trigger', 'Step', 'Commit', 'Description'], rows),
+  ].join('\n\n');
+}
+
+/** `## Validation Receipts`: what ran, how it ended and what verification says. */
+export function validationReceipts(view: HookView): string {
+  const { receipts } = view.hook;
+  const shown = receipts.slice(-MAX_RECEIPTS);
+  const left = receipts.length - shown.length;
+  if (shown.length === 0) return '## Validation Receipts\n\nNone yet: nothing has been validated.';
+  return [
+    '## Validation Receipts',
+    'A receipt marked VALID ✓ is signed and proves that the validation ran, on the files as they were then; any other ' +
+      'proves nothing. Whether files have changed since: `atlas hook verify-receipt <id>`.',
+    ...(left === 0
+      ? []
+      : [`The newest ${shown.length}; ${left} earlier ${left === 1 ? 'one is' : 'ones are'} left out.`]),
+    ...shown.flatMap((receipt) => [
+      receiptHeading(receipt),
+      receiptBlock(receipt, view.verdicts.get(receipt.receipt_id)),
+    ]),
+  ].join('\n\n');
+}
+
+function receiptHeading(receipt: ValidationReceipt): string {
+  const attempt = receipt.attempt === undefined ? '' : `, attempt ${receipt.attempt}`;
+  return `### Receipt ${code(receipt.receipt_id, 64)} (${prose(receipt.step_name, 64)} step${attempt})`;
+}
+
+function receiptBlock(receipt: ValidationReceipt, known: ReceiptVerdict | undefined): string {
+  return block(
+    [
+      `Command: ${flat(receipt.command, 500)}`,
+      `Exit Code: ${receipt.exit_code}${receipt.exit_code === 0 ? '' : ' (FAILED)'}`,
+      `Duration: ${flat(receipt.duration, 40)}`,
+      `Output Hash: ${hashOf(receipt.stdout_hash)}`,
+      `Signature: ${longVerdict(known)}`,
+    ].join('\n'),
+  );
+}
+
+function hashOf(hash: string): string {
+  return hash === '' ? '(none)' : `sha256:${flat(hash, 80)}`;
+}
+
+function longVerdict(known: ReceiptVerdict | undefined): string {
+  if (known === undefined) return 'not checked (run atlas hook verify-receipt with its id)';
+  switch (known.verdict) {
+    case 'valid':
+      return `VALID ✓${verifiedWith(known)}`;
+    case 'valid_short':
+      return `valid, short: the text's signature is good, but nothing says what the files were${verifiedWith(known)}`;
+    case 'invalid':
+      return 'INVALID: do not rely on it, and tell the human';
+    case 'unsigned':
+      return 'unsigned: it proves nothing';
+    case 'unknown_key':
+      return 'unknown key: it was signed with a key that is not in this store';
+  }
+}
+
+function verifiedWith({ keyPath }: ReceiptVerdict): string {
+  if (keyPath === undefined || keyPath === '') return '';
+  const kind = keyPath.startsWith('m/') ? 'HD key' : 'key';
+  return ` (verified with ${kind} ${flat(keyPath, 80)})`;
+}

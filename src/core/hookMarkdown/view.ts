@@ -1,0 +1,107 @@
+import { lastCheckpointOf } from '../checkpoint/checkpoint';
+import type { Hook, HookEvent, StepCheckpoint, StepContext } from '../task/taskRecord';
+import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task/task';
+import type { Verdict } from '../receipt/receipt';
+import { aligned } from '../task/taskAlignment';
+import type { StepType } from '../task/template';
+
+/** What verification says of a receipt; a receipt without one was not checked. */
+export interface ReceiptVerdict {
+  readonly verdict: Verdict;
+  /** The path of the key that verified it. */
+  readonly keyPath?: string;
+}
+
+/** Everything that HOOK.md is made from. */
+export interface HookMarkdownInput {
+  readonly hook: Hook;
+  readonly task: Task;
+  /** The number of the journal's last line. */
+  readonly seq: number;
+  readonly location: { readonly root: string; readonly hookPath: string };
+  /** By receipt id. */
+  readonly verdicts: Pick<ReadonlyMap<string, ReceiptVerdict>, 'get'>;
+  /** The version of this program. */
+  readonly version: string;
+}
+
+/** A file that the step touched, and how it stands where that is known. */
+export interface TouchedFile {
+  readonly path: string;
+  readonly state: string | undefined;
+}
+
+/** The input with what all sections look up. */
+export interface HookView extends HookMarkdownInput {
+  readonly step: StepContext | undefined;
+  readonly planned: TaskStep | undefined;
+  readonly type: StepType;
+  /** The commands that decide the step. */
+  readonly commands: readonly string[];
+  /** The newest checkpoint of this step, else of the task. */
+  readonly checkpoint: StepCheckpoint | undefined;
+  readonly branch: string | undefined;
+  readonly files: readonly TouchedFile[];
+  /** What brought the task into its present state. */
+  readonly entered: HookEvent | undefined;
+}
+
+/** Looks up what the sections need; the task is brought in line with its hook first, so that they can't disagree. */
+export function viewOf(input: HookMarkdownInput): HookView {
+  const { hook } = input;
+  const task = aligned(input.task, hook);
+  const step = hook.current_step;
+  const planned = step === undefined ? undefined : task.steps[step.step_index];
+  const checkpoint =
+    (step === undefined ? undefined : lastCheckpointOf(hook, step.step_index)) ?? hook.checkpoints.at(-1);
+  return {
+    ...input,
+    task,
+    step,
+    planned,
+    type: planned === undefined ? 'ai' : stepTypeOf(planned),
+    commands: planned === undefined ? [] : commandsOf(planned),
+    checkpoint,
+    branch: branchOf(hook, task),
+    files: filesOf(hook),
+    entered: hook.history.findLast((event) => event.from_state !== event.to_state),
+  };
+}
+
+function branchOf(hook: Hook, task: Task): string | undefined {
+  const last = hook.checkpoints.findLast((checkpoint) => checkpoint.git_branch !== '')?.git_branch;
+  if (last !== undefined) return last;
+  const started = task.metadata['branch'];
+  return typeof started === 'string' && started !== '' ? started : undefined;
+}
+
+/** The files of a recovery plan: how each differs from the last checkpoint. */
+export function recoveredFiles(hook: Hook): TouchedFile[] {
+  const files = hook.recovery?.details?.['files'];
+  if (!Array.isArray(files)) return [];
+  return files.flatMap((file: unknown): TouchedFile[] => {
+    if (typeof file !== 'object' || file === null) return [];
+    const { path, state } = file as Record<string, unknown>;
+    return typeof path === 'string' ? [{ path, state: typeof state === 'string' ? state : undefined }] : [];
+  });
+}
+
+function filesOf(hook: Hook): TouchedFile[] {
+  const known = new Map(recoveredFiles(hook).map((file) => [file.path, file]));
+  for (const path of hook.current_step?.files_touched ?? []) {
+    if (!known.has(path)) known.set(path, { path, state: undefined });
+  }
+  return [...known.values()];
+}
+
+/** The names of the steps that are over, with their numbers. */
+export function doneSteps({ task }: HookView): { readonly name: string; readonly number: number }[] {
+  return task.steps.flatMap((step, index) =>
+    step.status === 'completed' || step.status === 'skipped' ? [{ name: step.name, number: index + 1 }] : [],
+  );
+}
+
+/** `2026-01-17T14:45:33Z`: to the second, as people and agents read it. */
+export function utc(timestamp: string): string {
+  return timestamp.replace(/\.\d+Z$/u, 'Z');
+}

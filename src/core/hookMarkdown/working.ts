@@ -1,0 +1,170 @@
+import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
+import { isAiLike } from '../task/template';
+import {
+  type Advice,
+  commandList,
+  endingOf,
+  keepWhatIsDone,
+  namedFiles,
+  startAndWork,
+  stepName,
+  typeDonts,
+  workOf,
+} from './advice';
+import { noteCommand, validateCommand } from './commands';
+import { code, prose } from './escape';
+import type { HookView } from './view';
+
+/** `initializing`: the set-up is not done, there is no step to work on. */
+export function initializingAdvice(): Advice {
+  return {
+    heading: '⏳ WAIT: The task is being set up',
+    intro: 'No step has begun and nothing of yours is lost.',
+    steps: [
+      'Run `atlas status`. When it says `step_pending`, read this file again',
+      'If it still says `initializing` after a few minutes, the set-up was interrupted: run `atlas recover --dry-run` to see what Atlas would do, then `atlas recover`, and read this file again',
+    ],
+    donts: ['Change files of the repository yet', 'Start a second task for the same work'],
+  };
+}
+
+/** Why the step waits to be started, when that isn't simply that the one before it ended. */
+function beforeStart(view: HookView): { word: string; intro?: string } {
+  const event = view.entered;
+  const reason = event?.details?.['reason'];
+  switch (event?.trigger) {
+    case 'human_reject':
+      return {
+        word: '🔁 REDO',
+        intro: `A human rejected the attempt before${typeof reason === 'string' ? ` and wrote: "${prose(reason)}". Do it differently this time.` : ' without giving a reason; ask them if it is not clear why.'}`,
+      };
+    case 'retry_step':
+      return {
+        word: '🔁 RETRY',
+        intro:
+          'The attempt before was interrupted. Parts of its work can be in the files already: look before you change them.',
+      };
+    case 'skip_step':
+      return {
+        word: '▶️ START',
+        intro: 'The step before was interrupted after its work was done, so it was not repeated.',
+      };
+    case undefined:
+    default:
+      return { word: '▶️ START' };
+  }
+}
+
+/** `step_pending`: the next step has to be started. */
+export function pendingAdvice(view: HookView): Advice {
+  const { step } = view;
+  if (step === undefined) {
+    return {
+      heading: '✅ FINISH: No step is left',
+      steps: ['Run `atlas status`: it lets Atlas finish the task', 'Tell the human that the work is done'],
+      donts: keepWhatIsDone(view),
+    };
+  }
+  const { word, intro } = beforeStart(view);
+  const name = stepName(view);
+  const human = view.type === 'human' || attemptsSpent(step);
+  const heading = human
+    ? `⏸️ HAND OVER: ${name} needs a human`
+    : `${word}: Begin the ${name} step (attempt ${nextAttempt(step)} of ${step.max_attempts})`;
+  return {
+    heading,
+    ...(intro === undefined ? {} : { intro }),
+    steps: startAndWork(view),
+    donts: [
+      ...(human ? [] : [`Work on ${name} before it is started: Atlas could not recover what you do`]),
+      ...keepWhatIsDone(view),
+      ...typeDonts(view),
+    ],
+  };
+}
+
+/** The first steps of going on with work that was under way. */
+export function lookAround(view: HookView): string[] {
+  return [
+    view.files.length === 0
+      ? 'No file is recorded as modified yet: see `git diff` for what is there'
+      : `Review the files you modified: ${namedFiles(view)}`,
+    'Check `git status` for uncommitted changes and for the branch you are on',
+  ];
+}
+
+function whereToGoOn(view: HookView): string {
+  const on = view.step?.working_on;
+  return on === undefined || on === ''
+    ? `Go on where the last output and the last checkpoint above end, and say what you do: ${noteCommand(view)}`
+    : `Go on with: ${prose(on)}`;
+}
+
+const RUNNING_WORD: Readonly<Record<HookView['type'], string>> = {
+  ai: 'Continue the',
+  sdd: 'Continue the',
+  verify: 'Continue the',
+  loop: 'Continue the',
+  validation: 'Run the checks of the',
+  git: 'Finish the git work of the',
+  ci: 'Wait for the checks of the',
+  human: 'Help the human with the',
+};
+
+/** `step_running`: go on with the step. */
+export function runningAdvice(view: HookView): Advice {
+  const ai = isAiLike(view.type);
+  return {
+    heading: `✅ RESUME: ${RUNNING_WORD[view.type]} ${stepName(view)} step`,
+    steps: [
+      ...(ai ? [...lookAround(view), whereToGoOn(view)] : []),
+      ...(ai ? workOf(view).slice(1) : workOf(view)),
+      ...endingOf(view),
+    ],
+    donts: [
+      ...(ai
+        ? ['Start over from the beginning', `Run \`atlas step start\`: ${stepName(view)} is running already`]
+        : []),
+      ...keepWhatIsDone(view),
+      ...typeDonts(view),
+    ],
+  };
+}
+
+/** How the declared commands stand in this attempt, one a line of code. */
+function commandStandings(view: HookView): string[] {
+  const { step, hook } = view;
+  return view.commands.map((command) => {
+    const newest = hook.receipts.findLast(
+      (receipt) =>
+        receipt.command === command && receipt.step_name === step?.step_name && receipt.attempt === step.attempt,
+    );
+    if (newest === undefined) return `${code(command)}: no result in this attempt`;
+    return `${code(command)}: ${newest.exit_code === 0 ? 'passed' : `failed with exit code ${newest.exit_code}`}`;
+  });
+}
+
+/** `step_validating`: the declared commands decide. */
+export function validatingAdvice(view: HookView): Advice {
+  const name = stepName(view);
+  const standings = commandStandings(view);
+  return {
+    heading: `🧪 VALIDATE: Run the checks of the ${name} step`,
+    intro:
+      standings.length === 0
+        ? `The work on ${name} was submitted. It declares no commands, so it needs at least one that you name and that passes.`
+        : `The work on ${name} was submitted. So far: ${standings.join('; ')}.`,
+    steps: [
+      'Run `atlas status`: if it says that a validation is running, wait for it to end and read this file again',
+      `Run ${validateCommand(view)}${view.commands.length === 0 ? '' : `, which runs ${commandList(view)}`}`,
+      'If it passes, Atlas goes on to the next step by itself: read this file again',
+      'If it fails, the task waits for a human: tell them which command failed and what its output says',
+    ],
+    donts: [
+      `Change files before the checks have run: the work on ${name} is what is being checked`,
+      `Run the commands by hand instead of \`atlas validate\`: only its receipts count`,
+      `Run \`atlas step complete\`: ${name} ends only when its checks passed`,
+      ...keepWhatIsDone(view),
+    ],
+  };
+}

@@ -1,0 +1,286 @@
+import { type DriftKind, type FileDrift, lastCheckpointOf } from '../checkpoint/checkpoint';
+import type { Hook, RecoveryAction, RecoveryContext, StepCheckpoint } from '../task/taskRecord';
+import type { CrashFinding } from './liveness';
+import { type Task, type TaskStep, commandsOf, isHumanStep, isIdempotent, stepTypeOf } from '../task/task';
+import { gitEffect, isAiLike } from '../task/template';
+import { count, cut, oneLine } from '../shared/text';
+import { formatDuration, toMs, toTimestamp } from '../shared/time';
+
+/** A checkpoint younger than this (ms) at the last sign of life is resumed from. */
+export const RECENT_CHECKPOINT_MS = 10 * 60_000;
+
+/** The most characters of what an agent's host said of its failure. */
+const MAX_FAILURE = 200;
+
+/** What git says about a `git` step; a field is absent when git couldn't say. */
+export interface GitEvidence {
+  /** Commits (SHA) made in the task's worktree since the step's attempt began, newest first. */
+  readonly commitsOfAttempt?: readonly string[];
+  readonly clean?: boolean;
+  readonly upstreamHasHead?: boolean;
+  readonly pullRequest?: boolean;
+}
+
+/** What a plan is made from. */
+export interface RecoveryEvidence {
+  readonly git?: GitEvidence;
+  /** Receipts that verify and cover the present tree. */
+  readonly provenReceipts?: ReadonlySet<string>;
+  /** Files compared with the last checkpoint's snapshots. */
+  readonly drift?: readonly FileDrift[];
+  /** The last 500 characters of the running validation's log. */
+  readonly partialOutput?: string;
+}
+
+/** A rule that was looked at: why it matched or didn't. */
+export interface RuleOutcome {
+  readonly rule: string;
+  readonly matched: boolean;
+  readonly why: string;
+}
+
+/** What to do about a task, and why. */
+export interface RecoveryPlan {
+  readonly action: RecoveryAction;
+  readonly rule: string;
+  readonly reason: string;
+  /** Every rule in order, up to and with the one that matched. */
+  readonly considered: readonly RuleOutcome[];
+  readonly checkpoint: StepCheckpoint | undefined;
+}
+
+interface Situation {
+  readonly hook: Hook;
+  readonly task: Task;
+  readonly step: TaskStep | undefined;
+  readonly evidence: RecoveryEvidence;
+  readonly lastSign: number;
+  readonly checkpoint: StepCheckpoint | undefined;
+}
+
+type Verdict = { readonly action: RecoveryAction; readonly why: string } | string;
+interface Rule {
+  readonly name: string;
+  readonly judge: (situation: Situation) => Verdict;
+}
+
+/** In this order; a string says why a rule doesn't match. */
+const RULES: readonly Rule[] = [
+  { name: 'waiting', judge: judgeWaiting },
+  { name: 'initializing', judge: judgeInitializing },
+  { name: 'validation', judge: judgeValidation },
+  { name: 'git', judge: judgeGit },
+  { name: 'attempts', judge: judgeAttempts },
+  { name: 'checkpoint', judge: judgeCheckpoint },
+  { name: 'idempotent', judge: judgeIdempotent },
+  { name: 'otherwise', judge: judgeOtherwise },
+];
+
+/** The state that a plan is made for: in `recovering`, that before the crash was detected. */
+export function plannedState(hook: Hook): Hook['state'] {
+  return hook.state === 'recovering' ? (hook.recovery?.last_known_state ?? 'step_running') : hook.state;
+}
+
+/**
+ * Makes the plan for a task: the first rule that matches decides. Pure, so that it can be printed before it is done.
+ * @param lastSign the last sign of life, ms since the epoch: ages are measured there, not at detection
+ */
+export function planRecovery(hook: Hook, task: Task, evidence: RecoveryEvidence, lastSign: number): RecoveryPlan {
+  const current = hook.current_step;
+  const step = current === undefined ? undefined : task.steps[current.step_index];
+  const checkpoint = current === undefined ? undefined : lastCheckpointOf(hook, current.step_index, current.attempt);
+  const situation: Situation = { hook, task, step, evidence, lastSign, checkpoint };
+  const considered: RuleOutcome[] = [];
+  for (const rule of RULES) {
+    const verdict = rule.judge(situation);
+    if (typeof verdict === 'string') {
+      considered.push({ rule: rule.name, matched: false, why: verdict });
+      continue;
+    }
+    considered.push({ rule: rule.name, matched: true, why: verdict.why });
+    return {
+      action: verdict.action,
+      rule: rule.name,
+      reason: verdict.why,
+      considered,
+      checkpoint: checkpoint ?? hook.checkpoints.at(-1),
+    };
+  }
+  throw new Error('the last rule matches everything');
+}
+
+function judgeWaiting({ hook, step }: Situation): Verdict {
+  const state = plannedState(hook);
+  if (state === 'awaiting_human') return { action: 'await_human', why: 'The task waits for a human; nothing is lost.' };
+  if (state !== 'step_pending') return `the task was in "${state}", not waiting`;
+  return { action: 'retry_step', why: `Step "${step?.name ?? 'next'}" had not started, so it can simply be started.` };
+}
+
+function judgeInitializing({ hook }: Situation): Verdict {
+  if (plannedState(hook) !== 'initializing') return 'the set-up had ended';
+  return { action: 'retry_step', why: 'The set-up was interrupted before any work began; it is repeated.' };
+}
+
+function judgeValidation({ hook, step, evidence }: Situation): Verdict {
+  if (plannedState(hook) !== 'step_validating') return 'no validation was running';
+  if (isHumanStep(step)) return 'a human decides this step, whatever ran';
+  const current = hook.current_step;
+  const declared = step === undefined ? [] : commandsOf(step);
+  const proven = evidence.provenReceipts ?? new Set<string>();
+  const own = hook.receipts.filter((item) => item.step_name === current?.step_name && item.attempt === current.attempt);
+  const missing = declared.filter((command) => {
+    const newest = own.findLast((receipt) => receipt.command === command);
+    return newest?.exit_code !== 0 || !proven.has(newest.receipt_id);
+  });
+  if (declared.length > 0 && missing.length === 0) {
+    return {
+      action: 'skip_step',
+      why: 'Every declared command has a receipt of this attempt that passed, verifies and covers the present files.',
+    };
+  }
+  const lacking =
+    declared.length === 0
+      ? 'its result was not recorded'
+      : `${count(missing.length, 'command')} of ${declared.length} lack a passing receipt of this attempt that verifies and is current`;
+  return { action: 'retry_validation', why: `Validation was interrupted and ${lacking}; it is run again.` };
+}
+
+function judgeGit({ hook, step, evidence }: Situation): Verdict {
+  if (step === undefined || stepTypeOf(step) !== 'git') return 'this is not a git step';
+  const verdict = judgeEffect(step, evidence.git ?? {});
+  // Doing it again would need an attempt: whether it gets one is the next rule's to say.
+  const needsAttempt = typeof verdict !== 'string' && verdict.action === 'retry_step';
+  return needsAttempt && areSpent(hook) ? `${verdict.why} But no attempt is left` : verdict;
+}
+
+function judgeEffect(step: TaskStep, git: GitEvidence): Verdict {
+  switch (gitEffect(step.name)) {
+    case 'commit':
+      return judgeCommit(git);
+    case 'push':
+      if (git.upstreamHasHead === true)
+        return { action: 'skip_step', why: 'The upstream branch has HEAD: the push was done.' };
+      if (git.upstreamHasHead === false)
+        return { action: 'retry_step', why: 'The upstream branch lacks HEAD: the push was not done.' };
+      return { action: 'manual', why: "Git can't say whether the push was done (no upstream branch is known)." };
+    case 'pr':
+      if (git.pullRequest === true) return { action: 'skip_step', why: 'The pull request is there.' };
+      if (git.pullRequest === false)
+        return { action: 'retry_step', why: 'There is no pull request for this branch yet.' };
+      return { action: 'manual', why: "It isn't known whether the pull request was made; look before making another." };
+    case undefined:
+      return { action: 'manual', why: `What step "${step.name}" leaves in git isn't known, so a human looks.` };
+  }
+}
+
+function judgeCommit(git: GitEvidence): Verdict {
+  const commits = git.commitsOfAttempt;
+  if (commits === undefined) return { action: 'manual', why: "Git can't say whether the commit was made." };
+  if (commits.length === 0)
+    return { action: 'retry_step', why: 'No commit was made in this attempt, so the step is done again.' };
+  if (git.clean === true) {
+    return {
+      action: 'skip_step',
+      why: `Commit ${commits[0]?.slice(0, 12) ?? ''} was made in this attempt and nothing is left uncommitted.`,
+    };
+  }
+  const left =
+    git.clean === false ? 'changes are still uncommitted' : "git can't say whether changes are left uncommitted";
+  return {
+    action: 'manual',
+    why: `This attempt made ${count(commits.length, 'commit')}, but ${left}, so a human looks whether the step was done.`,
+  };
+}
+
+function areSpent({ current_step: step }: Hook): boolean {
+  return step !== undefined && step.attempt >= step.max_attempts;
+}
+
+function judgeAttempts({ hook }: Situation): Verdict {
+  const current = hook.current_step;
+  if (current === undefined || !areSpent(hook)) return 'attempts are left';
+  return {
+    action: 'manual',
+    why: `All ${count(current.max_attempts, 'attempt')} of step "${current.step_name}" are spent, so a human decides.`,
+  };
+}
+
+function judgeCheckpoint({ step, checkpoint, lastSign }: Situation): Verdict {
+  if (step === undefined || !isAiLike(stepTypeOf(step))) return 'this is not a step that an agent works on';
+  if (checkpoint === undefined) return 'this attempt has no checkpoint';
+  const age = lastSign - toMs(checkpoint.created_at);
+  const shown = formatDuration(Math.max(0, age));
+  if (age >= RECENT_CHECKPOINT_MS) return `the last checkpoint was ${shown} old when the last sign of life was seen`;
+  return {
+    action: 'retry_from_checkpoint',
+    why: `Checkpoint ${checkpoint.checkpoint_id} was ${shown} old at the last sign of life, so the work goes on from there.`,
+  };
+}
+
+function judgeIdempotent({ step }: Situation): Verdict {
+  if (isHumanStep(step)) return 'a human decides this step';
+  if (step === undefined || !isIdempotent(step)) return 'the step can have effects that must not happen twice';
+  return { action: 'retry_step', why: `Step "${step.name}" can be repeated without harm.` };
+}
+
+function judgeOtherwise({ step }: Situation): Verdict {
+  if (isHumanStep(step)) {
+    return { action: 'manual', why: `Step "${step?.name ?? 'unknown'}" is a human's decision, so it waits for one.` };
+  }
+  return {
+    action: 'manual',
+    why: `How much of step "${step?.name ?? 'unknown'}" was done isn't known, and repeating it could do harm, so a human looks.`,
+  };
+}
+
+const DRIFT_WORD: Readonly<Record<DriftKind, string>> = {
+  unchanged: 'unchanged',
+  changed: 'changed',
+  missing: 'missing',
+  new: 'new',
+  unknown: 'not known',
+};
+
+/** The last validation command of the current attempt that history knows, if one was running. */
+function runningCommand(hook: Hook): string | undefined {
+  const event = hook.history.findLast(
+    (item) => item.trigger === 'validation_command' || item.trigger === 'step_output',
+  );
+  const command = event?.details?.['command'];
+  return typeof command === 'string' ? command : undefined;
+}
+
+/** What `crash_detected` writes: the finding and the plan, with all that explains them. */
+export function recoveryContext(
+  hook: Hook,
+  finding: CrashFinding,
+  plan: RecoveryPlan,
+  evidence: RecoveryEvidence,
+  now: string,
+): RecoveryContext {
+  const validating = hook.state === 'step_validating';
+  const command = validating ? runningCommand(hook) : undefined;
+  const drift = evidence.drift ?? [];
+  return {
+    detected_at: now,
+    crash_type: finding.type,
+    last_known_state: hook.state,
+    was_validating: validating,
+    ...(command === undefined ? {} : { validation_cmd: command }),
+    ...(evidence.partialOutput === undefined ? {} : { partial_output: cut(evidence.partialOutput) }),
+    recommended_action: plan.action,
+    reason: plan.reason,
+    ...(plan.checkpoint === undefined ? {} : { last_checkpoint_id: plan.checkpoint.checkpoint_id }),
+    details: {
+      cause: finding.cause,
+      ...(finding.failure === undefined ? {} : { agent_failure: oneLine(finding.failure, MAX_FAILURE) }),
+      last_sign_of_life: toTimestamp(finding.lastSign),
+      rule: plan.rule,
+      considered: plan.considered.map((outcome) => ({ ...outcome })),
+      ...(evidence.git === undefined ? {} : { git: { ...evidence.git } }),
+      ...(drift.length === 0
+        ? {}
+        : { files: drift.map((file) => ({ path: file.path, state: DRIFT_WORD[file.kind] })) }),
+    },
+  };
+}

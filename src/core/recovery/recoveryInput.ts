@@ -1,0 +1,33 @@
+import { type Result, fail, ok } from '../shared/errors';
+import type { HookInput } from '../task/events';
+import type { Hook, RecoveryAction } from '../task/taskRecord';
+
+type RecoveryInput = Extract<
+  HookInput,
+  { readonly type: 'retry_step' | 'retry_from_checkpoint' | 'retry_validation' | 'skip_step' | 'manual_required' }
+>;
+
+function crashesOf(hook: Hook): number {
+  return hook.history.filter((event) => event.trigger === 'crash_detected').length;
+}
+
+/**
+ * The event that applies a recovery to a hook. Refused (`stale_caller`) when the crash that it was chosen for has been
+ * dealt with and another one happened since: else whoever was slow would skip a step that nobody did.
+ * @param seen the hook in which the recovery was read or chosen
+ * @param now the hook as it is under the lock
+ */
+export function recoveryInput(
+  action: Exclude<RecoveryAction, 'await_human'>,
+  seen: Hook,
+  now: Hook,
+): Result<RecoveryInput> {
+  if (now.state === 'recovering' && crashesOf(now) !== crashesOf(seen)) {
+    return fail('stale_caller', `"${action}" was meant for an earlier crash, which was dealt with meanwhile.`, {
+      mend: 'Look at the recovery that is recommended now.',
+    });
+  }
+  if (action !== 'manual') return ok({ type: action });
+  const message = now.recovery?.reason;
+  return ok({ type: 'manual_required', ...(message === undefined ? {} : { message }) });
+}

@@ -1,0 +1,27 @@
+import type { Clock } from './ports';
+
+/** For how long what nobody asks for is kept at least, in ms; at most it is twice that. */
+const KEPT_MS = 120_000;
+
+/** Values that were asked for lately. A window stays open for weeks while tasks come and go. */
+export class Recent<T> {
+  private values = new Map<string, T>();
+  private older = new Map<string, T>();
+  private turned = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  get(key: string): T | undefined {
+    const now = this.clock.now();
+    if (Math.abs(now - this.turned) > KEPT_MS) {
+      [this.older, this.values, this.turned] = [this.values, new Map<string, T>(), now];
+    }
+    const value = this.values.get(key) ?? this.older.get(key);
+    if (value !== undefined) this.values.set(key, value);
+    return value;
+  }
+
+  set(key: string, value: T): void {
+    this.values.set(key, value);
+  }
+}

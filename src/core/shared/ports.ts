@@ -1,0 +1,167 @@
+import type { GitState } from '../checkpoint/checkpoint';
+import type { ProcessIdentity, Vitality } from '../recovery/liveness';
+import type { Result } from './errors';
+import type { SigningScheme } from '../receipt/receipt';
+import type { GitEvidence } from '../recovery/recovery';
+
+/** The time, as ms since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+/** Fresh names. */
+export interface Ids {
+  /** `count` random bytes in hex. */
+  hex(count: number): string;
+}
+
+/** What a file is: times in ms since the epoch, `ino` as text. Symbolic links are not followed. */
+export interface FileStat {
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ino: string;
+  /** Permission bits; they say nothing on Windows. */
+  readonly mode: number;
+}
+
+/** What is written: a text as UTF-8, bytes, or pieces that follow each other. */
+export type FileData = string | Uint8Array | readonly Uint8Array[];
+
+/**
+ * The file operations that the store is made of, each a point at which a process can die. Synchronous: for many
+ * small files that is several times faster. Errors are Node's, with `code`.
+ */
+export interface FileSystem {
+  /** Reads a whole file; fails with `EFBIG` if it is larger than `maxBytes`. */
+  read(path: string, maxBytes: number): Uint8Array;
+  /** Reads `length` bytes (fewer at the end) from a position. */
+  readAt(path: string, position: number, length: number): Uint8Array;
+  /** Creates or replaces a file's content in place. */
+  write(path: string, data: FileData, options?: { mode?: number; exclusive?: boolean; sync?: boolean }): void;
+  /** Appends and, with `sync`, waits until the data is on disk. */
+  append(path: string, data: string | Uint8Array, options?: { sync?: boolean }): void;
+  truncate(path: string, size: number): void;
+  rename(from: string, to: string): void;
+  link(existing: string, path: string): void;
+  unlink(path: string): void;
+  removeFolder(path: string): void;
+  makeFolder(path: string, mode?: number): void;
+  list(path: string): string[];
+  /** The entry itself, not what a link points to; `undefined` if there is none. */
+  stat(path: string): FileStat | undefined;
+  touch(path: string, mtimeMs: number): void;
+  /** Sets the permission bits. */
+  chmod(path: string, mode: number): void;
+  realPath(path: string): string;
+  /** Waits until a folder's entries are on disk, where the system can do that. */
+  syncFolder(path: string): void;
+}
+
+/** Who this process is, and whether another lives. */
+export interface Processes {
+  self(): ProcessIdentity;
+  vitality(identity: ProcessIdentity): Vitality;
+}
+
+/** A worktree and the repository that it belongs to; real paths. */
+export interface Repository {
+  readonly worktree: string;
+  /** The folder that all worktrees share. */
+  readonly commonDir: string;
+  /** This worktree's own git folder. */
+  readonly gitDir: string;
+  /** The repository's main worktree, or the common folder of a bare one. */
+  readonly main: string;
+}
+
+/** What is uncommitted in a worktree: paths relative to it with `/`, untracked files included. */
+export interface GitStatus {
+  readonly dirty: boolean;
+  readonly files: readonly string[];
+}
+
+/** What is known of a worktree without waiting for it. */
+export interface GitGlance {
+  /** Left out where git didn't say at once: then it is unknown now. */
+  readonly status: GitStatus | undefined;
+  /** What a look before this one found uncommitted that began at `at` (ms since the epoch) and took too long for its caller. */
+  readonly late: { readonly files: readonly string[]; readonly at: number } | undefined;
+}
+
+/** Reads git repositories. Nothing here writes to one. */
+export interface GitReader {
+  /** The repository of a folder; `undefined` where there is none. */
+  locate(folder: string): Promise<Repository | undefined>;
+  /** Branch and commit without starting a process. */
+  head(repository: Repository): GitState;
+  /** What is uncommitted; `undefined` when git can't say in time (ms). */
+  status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined>;
+  /**
+   * The same for callers that nobody asked and that must not wait: where git takes long, as in a repository of many
+   * files, it goes on by itself, and the next glance tells what it found.
+   */
+  glance(repository: Repository): Promise<GitGlance>;
+  /**
+   * The id of the tree that the worktree's files make now, untracked but unignored ones included. The user's index,
+   * files and objects are not touched: what git must write goes to `scratch`, where no file's content is kept.
+   */
+  workingTree(repository: Repository, scratch: string): Promise<Result<string>>;
+  /** The files in which two such trees differ, with `/`. */
+  changedFiles(repository: Repository, scratch: string, before: string, after: string): Promise<Result<string[]>>;
+  /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */
+  evidence(repository: Repository, effect: 'commit' | 'push' | 'pr', since: string | undefined): Promise<GitEvidence>;
+}
+
+/** A log; `data` must hold no secrets. */
+export interface Logger {
+  debug(message: string, data?: Readonly<Record<string, unknown>>): void;
+  info(message: string, data?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, data?: Readonly<Record<string, unknown>>): void;
+  error(message: string, data?: Readonly<Record<string, unknown>>): void;
+}
+
+/** What a receipt's signatures are over: its own text, or a DSSE envelope's encoding. */
+export type SignedForm = 'text' | 'envelope';
+
+/** Signs what belongs to one receipt. */
+export interface ReceiptSigner {
+  readonly scheme: SigningScheme;
+  /** The path of the receipt's key, as it stands in the receipt. */
+  readonly keyPath: string;
+  /** Names the published key that verifies: SHA-256 of it in hex. */
+  readonly keyId: string;
+  /** The signature's bytes; the same for the same input. */
+  sign(message: Uint8Array, form: SignedForm): Uint8Array;
+  verify(message: Uint8Array, form: SignedForm, signature: Uint8Array): boolean;
+}
+
+/** Which key of a task signs a receipt. */
+export interface ReceiptKeyIndex {
+  readonly task: number;
+  readonly receipt: number;
+}
+
+/** The life of the signing keys. */
+export interface KeyManager {
+  /** Whether there is a key of the scheme; never makes one. */
+  exists(): boolean;
+  /** Reads the key, and makes it on first use. Fails with a `key_…` code. */
+  load(): Promise<Result<void>>;
+  /** A signer for one receipt; loads the key if need be. */
+  newSigner(index: ReceiptKeyIndex): Promise<Result<ReceiptSigner>>;
+}
+
+/** The files that hold keys. Names are plain file names in the folder `keys`. */
+export interface KeyFolder {
+  readonly path: string;
+  /** A private key's text, or `undefined` where there is none. Wider permissions are repaired with a warning. */
+  readSecret(name: string): Result<string | undefined>;
+  /** Makes a private key's file, never over another: false if there is one now. */
+  createSecret(name: string, text: string): Result<boolean>;
+  /** A public file's text, or `undefined` where there is none. */
+  readPublic(name: string): Result<string | undefined>;
+  writePublic(name: string, text: string): Result<void>;
+  /** Moves a public file that can't be read as what it is out of the way. */
+  setAside(name: string): Result<void>;
+}

@@ -1,0 +1,65 @@
+import type { Caller } from './events';
+import { foreignEdits } from './foreignEdits';
+import type { Hook, RecoveryAction } from './taskRecord';
+import { HUMAN_EVENTS, type HookEventType, legalEvents } from './states';
+import { attemptsSpent } from './stepAttempt';
+import { type WaitKind, canApprove, waitKind } from './waiting';
+
+const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
+  human_approve: 'approve a step',
+  human_reject: 'reject a step',
+  acknowledge: 'acknowledge an edit made outside Atlas',
+  fail: 'fail a task',
+  abandon: 'abandon a task',
+};
+
+const WAITS_FOR: Readonly<Record<WaitKind, string>> = {
+  review: 'a review',
+  validation_failed: 'a decision about a failed check',
+  step_failed: 'a decision about a failed step',
+  attempts_spent: 'a decision, because all attempts are used up',
+  question: 'an answer',
+  interrupted: 'a decision about an interruption',
+};
+
+const ACTIONS: Partial<Readonly<Record<HookEventType, RecoveryAction>>> = {
+  retry_step: 'retry_step',
+  retry_from_checkpoint: 'retry_from_checkpoint',
+  retry_validation: 'retry_validation',
+  skip_step: 'skip_step',
+};
+
+/**
+ * What of an event is a human's to decide, to follow "only a human may"; `undefined` where an agent may cause it too.
+ * Asked for every event that does not come from a person, whatever door it came through.
+ */
+export function humanDecision(hook: Hook, type: HookEventType): string | undefined {
+  const decision = HUMAN_EVENTS.find((event) => event === type);
+  if (decision !== undefined) return DECISIONS[decision];
+  if (type === 'human_resume') return resumeDecision(hook);
+  const action = ACTIONS[type];
+  return action === undefined || hook.state !== 'recovering' ? undefined : recoveryDecision(hook, action);
+}
+
+/** The events that a hook's state takes from a caller, in the order of the table. */
+export function eventsFor(hook: Hook, by: Caller): HookEventType[] {
+  return legalEvents(hook.state)
+    .filter((type) => by === 'human' || humanDecision(hook, type) === undefined)
+    .filter((type) => type !== 'acknowledge' || foreignEdits(hook) !== undefined);
+}
+
+/** What can be approved decides about work, so going on without that decision would be one. */
+function resumeDecision(hook: Hook): string | undefined {
+  const kind = waitKind(hook);
+  if (canApprove(kind)) return `continue a task that waits for ${WAITS_FOR[kind]}`;
+  const step = hook.current_step;
+  const isSpent = kind === 'interrupted' && step?.started_at !== undefined && attemptsSpent(step);
+  return isSpent ? `continue a task that waits for ${WAITS_FOR.attempts_spent}` : undefined;
+}
+
+/** Asking a human is open to everybody, and so is repeating a validation: it can only withhold a pass. */
+function recoveryDecision({ recovery }: Hook, action: RecoveryAction): string | undefined {
+  const planned = recovery?.recommended_action;
+  if (action === planned || (action === 'retry_validation' && planned === 'skip_step')) return undefined;
+  return `choose "${action}" where the plan says "${planned ?? 'manual'}"`;
+}

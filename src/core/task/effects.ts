@@ -1,0 +1,221 @@
+import { isAutomaticEnabled } from '../checkpoint/checkpoint';
+import type { HookConfig } from '../config/config';
+import { type Details, type Draft, MAX_DESCRIPTION } from './transitionBuilder';
+import type { HookInput, InputOf } from './events';
+import { foreignEdits } from './foreignEdits';
+import type { StepContext } from './taskRecord';
+import { recordedReceipts } from '../receipt/receipt';
+import { attemptsSpent, nextAttempt } from './stepAttempt';
+import { type Task, isHumanStep } from './task';
+import { count, cut, oneLine } from '../shared/text';
+import { toMs } from '../shared/time';
+import { type WaitKind, waitKind } from './waiting';
+
+const MAX_PROMPT = 20_000;
+const MAX_MESSAGE = 2000;
+
+type Effect<T extends HookInput['type']> = (draft: Draft, input: InputOf<T>) => void;
+
+/** What each event does, once it is known to be legal. */
+const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
+  init: () => undefined,
+  setup_complete: (draft) => {
+    draft.record('setup_complete', 'step_pending');
+    draft.step = pendingStep(draft.context.task, 0, draft.context.config);
+  },
+  start_step: startStep,
+  note,
+  checkpoint: (draft, input) => {
+    draft.checkpoint(input.trigger, input.description, input.source, input.at);
+  },
+  step_output: (draft, input) => {
+    keepOutput(draft, input.output);
+    draft.record('step_output', 'step_validating');
+  },
+  step_complete: (draft, input) => {
+    keepOutput(draft, input.output);
+    advance(draft, 'step_complete');
+  },
+  validation_command: (draft, input) => {
+    draft.record('validation_command', 'step_validating', {
+      command: input.command,
+      log: input.log,
+      receipt_id: input.receiptId,
+      index: input.index,
+      link: { ...input.link },
+    });
+  },
+  receipt: (draft, { receipt, envelopeSha256 }) => {
+    draft.receipts = [...draft.receipts, receipt];
+    draft.record('receipt', 'step_validating', {
+      receipt_id: receipt.receipt_id,
+      exit_code: receipt.exit_code,
+      envelope_sha256: envelopeSha256,
+      chain_count: recordedReceipts(draft.before.history).length + 1,
+    });
+  },
+  validate_pass: (draft) => {
+    if (isAutomaticEnabled('validation', draft.context.config)) {
+      draft.checkpoint('validation', `Validation of ${draft.stepName ?? 'the step'} passed`);
+    }
+    advance(draft, 'validate_pass');
+  },
+  validate_fail: (draft, input) => {
+    const receipt = input.receiptId === undefined ? {} : { receipt_id: input.receiptId };
+    wait(draft, 'validate_fail', 'validation_failed', input.reason, receipt);
+  },
+  human_required: (draft, input) => {
+    wait(draft, 'human_required', input.kind, input.message);
+  },
+  human_approve: (draft) => {
+    advance(draft, 'human_approve', { kind: waitKind(draft.before) });
+  },
+  human_reject: reject,
+  human_resume: (draft) => {
+    const { step, context } = draft;
+    if (step !== undefined) draft.step = { ...step, started_at: step.started_at ?? context.now };
+    draft.record('human_resume', 'step_running');
+  },
+  crash_detected: (draft, { recovery }) => {
+    draft.recovery = recovery;
+    draft.record('crash_detected', 'recovering', { crash_type: recovery.crash_type });
+  },
+  retry_step: (draft) => {
+    const details = takeRecovery(draft);
+    draft.record('retry_step', draft.step === undefined ? 'initializing' : 'step_pending', details);
+  },
+  retry_from_checkpoint: (draft) => {
+    draft.record('retry_from_checkpoint', 'step_running', takeRecovery(draft));
+  },
+  retry_validation: (draft) => {
+    draft.record('retry_validation', 'step_validating', takeRecovery(draft));
+  },
+  skip_step: (draft) => {
+    advance(draft, 'skip_step', takeRecovery(draft));
+  },
+  manual_required: (draft, input) => {
+    wait(draft, 'manual_required', kindAfterRecovery(draft), input.message, takeRecovery(draft));
+  },
+  finish: (draft) => {
+    draft.record('finish', 'completed');
+  },
+  acknowledge: (draft) => {
+    draft.record('acknowledge', draft.state, { edits: foreignEdits(draft.before)?.count ?? 0 });
+  },
+  fail: end,
+  abandon: end,
+};
+
+/** Lets an event that is known to be legal act on a draft. */
+export function applyEffect<T extends HookInput['type']>(draft: Draft, input: InputOf<T>): void {
+  const effect = EFFECTS[input.type] as Effect<T>;
+  effect(draft, input);
+}
+
+function pendingStep(task: Task, index: number, config: HookConfig): StepContext | undefined {
+  const step = task.steps[index];
+  if (step === undefined) return undefined;
+  const max = step.max_attempts ?? config.maxStepAttempts;
+  return { step_name: step.name, step_index: index, attempt: 1, max_attempts: max };
+}
+
+function startStep(draft: Draft, input: InputOf<'start_step'>): void {
+  const before = draft.step;
+  if (before === undefined) return;
+  if (attemptsSpent(before)) {
+    const message = `All ${count(before.max_attempts, 'attempt')} of step "${before.step_name}" are spent.`;
+    draft.record('start_step', 'awaiting_human', { kind: 'attempts_spent', attempts_spent: true, message });
+    return;
+  }
+  const { last_output: _output, current_checkpoint_id: _id, working_on: _on, prompt: _prompt, ...kept } = before;
+  draft.step = {
+    ...kept,
+    attempt: nextAttempt(before),
+    started_at: draft.context.now,
+    ...(input.workingOn === undefined ? {} : { working_on: oneLine(input.workingOn, MAX_DESCRIPTION) }),
+    ...(input.prompt === undefined ? {} : { prompt: cut(input.prompt, MAX_PROMPT) }),
+  };
+  const dirty = input.dirtyBefore ?? [];
+  draft.record('start_step', 'step_running', dirty.length === 0 ? {} : { dirty_before: [...dirty] });
+  const planned = draft.context.task.steps[before.step_index];
+  if (isHumanStep(planned)) wait(draft, 'human_required', 'review', undefined);
+}
+
+function note(draft: Draft, input: InputOf<'note'>): void {
+  const step = draft.step;
+  if (step === undefined) return;
+  const workingOn = input.workingOn === undefined ? undefined : oneLine(input.workingOn, MAX_DESCRIPTION);
+  const touched = [...new Set([...(step.files_touched ?? []), ...(input.filesTouched ?? [])])];
+  draft.step = {
+    ...step,
+    ...(workingOn === undefined ? {} : { working_on: workingOn }),
+    ...(input.prompt === undefined ? {} : { prompt: cut(input.prompt, MAX_PROMPT) }),
+    ...(input.lastOutput === undefined ? {} : { last_output: cut(input.lastOutput) }),
+    ...(touched.length === 0 ? {} : { files_touched: touched }),
+  };
+  draft.record('note', 'step_running', {
+    ...(workingOn === undefined ? {} : { working_on: workingOn }),
+    ...(input.filesTouched === undefined ? {} : { files_touched: [...input.filesTouched] }),
+    ...(input.stillWorking === true ? { still_working: true } : {}),
+  });
+}
+
+/** A human's step waits for its review again, whatever interrupted it; nothing else has been decided by the interruption. */
+function kindAfterRecovery({ before, recovery, step, context }: Draft): WaitKind {
+  if (recovery?.last_known_state === 'awaiting_human') return waitKind(before);
+  const planned = step === undefined ? undefined : context.task.steps[step.step_index];
+  return isHumanStep(planned) ? 'review' : 'interrupted';
+}
+
+function keepOutput(draft: Draft, output: string | undefined): void {
+  if (output !== undefined && draft.step !== undefined) draft.step = { ...draft.step, last_output: cut(output) };
+}
+
+function wait(draft: Draft, trigger: string, kind: WaitKind, message: string | undefined, more: Details = {}): void {
+  draft.record(trigger, 'awaiting_human', {
+    kind,
+    ...(message === undefined ? {} : { message: cut(message, MAX_MESSAGE) }),
+    ...more,
+  });
+}
+
+type Advance = 'step_complete' | 'validate_pass' | 'human_approve' | 'skip_step';
+
+/** Ends the current step: its checkpoint, the event, the next step as pending, and `finish` when none is left. */
+function advance(draft: Draft, trigger: Advance, more: Details = {}): void {
+  const step = draft.step;
+  if (step === undefined) return;
+  if (isAutomaticEnabled('step_complete', draft.context.config)) {
+    const how = trigger === 'skip_step' ? 'skipped: its work was done' : 'complete';
+    draft.checkpoint('step_complete', `Step ${step.step_name} ${how}`);
+  }
+  const started = step.started_at;
+  const took = started === undefined ? {} : { duration_ms: Math.max(0, toMs(draft.context.now) - toMs(started)) };
+  draft.record(trigger, 'step_pending', { ...took, ...more });
+  draft.step = pendingStep(draft.context.task, step.step_index + 1, draft.context.config);
+  if (draft.step === undefined) draft.record('finish', 'completed');
+}
+
+function reject(draft: Draft, input: InputOf<'human_reject'>): void {
+  const { step } = draft;
+  draft.record(
+    'human_reject',
+    'step_pending',
+    input.reason === undefined ? {} : { reason: cut(input.reason, MAX_MESSAGE) },
+  );
+  if (step !== undefined && attemptsSpent(step)) draft.step = { ...step, max_attempts: nextAttempt(step) };
+}
+
+function end(draft: Draft, input: InputOf<'fail'> | InputOf<'abandon'>): void {
+  draft.record(input.type, input.type === 'fail' ? 'failed' : 'abandoned', {
+    ...(input.reason === undefined ? {} : { reason: cut(input.reason, MAX_MESSAGE) }),
+    ...takeRecovery(draft),
+  });
+}
+
+/** Takes the recovery out of the draft, for the details of the event that leaves `recovering`. */
+function takeRecovery(draft: Draft): Details {
+  const recovery = draft.recovery;
+  draft.recovery = undefined;
+  return recovery === undefined ? {} : { recovery };
+}

@@ -1,0 +1,105 @@
+import type { Capture, GitSource } from '../checkpoint/checkpoint';
+import type { HookConfig } from '../config/config';
+import type { CheckpointTrigger, Hook, RecoveryContext, ValidationReceipt } from './taskRecord';
+import type { ChainLink } from '../receipt/receipt';
+import type { Task } from './task';
+
+/** The step and attempt that a caller believes to drive; a mismatch is refused. */
+export interface Expected {
+  readonly step?: string;
+  readonly attempt?: number;
+}
+
+/** Who causes an event: a person, or anything else, which may do no more than an agent. */
+export type Caller = 'human' | 'agent';
+
+/**
+ * What can be sent to a task. `expect` guards against a caller that woke up late. `by` is an agent unless it says that it is a human:
+ * a way in that forgets to say so is refused a human's decisions.
+ */
+export type HookInput = { readonly expect?: Expected; readonly by?: Caller } & (
+  | { readonly type: 'init' }
+  | { readonly type: 'setup_complete' }
+  | {
+      readonly type: 'start_step';
+      readonly workingOn?: string;
+      readonly prompt?: string;
+      /** Files that were uncommitted before the step, so that they aren't taken for its work. */
+      readonly dirtyBefore?: readonly string[];
+    }
+  | {
+      readonly type: 'note';
+      readonly workingOn?: string;
+      readonly prompt?: string;
+      readonly lastOutput?: string;
+      readonly filesTouched?: readonly string[];
+      readonly stillWorking?: boolean;
+    }
+  | {
+      readonly type: 'checkpoint';
+      readonly trigger: CheckpointTrigger;
+      readonly description: string;
+      readonly source?: GitSource;
+      /** When it happened, if that was noticed later; it belongs to the step that ran then. */
+      readonly at?: string;
+    }
+  | { readonly type: 'step_output'; readonly output?: string }
+  | { readonly type: 'step_complete'; readonly output?: string }
+  | {
+      readonly type: 'validation_command';
+      readonly command: string;
+      readonly log: string;
+      readonly receiptId: string;
+      /** Which of the task's keys signs it. */
+      readonly index: number;
+      /** Its place in the task's chain of receipts, and the one before it. */
+      readonly link: ChainLink;
+    }
+  | {
+      readonly type: 'receipt';
+      readonly receipt: ValidationReceipt;
+      /** SHA-256 (hex) of the envelope that its statement lies in. */
+      readonly envelopeSha256: string;
+    }
+  | { readonly type: 'validate_pass' }
+  | { readonly type: 'validate_fail'; readonly reason: string; readonly receiptId?: string }
+  | {
+      readonly type: 'human_required';
+      readonly kind: 'review' | 'question' | 'step_failed' | 'interrupted';
+      readonly message?: string;
+    }
+  | { readonly type: 'human_approve' }
+  | { readonly type: 'human_reject'; readonly reason?: string }
+  | { readonly type: 'human_resume' }
+  | { readonly type: 'crash_detected'; readonly recovery: RecoveryContext }
+  | { readonly type: 'retry_step' }
+  | { readonly type: 'retry_from_checkpoint' }
+  | { readonly type: 'retry_validation' }
+  | { readonly type: 'skip_step' }
+  | { readonly type: 'manual_required'; readonly message?: string }
+  | { readonly type: 'finish' }
+  | { readonly type: 'acknowledge' }
+  | { readonly type: 'fail'; readonly reason?: string }
+  | { readonly type: 'abandon'; readonly reason?: string }
+);
+
+/** What a transition needs from outside: time, ids, settings and what was captured. */
+export interface TransitionContext {
+  readonly now: string;
+  readonly task: Task;
+  readonly config: HookConfig;
+  /** Two fresh ids `ckpt-<8 hex>`; a transition makes at most two checkpoints. */
+  readonly checkpointIds: readonly [string, string];
+  readonly capture?: Capture;
+  /** Ids of the receipts that were verified and cover the present tree. */
+  readonly provenReceipts?: ReadonlySet<string>;
+}
+
+/** A hook after an event; `changed` is false where the event was a repetition that changes nothing. */
+export interface Transitioned {
+  readonly hook: Hook;
+  readonly changed: boolean;
+}
+
+/** The input of one type of event. */
+export type InputOf<T extends HookInput['type']> = Extract<HookInput, { readonly type: T }>;

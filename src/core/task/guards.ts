@@ -1,0 +1,141 @@
+import type { HookInput, InputOf, TransitionContext } from './events';
+import { foreignEdits } from './foreignEdits';
+import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './taskRecord';
+import { type TaskStep, commandsOf, isHumanStep, stepTypeOf } from './task';
+import { count, oneLine } from '../shared/text';
+import { canApprove, waitKind } from './waiting';
+
+type Guard<T extends HookInput['type']> = (
+  hook: Hook,
+  input: InputOf<T>,
+  context: TransitionContext,
+) => string | undefined;
+
+const allow = (): undefined => undefined;
+
+/** For each event that the table allows, why it is refused after all; `undefined` when it is not. */
+const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
+  init: allow,
+  setup_complete: (_hook, _input, { task }) => (task.steps.length === 0 ? 'the task has no steps' : undefined),
+  start_step: (hook) => (hook.current_step === undefined ? 'no step is left to start' : undefined),
+  note: allow,
+  checkpoint: guardCheckpoint,
+  step_output: (hook, _input, context) => guardAgentStep(hook, context),
+  step_complete: (hook, _input, context) => guardComplete(plannedStep(hook, context)),
+  validation_command: (hook, input, context) =>
+    guardAgentStep(hook, context) ?? (oneLine(input.command) === '' ? 'the command is empty' : undefined),
+  receipt: (hook, input, context) => guardAgentStep(hook, context) ?? guardReceipt(hook, input.receipt),
+  validate_pass: guardPass,
+  validate_fail: allow,
+  human_required: allow,
+  human_approve: (hook) =>
+    canApprove(waitKind(hook))
+      ? undefined
+      : 'the task was interrupted or asked a question, so there is nothing to approve; resume or reject it',
+  human_reject: allow,
+  human_resume: (hook, _input, context) => {
+    if (hook.current_step === undefined) return 'there is no step to continue';
+    return isHumanStep(plannedStep(hook, context))
+      ? 'this step is a decision of yours, so approve or reject it'
+      : undefined;
+  },
+  crash_detected: (_hook, { recovery }) =>
+    recoveryContextSchema.safeParse(recovery).success ? undefined : 'what is said about the crash is malformed',
+  retry_step: allow,
+  retry_from_checkpoint: (hook, _input, context) =>
+    hook.recovery?.last_known_state === 'step_running'
+      ? guardAgentStep(hook, context)
+      : 'the crash was not in "step_running"; use retry_step',
+  retry_validation: (hook, _input, context) => guardPastSetup(hook) ?? guardAgentStep(hook, context),
+  skip_step: (hook, { by }, context) =>
+    guardPastSetup(hook) ?? (by === 'human' ? undefined : guardAgentStep(hook, context)),
+  manual_required: guardPastSetup,
+  finish: (hook) =>
+    hook.current_step === undefined ? undefined : `step "${hook.current_step.step_name}" is still to be done`,
+  acknowledge: (hook) =>
+    foreignEdits(hook) === undefined ? 'no edit made outside Atlas is waiting to be acknowledged' : undefined,
+  fail: allow,
+  abandon: allow,
+};
+
+/** Why an event that the table allows is refused after all; `undefined` when it is not. */
+export function guardOf<T extends HookInput['type']>(
+  hook: Hook,
+  input: InputOf<T>,
+  context: TransitionContext,
+): string | undefined {
+  const guard = GUARDS[input.type] as Guard<T>;
+  return guard(hook, input, context);
+}
+
+function plannedStep(hook: Hook, { task }: TransitionContext): TaskStep | undefined {
+  return hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
+}
+
+/** Nothing that is made or run ends a human's step: a human looks, and says. */
+function guardAgentStep(hook: Hook, context: TransitionContext): string | undefined {
+  return isHumanStep(plannedStep(hook, context))
+    ? 'a human decides this step; it takes no output and no validation'
+    : undefined;
+}
+
+function guardPastSetup(hook: Hook): string | undefined {
+  if (hook.current_step !== undefined) return undefined;
+  return 'the crash was in the set-up, before the first step; use retry_step';
+}
+
+function guardCheckpoint(hook: Hook, { trigger }: InputOf<'checkpoint'>): string | undefined {
+  if (hook.current_step === undefined) return 'no step is current';
+  if (trigger === 'interval' && hook.state !== 'step_running') return 'interval checkpoints need a running step';
+  return undefined;
+}
+
+function guardComplete(planned: TaskStep | undefined): string | undefined {
+  if (planned === undefined) return undefined;
+  const type = stepTypeOf(planned);
+  if (type === 'validation') {
+    return 'a validation step ends only when its commands passed; submit its output and validate';
+  }
+  if (type === 'human') return 'a human decides this step';
+  const declared = commandsOf(planned).length;
+  if (declared === 0) return undefined;
+  return `the step declares ${count(declared, 'validation command')}; submit its output and validate`;
+}
+
+/**
+ * Only what was reserved last is taken: of two that validate at once, the one that began later goes on, and the chain
+ * has no fork.
+ */
+function guardReserved(hook: Hook, receiptId: string): string | undefined {
+  const reserved = hook.history.findLast(({ trigger }) => trigger === 'validation_command')?.details?.['receipt_id'];
+  if (reserved === receiptId) return undefined;
+  return 'its command was not the last one to be started: another validation of this step took over';
+}
+
+function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefined {
+  if (!validationReceiptSchema.safeParse(receipt).success) return 'the receipt is malformed';
+  const step = hook.current_step;
+  if (receipt.step_name !== step?.step_name) return `the receipt is for step "${receipt.step_name}"`;
+  if (receipt.attempt !== step.attempt) return `the receipt is for attempt ${receipt.attempt ?? 'unknown'}`;
+  return hook.receipts.some((known) => known.receipt_id === receipt.receipt_id)
+    ? `receipt "${receipt.receipt_id}" is there already`
+    : guardReserved(hook, receipt.receipt_id);
+}
+
+function guardPass(hook: Hook, _input: InputOf<'validate_pass'>, context: TransitionContext): string | undefined {
+  const human = guardAgentStep(hook, context);
+  if (human !== undefined) return human;
+  const step = hook.current_step;
+  const planned = plannedStep(hook, context);
+  const proven = context.provenReceipts ?? new Set<string>();
+  const own = hook.receipts.filter((item) => item.step_name === step?.step_name && item.attempt === step.attempt);
+  const passed = (receipt: ValidationReceipt | undefined): boolean =>
+    receipt !== undefined && receipt.exit_code === 0 && proven.has(receipt.receipt_id);
+  const declared = planned === undefined ? [] : commandsOf(planned);
+  if (declared.length === 0) {
+    return own.some(passed) ? undefined : 'no receipt of this attempt passed and verifies';
+  }
+  const missing = declared.filter((command) => !passed(own.findLast((receipt) => receipt.command === command)));
+  if (missing.length === 0) return undefined;
+  return `${count(missing.length, 'declared command')} without a receipt of this attempt that passed and verifies`;
+}

@@ -1,0 +1,125 @@
+import { type HookState, isTerminal } from './taskRecord';
+
+/** Everything that can happen to a task. */
+export const EVENT_TYPES = [
+  'init',
+  'setup_complete',
+  'start_step',
+  'note',
+  'checkpoint',
+  'step_output',
+  'step_complete',
+  'validation_command',
+  'receipt',
+  'validate_pass',
+  'validate_fail',
+  'human_required',
+  'human_approve',
+  'human_reject',
+  'human_resume',
+  'crash_detected',
+  'retry_step',
+  'retry_from_checkpoint',
+  'retry_validation',
+  'skip_step',
+  'manual_required',
+  'finish',
+  'acknowledge',
+  'fail',
+  'abandon',
+] as const;
+
+/** Something that can happen to a task. */
+export type HookEventType = (typeof EVENT_TYPES)[number];
+
+/** The states that an event can lead to, by the event; an event that isn't there is refused. */
+type Row = Partial<Record<HookEventType, readonly HookState[]>>;
+
+const ENDS = { fail: ['failed'], abandon: ['abandoned'] } as const satisfies Row;
+const CRASH = { crash_detected: ['recovering'] } as const satisfies Row;
+
+/**
+ * The one table that drives everything: state × event → possible next states. `none` is a task without a hook.
+ * An event that advances can lead on to `completed`, when no step is left: `finish` happens in the same write.
+ */
+export const TRANSITIONS = {
+  none: { init: ['initializing'] },
+  initializing: { setup_complete: ['step_pending'], ...CRASH, acknowledge: ['initializing'], ...ENDS },
+  step_pending: {
+    start_step: ['step_running', 'awaiting_human'],
+    checkpoint: ['step_pending'],
+    finish: ['completed'],
+    ...CRASH,
+    acknowledge: ['step_pending'],
+    ...ENDS,
+  },
+  step_running: {
+    note: ['step_running'],
+    checkpoint: ['step_running'],
+    step_output: ['step_validating'],
+    step_complete: ['step_pending', 'completed'],
+    human_required: ['awaiting_human'],
+    ...CRASH,
+    acknowledge: ['step_running'],
+    ...ENDS,
+  },
+  step_validating: {
+    checkpoint: ['step_validating'],
+    validation_command: ['step_validating'],
+    receipt: ['step_validating'],
+    validate_pass: ['step_pending', 'completed'],
+    validate_fail: ['awaiting_human'],
+    ...CRASH,
+    acknowledge: ['step_validating'],
+    ...ENDS,
+  },
+  awaiting_human: {
+    checkpoint: ['awaiting_human'],
+    human_approve: ['step_pending', 'completed'],
+    human_reject: ['step_pending'],
+    human_resume: ['step_running'],
+    ...CRASH,
+    acknowledge: ['awaiting_human'],
+    ...ENDS,
+  },
+  recovering: {
+    checkpoint: ['recovering'],
+    crash_detected: ['recovering'],
+    retry_step: ['step_pending', 'initializing'],
+    retry_from_checkpoint: ['step_running'],
+    retry_validation: ['step_validating'],
+    skip_step: ['step_pending', 'completed'],
+    manual_required: ['awaiting_human'],
+    acknowledge: ['recovering'],
+    ...ENDS,
+  },
+  completed: { acknowledge: ['completed'] },
+  failed: { acknowledge: ['failed'] },
+  abandoned: { acknowledge: ['abandoned'] },
+} as const satisfies Record<HookState | 'none', Row>;
+
+/** Events that only a human may cause; an agent's tools never send them. */
+export const HUMAN_EVENTS = [
+  'human_approve',
+  'human_reject',
+  'acknowledge',
+  'fail',
+  'abandon',
+] as const satisfies readonly HookEventType[];
+
+/** The events that a state takes, in the order of the table. */
+export function legalEvents(state: HookState | 'none'): HookEventType[] {
+  return EVENT_TYPES.filter((event) => event in TRANSITIONS[state]);
+}
+
+/** The states that an event can lead to from a state; empty where it is illegal. */
+export function targetsOf(state: HookState | 'none', event: HookEventType): readonly HookState[] {
+  const row: Row = TRANSITIONS[state];
+  return row[event] ?? [];
+}
+
+/** A sentence saying what is legal in a state now, or of that what a caller may do. */
+export function legalNow(state: HookState | 'none', events: readonly HookEventType[] = legalEvents(state)): string {
+  if (state !== 'none' && isTerminal(state)) return `Nothing: the task is over (${state}). Start a new task.`;
+  return `Legal now: ${events.join(', ')}.`;
+}

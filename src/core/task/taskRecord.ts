@@ -1,0 +1,296 @@
+import * as z from 'zod/mini';
+import { isZeroTime, normalizeTimestamp } from '../shared/time';
+
+/** The version that this program writes; a file of a newer major version is read only. */
+export const SCHEMA_VERSION = '1.0';
+
+/** All positions of a task, in the order in which a task meets them. */
+export const HOOK_STATES = [
+  'initializing',
+  'step_pending',
+  'step_running',
+  'step_validating',
+  'awaiting_human',
+  'recovering',
+  'completed',
+  'failed',
+  'abandoned',
+] as const;
+
+/** Where a task stands. */
+export type HookState = (typeof HOOK_STATES)[number];
+
+/** The states that nothing leaves. */
+export const TERMINAL_STATES = ['completed', 'failed', 'abandoned'] as const satisfies readonly HookState[];
+
+/** A state that nothing leaves. */
+export type TerminalState = (typeof TERMINAL_STATES)[number];
+
+/** Whether a task in this state is over. */
+export function isTerminal(state: HookState): state is TerminalState {
+  return (TERMINAL_STATES as readonly HookState[]).includes(state);
+}
+
+/** The states in which somebody is at work, so that silence or a death means a crash. */
+export function isInFlight(state: HookState): boolean {
+  return state === 'initializing' || state === 'step_running' || state === 'step_validating';
+}
+
+/** What can cause a checkpoint. */
+export const CHECKPOINT_TRIGGERS = [
+  'manual',
+  'git_commit',
+  'git_push',
+  'pr_created',
+  'validation',
+  'step_complete',
+  'interval',
+] as const;
+
+/** What caused a checkpoint. */
+export type CheckpointTrigger = (typeof CHECKPOINT_TRIGGERS)[number];
+
+/** The actions that a recovery plan can name. */
+export const RECOVERY_ACTIONS = [
+  'retry_step',
+  'retry_from_checkpoint',
+  'retry_validation',
+  'skip_step',
+  'manual',
+  'await_human',
+] as const;
+
+/** What a recovery plan says to do. */
+export type RecoveryAction = (typeof RECOVERY_ACTIONS)[number];
+
+/** A time of any zone and precision, normalised to UTC on reading. */
+export const timestamp = z.pipe(
+  z.string(),
+  z.transform((text, context) => {
+    const normal = normalizeTimestamp(text);
+    if (normal !== undefined) return normal;
+    context.issues.push({ code: 'custom', message: 'not an RFC 3339 time', input: text });
+    return z.NEVER;
+  }),
+);
+
+/** As `timestamp`, but Go's zero time and null read as absent. */
+export const optionalTimestamp = z.optional(
+  z.pipe(
+    z.nullish(z.string()),
+    z.transform((text, context) => {
+      if (text === null || text === undefined || text === '' || isZeroTime(text)) return undefined;
+      const normal = normalizeTimestamp(text);
+      if (normal !== undefined) return normal;
+      context.issues.push({ code: 'custom', message: 'not an RFC 3339 time', input: text });
+      return z.NEVER;
+    }),
+  ),
+);
+
+/** A list for which `null`, as Go writes an empty one, reads as empty. */
+export function listOf<T extends z.core.$ZodType>(item: T) {
+  return z.pipe(
+    z.nullish(z.array(item)),
+    z.transform((list) => list ?? []),
+  );
+}
+
+/** A list that may be left out; `null` reads as empty. */
+export function optionalListOf<T extends z.core.$ZodType>(item: T) {
+  return z.optional(listOf(item));
+}
+
+/** A text that may be left out; `null` reads as absent. */
+const optionalText = z.optional(
+  z.pipe(
+    z.nullish(z.string()),
+    z.transform((text) => text ?? undefined),
+  ),
+);
+
+const details = z.optional(z.nullable(z.record(z.string(), z.unknown())));
+
+/** A file as it was when a checkpoint was made; `path` is relative to the repository, with `/`. */
+export const fileSnapshotSchema = z.looseObject({
+  path: z.string(),
+  size: z.number(),
+  mod_time: z.string(),
+  sha256: z.string(),
+  exists: z.boolean(),
+});
+
+/** A snapshot of progress within a step. */
+export const stepCheckpointSchema = z.looseObject({
+  checkpoint_id: z.string(),
+  created_at: timestamp,
+  step_name: z.string(),
+  step_index: z.number(),
+  attempt: z.optional(z.number()),
+  description: z.string(),
+  trigger: z.enum(CHECKPOINT_TRIGGERS),
+  git_branch: z._default(z.string(), ''),
+  git_commit: optionalText,
+  git_dirty: z.optional(z.boolean()),
+  artifacts: optionalListOf(z.string()),
+  files_snapshot: optionalListOf(fileSnapshotSchema),
+});
+
+/** The step that is under way, or that comes next: then `started_at` is absent until its first attempt starts. */
+export const stepContextSchema = z.looseObject({
+  step_name: z.string(),
+  step_index: z.int(),
+  started_at: optionalTimestamp,
+  prompt: optionalText,
+  attempt: z.int(),
+  max_attempts: z.int(),
+  working_on: optionalText,
+  files_touched: optionalListOf(z.string()),
+  last_output: optionalText,
+  current_checkpoint_id: optionalText,
+});
+
+/** One line of the append-only history. `from_state` is empty for the first. */
+export const hookEventSchema = z.looseObject({
+  timestamp,
+  from_state: z.union([z.enum(HOOK_STATES), z.literal('')]),
+  to_state: z.enum(HOOK_STATES),
+  trigger: z.string(),
+  step_name: optionalText,
+  details,
+});
+
+/** What was found out about a crash and what to do about it. */
+export const recoveryContextSchema = z.looseObject({
+  detected_at: timestamp,
+  crash_type: z.string(),
+  last_known_state: z.enum(HOOK_STATES),
+  was_validating: z._default(z.boolean(), false),
+  validation_cmd: optionalText,
+  partial_output: optionalText,
+  recommended_action: z.string(),
+  reason: z._default(z.string(), ''),
+  last_checkpoint_id: optionalText,
+  details,
+});
+
+/** Proof that a validation command ran; see the receipts specification. */
+export const validationReceiptSchema = z.looseObject({
+  receipt_id: z.string(),
+  step_name: z.string(),
+  attempt: z.optional(z.int()),
+  command: z.string(),
+  exit_code: z.int(),
+  started_at: timestamp,
+  completed_at: timestamp,
+  duration: z._default(z.string(), ''),
+  stdout_hash: z._default(z.string(), ''),
+  stderr_hash: z._default(z.string(), ''),
+  key_path: optionalText,
+  signature: z._default(z.string(), ''),
+});
+
+/** The id of a task; a path that ends in one, as the Go ATLAS writes, reads as its last part. */
+const taskIdFromFile = z.pipe(
+  z.string(),
+  z.transform((text) => text.split(/[\\/]/u).pop() ?? text),
+);
+
+/** hook.json: where a task stands. Unknown fields are kept. */
+export const hookSchema = z.looseObject({
+  version: z._default(z.string(), SCHEMA_VERSION),
+  task_id: taskIdFromFile,
+  workspace_id: z._default(z.string(), ''),
+  created_at: timestamp,
+  updated_at: timestamp,
+  state: z.enum(HOOK_STATES),
+  current_step: z.pipe(
+    z.optional(z.nullable(stepContextSchema)),
+    z.transform((step) => step ?? undefined),
+  ),
+  history: listOf(hookEventSchema),
+  recovery: z.pipe(
+    z.optional(z.nullable(recoveryContextSchema)),
+    z.transform((recovery) => recovery ?? undefined),
+  ),
+  checkpoints: listOf(stepCheckpointSchema),
+  receipts: listOf(validationReceiptSchema),
+  schema_version: z._default(z.string(), SCHEMA_VERSION),
+});
+
+/** The durable state of a task. */
+export type Hook = z.infer<typeof hookSchema>;
+/** The step under way or next. */
+export type StepContext = z.infer<typeof stepContextSchema>;
+/** A checkpoint. */
+export type StepCheckpoint = z.infer<typeof stepCheckpointSchema>;
+/** A file's state at a checkpoint. */
+export type FileSnapshot = z.infer<typeof fileSnapshotSchema>;
+/** A line of history. */
+export type HookEvent = z.infer<typeof hookEventSchema>;
+/** What is known about a crash. */
+export type RecoveryContext = z.infer<typeof recoveryContextSchema>;
+/** A validation receipt. */
+export type ValidationReceipt = z.infer<typeof validationReceiptSchema>;
+
+const HOOK_KEY_ORDER = [
+  'version',
+  'task_id',
+  'workspace_id',
+  'created_at',
+  'updated_at',
+  'state',
+  'current_step',
+  'history',
+  'recovery',
+  'checkpoints',
+  'receipts',
+  'schema_version',
+] as const satisfies readonly (keyof Hook)[];
+
+/** The lists that only grow at their end, but for the dropping of old checkpoints; an item never changes. */
+const LIST_KEYS: ReadonlySet<string> = new Set(['history', 'checkpoints', 'receipts']);
+
+/** A part of hook.json's text: as it stands, or the items of a list, to be joined by a comma and a line feed. */
+export type HookPart = string | { readonly key: string; readonly items: readonly object[] };
+
+/** JSON with two spaces, at a depth. A text in JSON has no line feed of its own. */
+function indented(value: unknown, indent: string): string | undefined {
+  const text = JSON.stringify(value, null, 2) as string | undefined;
+  return text?.replaceAll('\n', `\n${indent}`);
+}
+
+/** The text of hook.json in parts: the documented keys in their order, then unknown ones. */
+export function hookParts(hook: Hook): HookPart[] {
+  const ordered: Record<string, unknown> = {};
+  for (const key of HOOK_KEY_ORDER) if (hook[key] !== undefined) ordered[key] = hook[key];
+  for (const [key, value] of Object.entries(hook)) if (!Object.hasOwn(ordered, key)) ordered[key] = value;
+  const parts: HookPart[] = [];
+  let text = '{';
+  let separator = '\n';
+  for (const [key, value] of Object.entries(ordered)) {
+    const isList = LIST_KEYS.has(key) && Array.isArray(value) && value.length > 0;
+    const plain = isList ? '[\n' : indented(value, '  ');
+    if (plain === undefined) continue;
+    text += `${separator}  ${JSON.stringify(key)}: ${plain}`;
+    separator = ',\n';
+    if (!isList) continue;
+    parts.push(text, { key, items: value as readonly object[] });
+    text = '\n  ]';
+  }
+  return [...parts, `${text}\n}\n`];
+}
+
+/** An item of a list of hook.json: an event of the history, of which there may be thousands, in one line. */
+export function listItemText(key: string, item: object): string {
+  return `    ${key === 'history' ? JSON.stringify(item) : (indented(item, '    ') ?? '')}`;
+}
+
+/** The text of hook.json: valid JSON, two spaces, one event of the history a line, final newline. */
+export function serializeHook(hook: Hook): string {
+  return hookParts(hook)
+    .map((part) =>
+      typeof part === 'string' ? part : part.items.map((item) => listItemText(part.key, item)).join(',\n'),
+    )
+    .join('');
+}

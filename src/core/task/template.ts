@@ -1,0 +1,141 @@
+import { type Result, fail, ok } from '../shared/errors';
+import { sentenceList } from '../shared/text';
+
+/** Who or what decides that a step is done; see the step types in docs/hook-files.md. */
+export const STEP_TYPES = ['ai', 'validation', 'git', 'human', 'sdd', 'verify', 'loop', 'ci'] as const;
+
+/** The type of a step. */
+export type StepType = (typeof STEP_TYPES)[number];
+
+const AI_LIKE: readonly StepType[] = ['ai', 'sdd', 'verify', 'loop'];
+
+/** Whether an agent does the work of a step of this type. */
+export function isAiLike(type: string): boolean {
+  return (AI_LIKE as readonly string[]).includes(type);
+}
+
+/** A step with everything decided. */
+export interface TemplateStep {
+  readonly name: string;
+  readonly type: StepType;
+  readonly idempotent: boolean;
+  readonly validation: readonly string[];
+  /** Absent: the setting `max_step_attempts` decides when a task starts. */
+  readonly maxAttempts: number | undefined;
+}
+
+/** What a kind of task consists of. */
+export interface TaskTemplate {
+  readonly id: string;
+  readonly aliases: readonly string[];
+  readonly description: string;
+  readonly steps: readonly TemplateStep[];
+  readonly source: 'builtin' | 'project';
+}
+
+const IDEMPOTENT_STEPS = new Set([
+  'analyze',
+  'plan',
+  'specify',
+  'tasks',
+  'validate',
+  'verify',
+  'checklist',
+  'test',
+  'lint',
+  'analyze_changes',
+  'ci_wait',
+]);
+
+const TYPE_BY_NAME: Readonly<Record<string, StepType>> = {
+  review: 'human',
+  review_spec: 'human',
+  validate: 'validation',
+  verify: 'verify',
+  commit: 'git',
+  smart_commit: 'git',
+  pr: 'git',
+  git_commit: 'git',
+  git_push: 'git',
+  git_pr: 'git',
+  ci_wait: 'ci',
+};
+
+/** The type that a step of this name has where a template doesn't say. */
+export function defaultStepType(name: string): StepType {
+  return TYPE_BY_NAME[name] ?? (name.startsWith('git_') ? 'git' : 'ai');
+}
+
+/** Whether a step of this name can be done twice without harm where a template doesn't say. */
+export function isIdempotentByName(name: string): boolean {
+  return IDEMPOTENT_STEPS.has(name);
+}
+
+/** What a `git` step leaves behind, by which a crash in it is judged. */
+export type GitEffect = 'commit' | 'push' | 'pr';
+
+/** The effect of a `git` step, read from its name; `undefined` if the name doesn't tell. */
+export function gitEffect(stepName: string): GitEffect | undefined {
+  const words = stepName.split(/[_-]/u);
+  if (words.includes('pr')) return 'pr';
+  if (words.includes('push')) return 'push';
+  return words.includes('commit') ? 'commit' : undefined;
+}
+
+function step(name: string): TemplateStep {
+  return {
+    name,
+    type: defaultStepType(name),
+    idempotent: isIdempotentByName(name),
+    validation: [],
+    maxAttempts: undefined,
+  };
+}
+
+function builtin(id: string, description: string, steps: string, aliases: readonly string[] = []): TaskTemplate {
+  return { id, aliases, description, steps: steps.split(' ').map(step), source: 'builtin' };
+}
+
+const ANALYZE_AND_FIX = 'analyze fix verify validate git_commit git_push git_pr ci_wait review';
+
+/** The templates that are always there. */
+export const BUILTIN_TEMPLATES: readonly TaskTemplate[] = [
+  builtin('bug', 'Find and fix a bug', 'analyze plan implement validate commit pr review', ['bugfix', 'fix']),
+  builtin(
+    'feature',
+    'Build a feature from its specification on',
+    'specify review_spec plan tasks implement verify validate checklist git_commit git_push git_pr ci_wait review',
+  ),
+  builtin('task', 'Any piece of work', 'implement verify validate git_commit git_push git_pr ci_wait review'),
+  builtin('patch', 'A small fix, pushed at once', 'fix verify validate git_commit git_push', ['hotfix']),
+  builtin('commit', 'Commit and push what is there', 'analyze_changes smart_commit git_push'),
+  builtin('go-optimize', 'Make Go code faster', ANALYZE_AND_FIX),
+  builtin('dedup', 'Remove duplicated code', ANALYZE_AND_FIX),
+  builtin('goroutine-leak', 'Find and mend goroutine leaks', ANALYZE_AND_FIX),
+  builtin('jr-to-sr', "Raise code to a senior engineer's standard", ANALYZE_AND_FIX),
+  builtin('constant-hunter', 'Turn magic values into constants', ANALYZE_AND_FIX),
+  builtin('config-hunter', 'Turn hard-coded settings into configuration', ANALYZE_AND_FIX),
+  builtin('test-creator', 'Write missing tests', ANALYZE_AND_FIX),
+];
+
+/** The names of built-in templates that a project's own one stands in for. */
+export function replacedTemplates(template: TaskTemplate): string[] {
+  if (template.source === 'builtin') return [];
+  const builtin = new Set(BUILTIN_TEMPLATES.flatMap(({ id, aliases }) => [id, ...aliases]));
+  return [template.id, ...template.aliases].filter((name) => builtin.has(name));
+}
+
+/** Finds a template by id or alias; a project's own template wins over a built-in one of the same name. */
+export function findTemplate(name: string, templates: readonly TaskTemplate[]): Result<TaskTemplate> {
+  const wanted = name.trim().toLowerCase();
+  const ordered = [...templates].sort((a, b) => Number(b.source === 'project') - Number(a.source === 'project'));
+  const found =
+    ordered.find((template) => template.id === wanted) ?? ordered.find((template) => template.aliases.includes(wanted));
+  if (found !== undefined) return ok(found);
+  return fail('not_found', `There is no template ${JSON.stringify(name)}.`, {
+    mend: `Choose one of ${sentenceList(
+      templates.map((template) => template.id),
+      'or',
+    )}.`,
+  });
+}

@@ -1,0 +1,99 @@
+import { hasGitCheckpoint } from '../checkpoint/checkpoint';
+import { Draft } from './transitionBuilder';
+import { eventsFor, humanDecision } from './authority';
+import { applyEffect } from './effects';
+import type { Caller, HookInput, TransitionContext, Transitioned } from './events';
+import { type Result, fail, ok } from '../shared/errors';
+import { freezeTask } from './frozenSteps';
+import { guardOf } from './guards';
+import { type Hook, SCHEMA_VERSION } from './taskRecord';
+import { type HookEventType, legalNow, targetsOf } from './states';
+import { nextAttempt } from './stepAttempt';
+
+function illegal(hook: Hook | undefined, { type: event, by = 'agent' }: HookInput, why?: string): Result<never> {
+  const state = hook?.state ?? 'none';
+  const where = state === 'none' ? 'a task without a hook' : `state "${state}"`;
+  return fail('illegal_transition', `"${event}" is refused in ${where}${why === undefined ? '' : `: ${why}`}.`, {
+    mend: hook === undefined ? legalNow(state) : legalNow(state, eventsFor(hook, by)),
+  });
+}
+
+/** What only a human decides is refused to everybody else, whatever way it came. */
+function refuseDecision(hook: Hook, type: HookEventType, by: Caller): Result<never> | undefined {
+  const decision = by === 'human' ? undefined : humanDecision(hook, type);
+  if (decision === undefined) return undefined;
+  return fail('human_only', `Only a human may ${decision}.`, {
+    mend: 'Ask the human to decide, in the editor or in a terminal of their own.',
+  });
+}
+
+/** A new hook in `initializing`. */
+function initialHook(context: TransitionContext): Hook {
+  return {
+    version: SCHEMA_VERSION,
+    task_id: context.task.id,
+    workspace_id: context.task.workspace_id,
+    created_at: context.now,
+    updated_at: context.now,
+    state: 'initializing',
+    current_step: undefined,
+    history: [
+      {
+        timestamp: context.now,
+        from_state: '',
+        to_state: 'initializing',
+        trigger: 'init',
+        details: freezeTask(context.task),
+      },
+    ],
+    recovery: undefined,
+    checkpoints: [],
+    receipts: [],
+    schema_version: SCHEMA_VERSION,
+  };
+}
+
+/**
+ * Applies one event to a hook. Pure: the same arguments give the same result, and a refusal has changed nothing.
+ * @param hook the hook as read, or `undefined` for a task that has none yet
+ * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`, `human_only`)
+ */
+export function transition(hook: Hook | undefined, input: HookInput, context: TransitionContext): Result<Transitioned> {
+  const state = hook?.state ?? 'none';
+  if (targetsOf(state, input.type).length === 0) return illegal(hook, input);
+  if (hook === undefined) return ok({ hook: initialHook(context), changed: true });
+  const stale = checkExpected(hook, input);
+  if (stale !== undefined) return stale;
+  const decision = refuseDecision(hook, input.type, input.by ?? 'agent');
+  if (decision !== undefined) return decision;
+  const refused = guardOf(hook, input, context);
+  if (refused !== undefined) return illegal(hook, input, refused);
+  if (isRepetition(hook, input)) return ok({ hook, changed: false });
+  const draft = new Draft(hook, context);
+  applyEffect(draft, input);
+  return ok(draft.finish());
+}
+
+const READ_AGAIN = 'Read HOOK.md again: another agent or a human has moved the task on.';
+
+function checkExpected(hook: Hook, input: HookInput): Result<never> | undefined {
+  const { step, attempt } = input.expect ?? {};
+  const current = hook.current_step;
+  if (step !== undefined && step !== current?.step_name) {
+    const is = current === undefined ? 'no step is current' : `the task is at step "${current.step_name}"`;
+    return fail('stale_caller', `"${input.type}" was meant for step ${JSON.stringify(step)}, but ${is}.`, {
+      mend: READ_AGAIN,
+    });
+  }
+  const expected = input.type === 'start_step' && current !== undefined ? nextAttempt(current) : current?.attempt;
+  if (attempt === undefined || attempt === expected) return undefined;
+  const message = `"${input.type}" was meant for attempt ${attempt}, but the task is at attempt ${expected ?? 'none'}.`;
+  return fail('stale_caller', message, { mend: READ_AGAIN });
+}
+
+function isRepetition(hook: Hook, input: HookInput): boolean {
+  if (input.type === 'crash_detected') return hook.state === 'recovering';
+  return (
+    input.type === 'checkpoint' && input.source !== undefined && hasGitCheckpoint(hook, input.trigger, input.source)
+  );
+}

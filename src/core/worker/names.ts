@@ -1,0 +1,43 @@
+import { type Result, fail, ok } from '../shared/errors';
+import { checkTaskId } from '../shared/ids';
+
+/** The branch that the ledger is kept on. */
+export const LEDGER_BRANCH = 'refs/heads/forge/ledger';
+/** What the branches of hooks begin with. */
+export const HOOK_BRANCHES = 'refs/heads/forge/hooks/';
+
+const PART = /^[a-z0-9][a-z0-9._-]{0,63}$/u;
+
+/**
+ * Checks the name of a worker, `<worker>` or `<pool>/<worker>`, before a path or a branch is built from it. Only lower
+ * case: on some systems two names that differ in case are one folder and one branch.
+ */
+export function checkWorker(name: string): Result<string> {
+  const parts = name.split('/');
+  // What is safe as a task's id is safe as a folder on every system; git keeps one more ending for itself.
+  const isSafe = (part: string): boolean => PART.test(part) && checkTaskId(part).ok && !part.endsWith('.lock');
+  if (parts.length <= 2 && parts.every(isSafe)) return ok(name);
+  return fail('invalid_name', `${JSON.stringify(name.slice(0, 200))} can't be the name of a worker.`, {
+    mend: 'Use <worker> or <pool>/<worker>: small letters, digits, ".", "-" and "_", starting with a letter or digit, at most 64 each, and no name that Windows or git reserves.',
+  });
+}
+
+/** The worker whose name stands in the way of a new one: a pool and a worker can't be called the same. */
+export function clashingWorker(name: string, others: Iterable<string>): string | undefined {
+  for (const other of others) {
+    if (other.startsWith(`${name}/`) || name.startsWith(`${other}/`)) return other;
+  }
+  return undefined;
+}
+
+/** The full name of the branch of a worker's hook; the name was checked. */
+export function branchOf(worker: string): string {
+  return `${HOOK_BRANCHES}${worker}`;
+}
+
+/** The worker that a branch belongs to; `undefined` for any other branch. */
+export function workerOfBranch(ref: string): string | undefined {
+  if (!ref.startsWith(HOOK_BRANCHES)) return undefined;
+  const worker = ref.slice(HOOK_BRANCHES.length);
+  return checkWorker(worker).ok ? worker : undefined;
+}

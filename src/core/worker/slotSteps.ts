@@ -1,0 +1,221 @@
+import { type Result, fail, ok } from '../shared/errors';
+import { SCHEMA_VERSION } from '../task/taskRecord';
+import type { ProcessIdentity, Vitality } from '../recovery/liveness';
+import { toMs, toTimestamp } from '../shared/time';
+import { type HandoffReason, type HookState, type HookStatus, type HookTask, type TaskDefinition } from './slotContent';
+import type { TaskRecord } from './ledger';
+import { type Stamp, stampOf } from './versionVector';
+
+/** How often work is begun, or gone on with after a crash, before it counts as failed. */
+export const MAX_ATTEMPTS = 3;
+
+/** What leads from one status to another. */
+export const HOOK_STEPS = {
+  PENDING: { start: 'IN_PROGRESS' },
+  IN_PROGRESS: { start: 'IN_PROGRESS', handoff: 'IN_PROGRESS', complete: 'COMPLETE', fail: 'FAILED' },
+  COMPLETE: {},
+  FAILED: {},
+} as const satisfies Readonly<Record<HookStatus, Readonly<Record<string, HookStatus>>>>;
+
+/** What a worker names in all that it says later, so that what comes from a dead one is told apart. */
+export interface Lease {
+  readonly worker: string;
+  readonly taskId: string;
+  readonly claim: number;
+  readonly incarnation: number;
+}
+
+/** What to do about the work on a hook, and why. */
+export interface RecoveryPlan {
+  /**
+   * `run`: it was never begun. `resume`: go on with what is there. `restart`: from the beginning. `give_up`: it was tried often enough.
+   * `nothing`: it is over, or somebody is at work. `ask`: nobody can see whether its owner lives, so a human says.
+   */
+  readonly action: 'run' | 'resume' | 'restart' | 'give_up' | 'nothing' | 'ask';
+  readonly reason: string;
+}
+
+/** What is known beside the status. */
+export interface HookSigns {
+  /** Whether the owner's process lives; `undefined` where none is named. */
+  readonly owner: Vitality | undefined;
+  /** Whether the worker left anything. */
+  readonly partial: boolean;
+  /** Another clone has it, maybe on another machine: from here nobody sees whether its owner lives. */
+  readonly elsewhere?: boolean;
+  /** A human says that whoever had it is gone. */
+  readonly ownerIsGone?: boolean;
+}
+
+/** Who takes work: a process that lives as long as it is done, where one does, and the clone of the repository that it is in. */
+export interface Taker {
+  readonly owner: ProcessIdentity | undefined;
+  readonly clone: string;
+}
+
+/** The hook of a worker to whom a task is slung. */
+export function slung(task: HookTask, worker: string, last: Stamp, clone: string, now: number): HookState {
+  return {
+    status: 'PENDING',
+    taskId: task.id,
+    worker,
+    claim: last.claim + 1,
+    incarnation: 0,
+    sequence: last.sequence + 1,
+    attempts: 0,
+    updatedAt: toTimestamp(now),
+    clone,
+    schema_version: SCHEMA_VERSION,
+  };
+}
+
+/** Says what becomes of the work on a hook when somebody comes to do it. */
+export function planHookRecovery(state: HookState, { partial, ownerIsGone, ...signs }: HookSigns): RecoveryPlan {
+  switch (state.status) {
+    case 'PENDING':
+      return { action: 'run', reason: 'It was never begun.' };
+    case 'COMPLETE':
+    case 'FAILED':
+      return { action: 'nothing', reason: `It is over: ${state.status}.` };
+    case 'IN_PROGRESS': {
+      const handed = state.handoffReason !== undefined;
+      const owner = signs.elsewhere === true ? undefined : signs.owner;
+      if (!handed && owner === 'alive') return { action: 'nothing', reason: 'Its worker is at work.' };
+      const isGone = handed || owner === 'dead' || owner === 'rebooted' || ownerIsGone === true;
+      if (!isGone)
+        return { action: 'ask', reason: 'From here nobody can see whether its worker lives; a human has to say so.' };
+      if (isTry(state) && state.attempts >= MAX_ATTEMPTS)
+        return { action: 'give_up', reason: `It was tried ${state.attempts} times.` };
+      if (handed) return { action: 'resume', reason: `Its worker handed it on (${state.handoffReason ?? ''}).` };
+      return partial
+        ? { action: 'resume', reason: 'Its worker is gone and left a partial result.' }
+        : { action: 'restart', reason: 'Its worker is gone and left nothing.' };
+    }
+  }
+}
+
+/** Whether to go on counts as another attempt: a context that is full is no failure. */
+function isTry({ handoffReason }: HookState): boolean {
+  return handoffReason !== 'context_limit';
+}
+
+/** The hook of a worker that begins or goes on; a plan that lets nobody work is refused. */
+export function started(state: HookState, plan: RecoveryPlan, { owner, clone }: Taker, now: number): Result<HookState> {
+  if (plan.action !== 'run' && plan.action !== 'resume' && plan.action !== 'restart')
+    return fail('illegal_transition', `The work of ${state.worker} can't be taken: ${plan.reason}`, {
+      mend: plan.action === 'ask' ? 'If its worker is gone, recover it by hand.' : 'See: atlas worker status',
+    });
+  const { owner: _before, handoffReason: _why, resumePoint, ...rest } = state;
+  return ok({
+    ...rest,
+    status: HOOK_STEPS[state.status === 'PENDING' ? 'PENDING' : 'IN_PROGRESS'].start,
+    incarnation: state.incarnation + 1,
+    sequence: state.sequence + 1,
+    attempts: state.attempts + (isTry(state) ? 1 : 0),
+    updatedAt: toTimestamp(now),
+    clone,
+    ...(owner === undefined ? {} : { owner: { ...owner } }),
+    ...(plan.action === 'resume' && resumePoint !== undefined ? { resumePoint } : {}),
+  });
+}
+
+/** The lease that goes with the present incarnation. */
+export function leaseOf({ worker, taskId, claim, incarnation }: HookState): Lease {
+  return { worker, taskId, claim, incarnation };
+}
+
+/** Whether a lease, of work in this clone, is that of whoever is at work now. Fails with `stale_caller`. */
+export function checkLease(state: HookState, lease: Lease, clone: string): Result<HookState> {
+  const isSame =
+    (state.clone ?? clone) === clone &&
+    state.worker === lease.worker &&
+    state.taskId === lease.taskId &&
+    state.claim === lease.claim &&
+    state.incarnation === lease.incarnation;
+  if (isSame) return ok(state);
+  return fail(
+    'stale_caller',
+    `The hook of ${lease.worker} belongs to another incarnation by now (${state.taskId}, claim ${state.claim}, incarnation ${state.incarnation}).`,
+    { mend: 'What you did is still in the folder or its history; take other work.' },
+  );
+}
+
+/** The work is given to the next incarnation. */
+export function handedOff(
+  state: HookState,
+  reason: HandoffReason,
+  resumePoint: string,
+  now: number,
+): Result<HookState> {
+  const moved = moveTo(state, 'handoff', now);
+  return moved.ok ? ok({ ...moved.value, handoffReason: reason, resumePoint }) : moved;
+}
+
+/** The work is over. */
+export function ended(state: HookState, how: 'complete' | 'fail', now: number): Result<HookState> {
+  return moveTo(state, how, now);
+}
+
+/** The work is over since nobody is to try it again; the incarnation is new, so that the one before can't say otherwise. */
+export function givenUp(state: HookState, now: number): Result<HookState> {
+  const moved = moveTo(state, 'fail', now, true);
+  return moved.ok ? ok({ ...moved.value, incarnation: state.incarnation + 1 }) : moved;
+}
+
+function moveTo(
+  state: HookState,
+  step: 'handoff' | 'complete' | 'fail',
+  now: number,
+  isForced = false,
+): Result<HookState> {
+  if (state.status !== 'IN_PROGRESS')
+    return fail('illegal_transition', `The work of ${state.worker} is ${state.status}, so this can't be done.`, {
+      mend: state.status === 'PENDING' ? 'Claim it first.' : 'Nothing is left to do.',
+    });
+  if (state.handoffReason !== undefined && !isForced)
+    return fail(
+      'stale_caller',
+      `The work of ${state.worker} was handed on (${state.handoffReason}); its next incarnation ends it.`,
+      {
+        mend: 'Claim it again to go on with it.',
+      },
+    );
+  const { owner: _gone, handoffReason: _why, resumePoint: _where, ...rest } = state;
+  const at = { sequence: state.sequence + 1, updatedAt: toTimestamp(now) };
+  return ok({ ...rest, ...at, status: HOOK_STEPS.IN_PROGRESS[step] });
+}
+
+/** What the ledger says of a hook. */
+export function recordOf(state: HookState, task: TaskDefinition): TaskRecord {
+  return {
+    id: state.taskId,
+    ...stampOf(state),
+    at: state.updatedAt,
+    status: state.status,
+    worker: state.worker,
+    ...(state.clone === undefined ? {} : { clone: state.clone }),
+    task,
+  };
+}
+
+/** A task that nobody has yet. */
+export function openRecord(task: TaskDefinition, now: number): TaskRecord {
+  return { id: task.id, claim: 0, incarnation: 0, sequence: 0, at: toTimestamp(now), status: 'OPEN', task };
+}
+
+/** A task without what it got on a hook. */
+export function definitionOf({ assigned: _assigned, ...task }: HookTask): TaskDefinition {
+  return task;
+}
+
+/** Why unfinished work needs a look; `undefined` where nothing says so. */
+export function staleness(
+  state: HookState,
+  task: HookTask | undefined,
+  owner: Vitality | undefined,
+  now: number,
+): 'deadline' | 'owner_dead' | undefined {
+  if (state.status === 'COMPLETE' || state.status === 'FAILED') return undefined;
+  if (state.status === 'IN_PROGRESS' && (owner === 'dead' || owner === 'rebooted')) return 'owner_dead';
+  return task?.timeout !== undefined && toMs(task.timeout) < now ? 'deadline' : undefined;
+}

@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { LazyAtlas } from '../service/lazyAtlas';
+import { systemPorts } from '../service/ports';
+import { resolveRoot } from '../store/paths';
+import { type AtlasApi, createApi } from './api';
+import { ReceiptLenses } from './receipts/codeLens';
+import { registerCommands } from './shared/register';
+import { ConfigProblems } from './setup/configProblems';
+import { FileActivity } from './checkpoints/fileActivity';
+import { GitBridge } from './gitHooks/gitBridge';
+import { Notifications } from './tasks/notifications';
+import { LatePanels } from './tasks/panel/latePanels';
+import { setting } from './shared/config';
+import { setContext } from './shared/contextKeys';
+import { ChannelLogger } from './shared/log';
+import { showFailure } from './shared/messages';
+import { TextDocuments } from './shared/textDocuments';
+import { watchPullRequests } from './gitHooks/pullRequests';
+import { Verdicts } from './receipts/verdicts';
+import { Session } from './windowTasks';
+import { StatusBar } from './tasks/statusBar';
+import { linkIds } from './tasks/terminalLinks';
+import { TasksTree } from './tasks/tree/tasksTree';
+import { openFolders, watchWindow } from './setup/windowEvents';
+
+/** Composes the extension in a window, and says who disposes of what. */
+export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
+  const log = new ChannelLogger();
+  const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
+  const session = sessionOf(extension, root, log);
+  const verdicts = new Verdicts(session);
+  const tree = new TasksTree(session, verdicts);
+  const git = new GitBridge(session, log);
+  const documents = new TextDocuments();
+  const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
+  const inbox = once(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
+  const home = once(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
+  const workers = async () => (await home()).open();
+  const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
+  const context = { session, tree, log, git, verdicts, panels, inbox, workers, launcherFolder, terminals: new Map() };
+  const launcher = import('./setup/launcherSetup').then((setup) =>
+    setup.offerCommand(extension, launcherFolder, root, log),
+  );
+  // An editor that starts us for a tool's sake expects it when we are started.
+  void import('./agents/offer').then((tools) => tools.offerAgentTools(extension, session, log));
+  extension.subscriptions.push(
+    session,
+    log.channel,
+    verdicts,
+    tree,
+    git,
+    documents,
+    panels,
+    new StatusBar(session),
+    new ConfigProblems(session, log),
+    new FileActivity(session),
+    new Notifications(session, extension.globalState),
+    new ReceiptLenses(session, verdicts),
+    linkIds(session),
+    watchPullRequests(session),
+    watchWindow(session, git),
+    vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true }),
+    ...registerCommands(context, documents),
+  );
+  const ready = session
+    .start(openFolders())
+    .then(() => git.start())
+    .then(inbox)
+    .then(home)
+    .then(() => launcher)
+    .catch((error: unknown) => {
+      setContext('atlas.storeDamaged', true);
+      return showFailure(error, log);
+    });
+  return createApi(session, verdicts, ready);
+}
+
+function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): Session {
+  const { version } = extension.extension.packageJSON as { version: string };
+  return new Session(new LazyAtlas(systemPorts(root, version, log)));
+}
+
+/** What is loaded once, when it is first asked for. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return async () => (loaded ??= load());
+}

@@ -1,0 +1,176 @@
+import * as vscode from 'vscode';
+import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
+import { AtlasError } from '../../core/shared/errors';
+import type { StepCheckpoint } from '../../core/task/taskRecord';
+import { worktreeOf } from '../../core/task/task';
+import { takeSnapshots } from '../../store/snapshots/snapshots';
+import type { StoredTask } from '../../core/task/storedTask';
+import { plain } from '../shared/messages';
+import { type TextDocuments } from '../shared/textDocuments';
+import { ageOf } from '../shared/ages';
+import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
+import { type CommandContext, type CommandHandler, took } from '../shared/context';
+
+/** Atlas: Open HOOK.md. */
+export const openHookMd: CommandHandler = async (context, argument) => {
+  const fromFile = argument instanceof vscode.Uri ? refOfFile(context, argument) : undefined;
+  const task = await taskFor(context.session, fromFile ?? argument);
+  context.panels.open(task.ref);
+};
+
+/** The task whose folder a HOOK.md lies in. */
+function refOfFile(context: CommandContext, uri: vscode.Uri): { workspace: string; id: string } | undefined {
+  const parts = uri.path.split('/');
+  const [workspace, tasks, id, file] = parts.slice(-4);
+  if (file !== 'HOOK.md' || tasks !== 'tasks' || workspace === undefined || id === undefined) return undefined;
+  const ref = { workspace, id };
+  const path = context.session.atlas.ports.paths.markdown(ref);
+  return vscode.Uri.file(path).path === uri.path ? ref : undefined;
+}
+
+/** Atlas: Copy Recovery Synopsis. */
+export const copyRecoverySynopsis: CommandHandler = async (context, argument) => {
+  const task = await taskFor(context.session, argument);
+  const text = (await context.session.atlas.drive()).synopsis(task);
+  if (text === '')
+    throw new AtlasError('illegal_transition', vscode.l10n.t('The task is over; there is nothing to recover.'));
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('The recovery synopsis is on the clipboard.'), 4000);
+};
+
+/** Atlas: Regenerate HOOK.md. */
+export const regenerateHookMd: CommandHandler = async (context, argument) => {
+  const task = await taskFor(context.session, argument);
+  const atlas = await context.session.atlas.drive();
+  took(context, await atlas.regenerate(task.ref));
+};
+
+/** Atlas: Export Hook. */
+export const exportHook: CommandHandler = async (context, argument) => {
+  const task = await taskFor(context.session, argument);
+  const exported = context.session.atlas.export(task.ref);
+  if (!exported.ok) throw exported.error;
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(context.session.atlas.ports.paths.root);
+  const target = chosen(
+    await vscode.window.showSaveDialog({
+      defaultUri: vscode.Uri.joinPath(folder, `${task.ref.id}.hook.json`),
+      filters: { JSON: ['json'] },
+    }),
+  );
+  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(`${JSON.stringify(exported.value, null, 2)}\n`));
+  await vscode.window.showTextDocument(target);
+};
+
+async function checkpointFor(
+  context: CommandContext,
+  argument: unknown,
+): Promise<{ task: StoredTask; checkpoint: StepCheckpoint }> {
+  const task = await taskFor(context.session, argument, ({ hook }) => hook.checkpoints.length > 0);
+  const named = checkpointFrom(argument);
+  const found = task.hook.checkpoints.find(({ checkpoint_id: id }) => id === named);
+  if (found !== undefined) return { task, checkpoint: found };
+  if (named !== undefined) {
+    throw new AtlasError('not_found', vscode.l10n.t('Checkpoint {0} is no longer kept.', named), {
+      mend: vscode.l10n.t("The task's journal still has it."),
+    });
+  }
+  const now = context.session.atlas.ports.clock.now();
+  const items = [...task.hook.checkpoints].reverse().map((checkpoint) => ({
+    label: plain(checkpoint.description, 100),
+    description: `${checkpoint.trigger} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
+    detail: checkpoint.checkpoint_id,
+    checkpoint,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    placeHolder: vscode.l10n.t('Which checkpoint?'),
+    matchOnDetail: true,
+  });
+  return { task, checkpoint: chosen(picked).checkpoint };
+}
+
+/** Atlas: Show Checkpoint. */
+export function showCheckpoint(documents: TextDocuments): CommandHandler {
+  return async (context, argument) => {
+    const { task, checkpoint } = await checkpointFor(context, argument);
+    await documents.show(`${checkpoint.checkpoint_id}.txt`, describeCheckpoint(task, checkpoint));
+  };
+}
+
+function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): string {
+  const dirty = checkpoint.git_dirty;
+  const files = (checkpoint.files_snapshot ?? []).map(
+    (file) =>
+      `  ${file.exists ? `${file.sha256 === '' ? 'not hashed' : file.sha256}  ${String(file.size).padStart(10)}` : 'missing'.padEnd(28)}  ${plain(file.path, 500)}`,
+  );
+  const lines: [string, string][] = [
+    [vscode.l10n.t('Checkpoint'), checkpoint.checkpoint_id],
+    [vscode.l10n.t('Task'), `${plain(task.task.description)} (${task.ref.id})`],
+    [vscode.l10n.t('Time'), checkpoint.created_at],
+    [vscode.l10n.t('Trigger'), checkpoint.trigger],
+    [
+      vscode.l10n.t('Step'),
+      `${checkpoint.step_name} (${checkpoint.step_index + 1}), attempt ${checkpoint.attempt ?? '?'}`,
+    ],
+    [vscode.l10n.t('Description'), plain(checkpoint.description, 500)],
+    [vscode.l10n.t('Branch'), checkpoint.git_branch === '' ? vscode.l10n.t('none') : plain(checkpoint.git_branch)],
+    [vscode.l10n.t('Commit'), checkpoint.git_commit ?? vscode.l10n.t('none')],
+    [
+      vscode.l10n.t('Uncommitted'),
+      dirty === undefined ? vscode.l10n.t('not known') : dirty ? vscode.l10n.t('yes') : vscode.l10n.t('no'),
+    ],
+    [vscode.l10n.t('Artifacts'), (checkpoint.artifacts ?? []).map((path) => plain(path)).join(', ')],
+  ];
+  const width = Math.max(...lines.map(([label]) => label.length));
+  const head = lines.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
+  const title = vscode.l10n.t('Files (first 16 hex digits of the SHA-256, size, path)');
+  return [...head, '', title, ...(files.length === 0 ? [`  ${vscode.l10n.t('none')}`] : files), ''].join('\n');
+}
+
+const DRIFT_ICON: Readonly<Record<FileDrift['kind'], string>> = {
+  changed: 'diff-modified',
+  missing: 'diff-removed',
+  new: 'diff-added',
+  unchanged: 'check',
+  unknown: 'question',
+};
+
+/** Atlas: Compare Checkpoint with Now. The files that differ come first; choosing one shows the difference. */
+export const compareCheckpointWithNow: CommandHandler = async (context, argument) => {
+  const { task, checkpoint } = await checkpointFor(context, argument);
+  const worktree = worktreeOf(task.task);
+  const before = checkpoint.files_snapshot ?? [];
+  if (worktree === undefined || before.length === 0) {
+    throw new AtlasError(
+      'not_found',
+      vscode.l10n.t('Checkpoint {0} recorded no files to compare.', checkpoint.checkpoint_id),
+    );
+  }
+  const now = await takeSnapshots(
+    context.session.atlas.ports.files,
+    worktree,
+    before.map((file) => file.path),
+  );
+  const order: FileDrift['kind'][] = ['changed', 'missing', 'new', 'unknown', 'unchanged'];
+  const drift = compareSnapshots(before, now).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const items = drift.map((file) => ({
+    label: `$(${DRIFT_ICON[file.kind]}) ${plain(file.path, 300)}`,
+    description: file.kind,
+    file,
+  }));
+  const differing = drift.filter(({ kind }) => kind !== 'unchanged').length;
+  const picked = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t('{0} compared with now', checkpoint.checkpoint_id),
+    placeHolder: vscode.l10n.t('{0} of {1} files differ', differing, drift.length),
+  });
+  const { file } = chosen(picked);
+  const uri = vscode.Uri.joinPath(vscode.Uri.file(worktree), file.path);
+  const committed = checkpoint.git_commit === undefined ? undefined : context.git.committed(uri, checkpoint.git_commit);
+  if (committed === undefined || file.kind === 'new') await vscode.window.showTextDocument(uri);
+  else
+    await vscode.commands.executeCommand(
+      'vscode.diff',
+      committed,
+      uri,
+      `${plain(file.path)} (${checkpoint.checkpoint_id} ↔ ${vscode.l10n.t('now')})`,
+    );
+};

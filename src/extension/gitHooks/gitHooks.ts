@@ -1,0 +1,140 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { AtlasError, unwrap } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
+import type { GitHookReport, HookEntry } from '../../service/git/gitHooks';
+import { launcherPath } from '../../system/launcher/launcher';
+import { plain } from '../shared/messages';
+import type { TextDocuments } from '../shared/textDocuments';
+import { chosen } from '../shared/arguments';
+import type { CommandContext, CommandHandler } from '../shared/context';
+
+const MAX_TEXT = 1000;
+const INSTRUCTIONS = 'atlas-git-hooks.txt';
+
+/** Atlas: Install Git Hooks. Says which files change, asks, and offers the way back. */
+export function installGitHooks(documents: TextDocuments): CommandHandler {
+  return async (context, argument) => {
+    const folder = await chooseRepository(context, argument);
+    const hooks = await context.session.atlas.gitHooks();
+    const command = [launcherPath(context.launcherFolder)];
+    const before = unwrap(await hooks.inspect(folder, command));
+    if (before.manager !== undefined && before.hooks.every(({ state }) => state === 'absent')) {
+      await showInstructions(documents, unwrap(await hooks.install(folder, { command })));
+      return;
+    }
+    if (before.hooks.every((hook) => isInstalled(hook))) {
+      await vscode.window.showInformationMessage(
+        vscode.l10n.t('The git hooks of {0} are installed already.', plain(basename(folder))),
+      );
+      return;
+    }
+    const install = vscode.l10n.t('Install');
+    const answer = await vscode.window.showInformationMessage(
+      vscode.l10n.t('Install the git hooks of Atlas in {0}?', plain(basename(folder))),
+      { modal: true, detail: planOf(before) },
+      install,
+    );
+    if (chosen(answer) !== install) return;
+    // The question named the folder, and said so where a link leads out of the repository.
+    const after = unwrap(await hooks.install(folder, { command, outside: true }));
+    await tellInstalled(context, folder, after);
+  };
+}
+
+function isInstalled({ state, problem }: HookEntry): boolean {
+  return (state === 'installed' || state === 'beside') && problem === undefined;
+}
+
+/** What the installation will do, file by file. */
+function planOf({ folder, hooks, notes }: GitHookReport): string {
+  const lines = hooks.filter((hook) => !isInstalled(hook)).map((hook) => `• ${hook.name}: ${changeOf(hook)}`);
+  return [
+    vscode.l10n.t('In {0}:', oneLine(folder, MAX_TEXT)),
+    ...lines,
+    '',
+    vscode.l10n.t('They note commits, merges and pushes for Atlas, without slowing git down or stopping it.'),
+    ...notes.map((note) => `\n${oneLine(note, MAX_TEXT)}`),
+  ].join('\n');
+}
+
+function changeOf({ state, path, problem }: HookEntry): string {
+  if (state === 'blocked') return vscode.l10n.t("can't be changed: {0}", oneLine(problem ?? path, MAX_TEXT));
+  if (state === 'outdated') return vscode.l10n.t('is brought up to date');
+  return existsSync(path) ? vscode.l10n.t('is added to; what is there stays and runs first') : vscode.l10n.t('is made');
+}
+
+async function tellInstalled(context: CommandContext, folder: string, report: GitHookReport): Promise<void> {
+  const name = plain(basename(folder));
+  for (const note of report.notes) context.log.info(note, { folder: report.folder });
+  const blocked = report.hooks.filter((hook) => !isInstalled(hook));
+  if (blocked.length > 0) {
+    const why = blocked.map(({ name: hook, problem }) => `${hook}: ${problem ?? ''}`).join(' ');
+    throw new AtlasError('write_failed', vscode.l10n.t('Not every git hook of {0} could be installed.', name), {
+      mend: plain(why, MAX_TEXT),
+    });
+  }
+  const remove = vscode.l10n.t('Remove');
+  const message = vscode.l10n.t('The git hooks of {0} are installed: {1}.', name, listOf(report));
+  if ((await vscode.window.showInformationMessage(message, remove)) === remove) await removeFrom(context, folder);
+}
+
+function listOf({ hooks }: GitHookReport): string {
+  return hooks.map(({ name }) => name).join(', ');
+}
+
+/** A manager's hooks are its own: what to add to its settings is shown, to be copied. */
+async function showInstructions(documents: TextDocuments, report: GitHookReport): Promise<void> {
+  const text = (report.instructions ?? []).join('\n\n');
+  const manager = report.manager ?? '';
+  const heading = vscode.l10n.t(
+    'The git hooks of this repository are managed by {0}, so Atlas changes none of its files.',
+    manager,
+  );
+  await documents.show(INSTRUCTIONS, `${heading}\n\n${text}\n`);
+  const copy = vscode.l10n.t('Copy');
+  const message = vscode.l10n.t('{0} manages these git hooks: add the lines that are shown to its settings.', manager);
+  if ((await vscode.window.showInformationMessage(message, copy)) === copy) await vscode.env.clipboard.writeText(text);
+}
+
+/** Atlas: Remove Git Hooks. What was there before them is there again. */
+export const removeGitHooks: CommandHandler = async (context, argument) => {
+  await removeFrom(context, await chooseRepository(context, argument));
+};
+
+async function removeFrom(context: CommandContext, folder: string): Promise<void> {
+  const hooks = await context.session.atlas.gitHooks();
+  const report = unwrap(await hooks.uninstall(folder));
+  const name = plain(basename(folder));
+  const blocked = report.hooks.filter(({ state }) => state === 'blocked');
+  if (blocked.length > 0) {
+    const why = blocked.map(({ path, problem }) => `${path}: ${problem ?? ''}`).join(' ');
+    throw new AtlasError('write_failed', vscode.l10n.t('Not every git hook of {0} could be removed.', name), {
+      mend: plain(why, MAX_TEXT),
+    });
+  }
+  await vscode.window.showInformationMessage(
+    report.changed
+      ? vscode.l10n.t('The git hooks of Atlas are removed from {0}.', name)
+      : vscode.l10n.t('Atlas has no git hooks in {0}.', name),
+  );
+}
+
+/** The repository that is meant: the argument's, the only one of this window, or one that is asked for. */
+async function chooseRepository({ session }: CommandContext, argument: unknown): Promise<string> {
+  const named = argument as { readonly folder?: unknown } | undefined;
+  if (typeof named?.folder === 'string') return named.folder;
+  const found = session.ownPlaces.flatMap(({ repository }) => repository?.worktree ?? []);
+  const folders = [...new Set(found)];
+  const [only] = folders;
+  if (only === undefined) {
+    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a git repository.'), {
+      mend: vscode.l10n.t('Open one, or make it with "Git: Initialize Repository".'),
+    });
+  }
+  if (folders.length === 1) return only;
+  const items = folders.map((folder) => ({ label: plain(basename(folder)), description: plain(folder), folder }));
+  const placeHolder = vscode.l10n.t('Which repository?');
+  return chosen(await vscode.window.showQuickPick(items, { placeHolder })).folder;
+}

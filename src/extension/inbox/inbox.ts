@@ -1,0 +1,283 @@
+import * as vscode from 'vscode';
+import { AtlasError, type Result } from '../../core/shared/errors';
+import { type InboxItem, MAX_ITEM_ID, MAX_LEASE_MS, triggerOf } from '../../core/inbox/inbox';
+import { plainLines } from '../../core/shared/text';
+import { ensureWorkspace } from '../../service/tasks/ensureWorkspace';
+import type { InboxModel } from './inboxModel';
+import { isResumable, itemDetails, itemTitle, statusLabel } from './inboxRows';
+import { resumeInTerminal } from './resume';
+import { plain } from '../shared/messages';
+import type { TextDocuments } from '../shared/textDocuments';
+import { workspaceFrom } from '../shared/arguments';
+import type { CommandContext, CommandHandler } from '../shared/context';
+import { type Choice, type Question, askFolderFor, askInTurn, askPick, askText } from '../shared/questions';
+
+/** An item with where it is. */
+interface Found {
+  readonly workspace: string;
+  readonly item: InboxItem;
+}
+
+const isPending = ({ item }: Found): boolean => item.status === 'pending';
+const isProcessing = ({ item }: Found): boolean => item.status === 'processing';
+const isOpen = (found: Found): boolean => isPending(found) || isProcessing(found);
+
+/** The item that an argument names: a row, or a reference. Arguments come from anywhere. */
+function namedItem(model: InboxModel, argument: unknown): Found | undefined {
+  const workspace = workspaceFrom(argument);
+  const id = (argument as { id?: unknown } | undefined)?.id;
+  if (workspace === undefined || typeof id !== 'number' || !Number.isInteger(id) || id < 1 || id > MAX_ITEM_ID)
+    return undefined;
+  return { workspace, item: unwrapped(model.inbox.item(workspace, id)) };
+}
+
+function unwrapped<T>(result: Result<T>): T {
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
+/** What may be chosen where no row was: what is open, and the newest of what is finished. */
+function everyItem(model: InboxModel): Found[] {
+  const ended = model.workspaces().flatMap((workspace) => {
+    const read = model.finished(workspace, 50);
+    return read.ok ? read.value.items.map((item) => ({ workspace, item })) : [];
+  });
+  return [...model.open(), ...ended];
+}
+
+function choices(model: InboxModel, found: readonly Found[]): Choice<Found>[] {
+  const now = model.session.atlas.ports.clock.now();
+  const several = new Set(found.map(({ workspace }) => workspace)).size > 1;
+  return found.map((value) => ({
+    label: itemTitle(value.item, 100),
+    description: `#${value.item.id} · ${itemDetails(value.item, now)}`,
+    ...(several ? { detail: plain(value.workspace) } : {}),
+    value,
+  }));
+}
+
+/** The questions that lead to an item: none where the argument names it. */
+function itemQuestion(
+  model: InboxModel,
+  title: string,
+  fits: (found: Found) => boolean,
+  keep: (found: Found) => void,
+): Question {
+  model.look();
+  const fitting = everyItem(model).filter(fits);
+  if (fitting.length === 0)
+    throw new AtlasError('not_found', vscode.l10n.t('No item of the inbox is in a status that allows this.'), {
+      mend: vscode.l10n.t('Add one with "Atlas: Add Inbox Item".'),
+    });
+  const items = choices(model, fitting);
+  return async (step) => askPick({ title, placeholder: vscode.l10n.t('Which item?'), items }, step, keep);
+}
+
+/** The item that a command is about: its argument's, or one that is asked for. */
+async function itemFor(
+  model: InboxModel,
+  argument: unknown,
+  title: string,
+  fits: (found: Found) => boolean,
+): Promise<Found> {
+  const named = namedItem(model, argument);
+  if (named !== undefined) return named;
+  const chosen: Found[] = [];
+  const ask = itemQuestion(model, title, fits, (found) => chosen.push(found));
+  await askInTurn([ask]);
+  return chosen[0] ?? unreachable();
+}
+
+function unreachable(): never {
+  throw new Error('a question ended without an answer');
+}
+
+/** Atlas: Add Inbox Item. */
+const addInboxItem: CommandHandler = async (context) => {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const title = vscode.l10n.t('Add Inbox Item');
+  let folder = folders[0]?.uri.fsPath;
+  let content = '';
+  if (folder === undefined)
+    throw new AtlasError('usage', vscode.l10n.t('Open a folder first: an inbox belongs to one.'));
+  const askFolder: Question = async (step) =>
+    askFolderFor(title, step, (chosen) => {
+      folder = chosen;
+    });
+  const askContent: Question = async (step) => {
+    const question = {
+      title,
+      prompt: vscode.l10n.t('What is to be done? A session that asks for the next item gets this.'),
+      value: content,
+      empty: vscode.l10n.t('An item needs a content.'),
+    };
+    return askText(question, step, (text) => {
+      content = text;
+    });
+  };
+  await askInTurn(folders.length > 1 ? [askFolder, askContent] : [askContent]);
+  const { model } = await context.inbox();
+  const workspace = unwrapped(await ensureWorkspace(context.session.atlas, folder));
+  const added = unwrapped(await model.inbox.add(workspace, { content }));
+  // A folder gets its workspace with its first task or item.
+  if (!context.session.ownWorkspaces().includes(workspace)) await context.session.locatePlaces();
+  model.look();
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Item {0} is in the inbox.', added.id), 4000);
+};
+
+/** Atlas: Claim Inbox Item. It is this window's until that ends, for a day at most. */
+function claimInboxItem(documents: TextDocuments): CommandHandler {
+  return async (context, argument) => {
+    const { model } = await context.inbox();
+    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Inbox Item'), isPending);
+    const owner = { process: context.session.atlas.ports.processes.self() };
+    const claimed = unwrapped(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
+    model.look();
+    await documents.show(nameOf(workspace, claimed), describe(claimed));
+  };
+}
+
+/** Atlas: Complete Inbox Item. A person may, whoever claimed it. */
+const completeInboxItem: CommandHandler = async (context, argument) => {
+  const { model } = await context.inbox();
+  const title = vscode.l10n.t('Complete Inbox Item');
+  let found = namedItem(model, argument);
+  let summary = '';
+  const questions: Question[] = [];
+  if (found === undefined)
+    questions.push(
+      itemQuestion(model, title, isProcessing, (chosen) => {
+        found = chosen;
+      }),
+    );
+  questions.push(async (step) => {
+    const asked = found === undefined ? '' : itemTitle(found.item, 60);
+    const question = {
+      title,
+      prompt: vscode.l10n.t('What came of "{0}"? Who waits for the answer gets this.', asked),
+      value: summary,
+      empty: vscode.l10n.t('Say what came of it.'),
+    };
+    return askText(question, step, (text) => {
+      summary = text;
+    });
+  });
+  await askInTurn(questions);
+  const { workspace, item } = found ?? unreachable();
+  const { changed } = unwrapped(await model.inbox.complete(workspace, item.id, summary));
+  model.look();
+  if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was done already.', item.id));
+};
+
+/** Atlas: Cancel Inbox Item. */
+const cancelInboxItem: CommandHandler = async (context, argument) => {
+  const { model } = await context.inbox();
+  const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Cancel Inbox Item'), isOpen);
+  const cancel: vscode.MessageItem = { title: vscode.l10n.t('Cancel Item') };
+  // The editor's own button for closing is called "Cancel".
+  const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep It'), isCloseAffordance: true };
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t('Cancel the item "{0}"?', itemTitle(item, 80)),
+    { modal: true, detail: cancelDetail(item) },
+    cancel,
+    keep,
+  );
+  if (answer !== cancel) return;
+  unwrapped(await model.inbox.cancel(workspace, item.id));
+  model.look();
+};
+
+function cancelDetail(item: InboxItem): string {
+  const working =
+    item.status === 'processing' ? vscode.l10n.t('Somebody works on it, and is told when they complete it.') : '';
+  const waiting =
+    triggerOf(item) === undefined ? '' : vscode.l10n.t('The session that waits for its answer gets none.');
+  return [working, waiting, vscode.l10n.t("That can't be undone.")].filter((part) => part !== '').join(' ');
+}
+
+/** Atlas: Show Inbox Item. */
+function showInboxItem(documents: TextDocuments): CommandHandler {
+  return async (context, argument) => {
+    const { model } = await context.inbox();
+    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Show Inbox Item'), () => true);
+    await documents.show(nameOf(workspace, item), describe(item));
+  };
+}
+
+function nameOf(workspace: string, { id }: InboxItem): string {
+  return `${workspace}/inbox-${id}.txt`;
+}
+
+/** An item as a text. What others wrote is indented, so that none of it looks like what we say. */
+function describe(item: InboxItem): string {
+  const lines: (readonly [string, string | undefined])[] = [
+    [vscode.l10n.t('Item'), String(item.id)],
+    [vscode.l10n.t('Status'), statusLabel(item.status)],
+    [vscode.l10n.t('Channel'), plain(item.channel)],
+    [vscode.l10n.t('Sender'), plain(item.sender)],
+    [vscode.l10n.t('Added'), item.created_at],
+    [vscode.l10n.t('Claimed by'), item.claim?.session_id],
+    [vscode.l10n.t('Claimed until'), item.status === 'processing' ? item.claim?.until : undefined],
+    [vscode.l10n.t('Finished'), item.processed_at],
+    [vscode.l10n.t('Waits for the answer'), plain(triggerOf(item) ?? '')],
+    [vscode.l10n.t('Its session'), item.session_id],
+  ];
+  const known = lines.filter(([, value]) => value !== undefined && value !== '');
+  const width = Math.max(...known.map(([label]) => label.length));
+  const head = known.map(([label, value]) => `${label.padEnd(width)}  ${value ?? ''}`);
+  const answer = item.response_summary;
+  return [
+    ...head,
+    '',
+    vscode.l10n.t('Content'),
+    indented(item.content),
+    ...(answer === undefined ? [] : ['', vscode.l10n.t('Answer'), indented(answer)]),
+    '',
+  ].join('\n');
+}
+
+function indented(text: string): string {
+  return plainLines(text).replaceAll(/^/gmu, '  ');
+}
+
+/** Atlas: Resume Session. Of an item whose answer a session waits for, or of an offer that names the session. */
+const resumeSession: CommandHandler = async (context: CommandContext, argument) => {
+  const { model } = await context.inbox();
+  const offered = offeredSession(argument);
+  if (offered !== undefined) {
+    await resumeInTerminal(context.session, offered);
+    return;
+  }
+  const fits = ({ item }: Found): boolean => isResumable(item);
+  const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Resume Session'), fits);
+  const trigger = triggerOf(item) ?? item.channel;
+  await resumeInTerminal(context.session, { workspace, sessionId: item.session_id, trigger });
+};
+
+function offeredSession(argument: unknown): { workspace: string; sessionId: string; trigger: string } | undefined {
+  const workspace = workspaceFrom(argument);
+  const { sessionId, trigger } = (argument ?? {}) as { sessionId?: unknown; trigger?: unknown };
+  if (workspace === undefined || typeof sessionId !== 'string' || typeof trigger !== 'string') return undefined;
+  return { workspace, sessionId, trigger };
+}
+
+/** Shows one page more of an inbox. */
+const showMoreInboxItems: CommandHandler = async (context, argument) => {
+  const workspace = workspaceFrom(argument);
+  if (workspace === undefined) throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Inbox view.'));
+  const of = (argument as { of?: unknown }).of === 'open' ? 'open' : 'finished';
+  (await context.inbox()).tree.showMore(workspace, of);
+};
+
+/** The commands of the inbox by their names. */
+export function inboxCommands(documents: TextDocuments) {
+  return {
+    addInboxItem,
+    claimInboxItem: claimInboxItem(documents),
+    completeInboxItem,
+    cancelInboxItem,
+    showInboxItem: showInboxItem(documents),
+    showMoreInboxItems,
+    resumeSession,
+  };
+}

@@ -1,0 +1,95 @@
+import { flat } from '../../../core/hookMarkdown/escape';
+import type { Currency } from '../../../core/receipt/receipt';
+import { failedCheck } from '../../../core/receipt/receiptReport';
+import {
+  RECEIPT_STANDINGS,
+  type ReceiptRow,
+  type ReceiptStanding,
+  type ReceiptsPanelModel,
+} from '../../../protocol/receiptsPanel';
+import type { PanelTaskRef } from '../../tasks/panel/hookPanelSource';
+import type { ReceiptItem, ReceiptsPanelData } from './receiptsPanelSource';
+import type { ReceiptsPanelTexts } from './receiptsPanelTexts';
+
+const LONGEST_COMMAND = 500;
+const LONGEST_HINT = 500;
+const LONGEST_KEY_ID = 100;
+
+/** Makes all that the panel shows but for the details. Pure: no clock, no editor. */
+export function receiptsPanelModel(
+  ref: PanelTaskRef,
+  data: ReceiptsPanelData,
+  texts: ReceiptsPanelTexts,
+): ReceiptsPanelModel {
+  const rows = data.items.map((item, index) => row(item, index, texts));
+  const failed = rows.filter((each) => each.failed).length;
+  const counts = RECEIPT_STANDINGS.map((standing) => ({
+    standing,
+    label: texts.standing(standing),
+    count: rows.filter((each) => each.standing === standing).length,
+  }));
+  const said = counts.filter(({ count }) => count > 0).map(({ label, count }) => texts.count(label, count));
+  return {
+    ref,
+    title: flat(data.task.title, 300) || flat(data.task.id, 300),
+    place: texts.place(flat(data.task.workspace, 255), flat(data.task.id, 255)),
+    counts,
+    ...(failed > 0 && { failures: texts.failures(failed) }),
+    announcement: texts.announcement(rows.length, failed > 0 ? [...said, texts.failures(failed)] : said),
+    keys: flat(data.keys, 1000),
+    checking: data.checking,
+    rows: rows.reverse(),
+    strings: texts.strings,
+  };
+}
+
+/** What the panel calls a receipt: its place in the hook, which never changes, and its id, in case it did. */
+export function keyOfItem(item: ReceiptItem, index: number): string {
+  return `${index}:${item.receipt.receipt_id.slice(0, LONGEST_KEY_ID)}`;
+}
+
+/** Whether a receipt's command did not pass, by its exit code or by what the signed statement says. */
+export function hasFailed({ receipt, report }: ReceiptItem): boolean {
+  return receipt.exit_code !== 0 || report?.statement?.predicate.result === 'FAILED';
+}
+
+function row(item: ReceiptItem, index: number, texts: ReceiptsPanelTexts): ReceiptRow {
+  const { receipt, report } = item;
+  const standing: ReceiptStanding = report?.verdict ?? 'unchecked';
+  const wrong = report === undefined ? undefined : failedCheck(report);
+  return {
+    key: keyOfItem(item, index),
+    id: flat(receipt.receipt_id, 128),
+    standing,
+    standingLabel: texts.standing(standing),
+    ...(wrong !== undefined && { why: flat(wrong.message, LONGEST_HINT) }),
+    ...currency(item.currency, texts),
+    step: flat(receipt.step_name, 64),
+    ...(receipt.attempt !== undefined && { attempt: texts.attempt(receipt.attempt) }),
+    command: flat(receipt.command, LONGEST_COMMAND),
+    exit: String(receipt.exit_code),
+    failed: hasFailed(item),
+    duration: flat(receipt.duration, 32),
+    completedAt: receipt.completed_at,
+  };
+}
+
+function currency(
+  known: Currency | undefined,
+  texts: ReceiptsPanelTexts,
+): Pick<ReceiptRow, 'currency' | 'currencyLabel' | 'currencyHint'> {
+  switch (known?.kind) {
+    case undefined:
+      return { currency: 'unchecked', currencyLabel: texts.unchecked() };
+    case 'current':
+      return { currency: 'current', currencyLabel: texts.current() };
+    case 'outdated':
+      return {
+        currency: 'outdated',
+        currencyLabel: texts.outdated(known.files.length + known.more),
+        currencyHint: flat(known.files.slice(0, 10).join(', '), LONGEST_HINT),
+      };
+    case 'unknown':
+      return { currency: 'unknown', currencyLabel: texts.unknown(), currencyHint: flat(known.why, LONGEST_HINT) };
+  }
+}

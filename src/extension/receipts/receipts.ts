@@ -1,0 +1,177 @@
+import * as vscode from 'vscode';
+import { AtlasError } from '../../core/shared/errors';
+import type { ValidationReceipt } from '../../core/task/taskRecord';
+import { VERDICTS, type Verdict } from '../../core/receipt/receipt';
+import { failedCheck } from '../../core/receipt/receiptReport';
+import { refKey } from '../../core/task/taskRef';
+import type { StoredTask } from '../../core/task/storedTask';
+import { plain } from '../shared/messages';
+import type { TextDocuments } from '../shared/textDocuments';
+import { standingDetail, standingLabel, verdictLabel } from './standingText';
+import { ageOf } from '../shared/ages';
+import { chosen, receiptFrom, refFrom, taskFor } from '../shared/arguments';
+import type { CommandContext, CommandHandler } from '../shared/context';
+
+const hasReceipts = ({ hook }: StoredTask): boolean => hook.receipts.length > 0;
+
+/** Atlas: Open Receipts. */
+export const openReceipts: CommandHandler = async (context, argument) => {
+  context.panels.openReceipts((await taskFor(context.session, argument)).ref);
+};
+
+/** Atlas: Verify Receipt. Looks again, shows each check, and says the verdict. */
+export const verifyReceipt: CommandHandler = async (context, argument) => {
+  const task = await taskFor(context.session, argument, hasReceipts);
+  const receipt = await receiptOf(context, task, argument);
+  context.panels.openReceipts(task.ref, receipt.receipt_id);
+  const standings = await context.verdicts.refresh(task);
+  const { problem } = context.verdicts.status(task);
+  if (problem !== undefined) throw new AtlasError('verification_failed', problem);
+  const standing = standings.get(receipt.receipt_id);
+  const text = vscode.l10n.t(
+    '{0}: {1}. {2}',
+    plain(receipt.command, 100),
+    standingLabel(receipt, standing),
+    plain(standingDetail(standing), 400),
+  );
+  if (standing?.report.verdict === 'valid' && receipt.exit_code === 0) void vscode.window.showInformationMessage(text);
+  else void vscode.window.showWarningMessage(text);
+};
+
+/** The receipt that an argument names, the task's only one, or one that is asked for. */
+async function receiptOf(context: CommandContext, task: StoredTask, argument: unknown): Promise<ValidationReceipt> {
+  const { receipts } = task.hook;
+  const named = receiptFrom(argument);
+  const found = receipts.find(({ receipt_id: id }) => id === named);
+  if (found !== undefined) return found;
+  if (named !== undefined || receipts.length === 0) {
+    throw new AtlasError('not_found', vscode.l10n.t('The task has no such receipt.'), {
+      mend: vscode.l10n.t('"Atlas: Run Validation" makes one.'),
+    });
+  }
+  const now = context.session.atlas.ports.clock.now();
+  const standings = context.verdicts.of(task);
+  const items = [...receipts].reverse().map((receipt) => ({
+    label: plain(receipt.command, 100),
+    description: `${standingLabel(receipt, standings.get(receipt.receipt_id))} · ${ageOf(receipt.completed_at, now)}`,
+    detail: plain(`${receipt.receipt_id} · ${receipt.step_name}`),
+    receipt,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    placeHolder: vscode.l10n.t('Which receipt?'),
+    matchOnDetail: true,
+  });
+  return chosen(picked).receipt;
+}
+
+/** Atlas: Verify All Receipts. Of the named task, or of all tasks of this window; says which are not valid. */
+export function verifyAllReceipts(documents: TextDocuments): CommandHandler {
+  return async (context, argument) => {
+    const tasks = namedTask(context, argument) ?? allTasks(context);
+    const total = tasks.reduce((sum, { hook }) => sum + hook.receipts.length, 0);
+    if (total === 0) throw new AtlasError('not_found', vscode.l10n.t('There are no receipts yet.'));
+    const lines: string[] = [];
+    const counts = new Map<Verdict, number>();
+    const complete = await vscode.window.withProgress(
+      {
+        location: vscode.ProgressLocation.Notification,
+        title: vscode.l10n.t('Verifying {0} receipts', total),
+        cancellable: true,
+      },
+      async (progress, token) => verifyTasks(context, tasks, { lines, counts, total, progress, token }),
+    );
+    if (!complete) return;
+    const said = VERDICTS.flatMap((verdict) => {
+      const count = counts.get(verdict);
+      return count === undefined ? [] : [`${count} ${verdictLabel(verdict)}`];
+    }).join(', ');
+    const show = vscode.l10n.t('Show');
+    const text = vscode.l10n.t('{0} receipts of {1} tasks: {2}.', total, tasks.length, said);
+    const bad = total - (counts.get('valid') ?? 0);
+    const tell = bad === 0 ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
+    void tell(text, ...(bad === 0 ? [] : [show])).then(async (answer) => {
+      if (answer === show) await documents.show('atlas-receipts.txt', `${text}\n\n${lines.join('\n')}\n`);
+    });
+  };
+}
+
+interface Pass {
+  readonly lines: string[];
+  readonly counts: Map<Verdict, number>;
+  readonly total: number;
+  readonly progress: vscode.Progress<{ message?: string; increment?: number }>;
+  readonly token: vscode.CancellationToken;
+}
+
+async function verifyTasks(context: CommandContext, tasks: readonly StoredTask[], pass: Pass): Promise<boolean> {
+  const service = await context.session.atlas.receipts();
+  const aborter = new AbortController();
+  pass.token.onCancellationRequested(() => {
+    aborter.abort();
+  });
+  for (const task of tasks) {
+    const reports = await service.reports(task, { signal: aborter.signal });
+    if (!reports.ok && reports.error.code === 'cancelled') return false;
+    if (!reports.ok) throw reports.error;
+    for (const report of reports.value.values()) {
+      pass.counts.set(report.verdict, (pass.counts.get(report.verdict) ?? 0) + 1);
+      if (report.verdict === 'valid') continue;
+      const why = failedCheck(report)?.message ?? '';
+      pass.lines.push(plain(`${refKey(task.ref)} ${report.receiptId}: ${verdictLabel(report.verdict)}. ${why}`, 500));
+    }
+    pass.progress.report({ increment: (100 * reports.value.size) / pass.total, message: task.ref.id });
+  }
+  return true;
+}
+
+function namedTask({ session }: CommandContext, argument: unknown): StoredTask[] | undefined {
+  const ref = refFrom(argument);
+  if (ref === undefined) return undefined;
+  const read = session.atlas.catalog.read(ref);
+  if (!read.ok) throw read.error;
+  return [read.value];
+}
+
+function allTasks({ session }: CommandContext): StoredTask[] {
+  const { catalog } = session.atlas;
+  return session.ownWorkspaces().flatMap((workspace) =>
+    [...catalog.open(workspace), ...catalog.finished(workspace)].flatMap((ref) => {
+      const read = catalog.read(ref);
+      return read.ok && hasReceipts(read.value) ? [read.value] : [];
+    }),
+  );
+}
+
+/** Atlas: Export Receipts. */
+export const exportReceipts: CommandHandler = async (context, argument) => {
+  const task = await taskFor(context.session, argument, hasReceipts);
+  if (!hasReceipts(task)) throw new AtlasError('not_found', vscode.l10n.t('The task has no receipts to export.'));
+  const { exportBundle } = await import('../../service/receipts/receiptBundle');
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(context.session.atlas.ports.paths.root);
+  const target = chosen(
+    await vscode.window.showSaveDialog({
+      defaultUri: vscode.Uri.joinPath(folder, `${task.ref.id}.receipts.json`),
+      filters: { JSON: ['json'] },
+    }),
+  );
+  const bundle = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Exporting receipts'), cancellable: true },
+    async (_progress, token) => {
+      const service = await context.session.atlas.receipts();
+      const made = await exportBundle(service, context.session.atlas.ports.clock, task);
+      if (token.isCancellationRequested) throw new AtlasError('cancelled', vscode.l10n.t('The export was cancelled.'));
+      return made;
+    },
+  );
+  if (!bundle.ok) throw bundle.error;
+  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(bundle.value));
+  const open = vscode.l10n.t('Open');
+  const answer = await vscode.window.showInformationMessage(
+    vscode.l10n.t(
+      '{0} receipts were exported. Anybody can check them with: atlas receipts verify',
+      task.hook.receipts.length,
+    ),
+    open,
+  );
+  if (answer === open) await vscode.window.showTextDocument(target);
+};

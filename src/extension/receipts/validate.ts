@@ -1,0 +1,92 @@
+import * as vscode from 'vscode';
+import { worktreeOf } from '../../core/task/task';
+import { currentCommands } from '../../core/task/taskAlignment';
+import { refKey } from '../../core/task/taskRef';
+import type { StoredTask } from '../../core/task/storedTask';
+import { canValidate } from '../tasks/panel/hookPanelActions';
+import { plain } from '../shared/messages';
+import { ValidationTerminal } from './validationTerminal';
+import { chosen, taskFor } from '../shared/arguments';
+import { isAllowed } from '../tasks/consent';
+import { type CommandHandler, took } from '../shared/context';
+
+/** Atlas: Run Validation. Live in a terminal; the progress message or Ctrl+C in the terminal cancels it. */
+export const runValidation: CommandHandler = async (context, argument) => {
+  const { session } = context;
+  const task = await taskFor(session, argument, ({ hook, task: record }) => canValidate(hook, record));
+  const extra = currentCommands(task).length > 0 ? [] : await chooseCommands(task);
+  const step = task.hook.current_step;
+  const question = {
+    ask: vscode.l10n.t('Run the checks of this step, and allow agents to run them too?'),
+    yes: vscode.l10n.t('Run'),
+  };
+  const atlas = await session.atlas.drive();
+  if (!(await isAllowed(atlas, task, question, currentCommands(task)))) return;
+  context.terminals.get(refKey(task.ref))?.dispose();
+  const terminal = new ValidationTerminal(plain(task.task.description, 40));
+  const result = await vscode.window.withProgress(
+    {
+      location: vscode.ProgressLocation.Notification,
+      title: vscode.l10n.t('Validating "{0}"', plain(task.task.description, 60)),
+      cancellable: true,
+    },
+    async (progress, token) => {
+      const cancelled = terminal.cancelledBy(token);
+      return atlas.validate(task.ref, {
+        commands: extra,
+        signal: cancelled,
+        caller: 'human',
+        ...(step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } }),
+        watch: terminal.watch((command, index, total) => {
+          progress.report({ message: `${index + 1}/${total} ${plain(command, 80)}` });
+          session.changed(task.ref);
+        }),
+      });
+    },
+  );
+  context.terminals.set(refKey(task.ref), terminal);
+  if (!result.ok) {
+    terminal.end(plain(result.error.message, 500), false);
+    throw result.error;
+  }
+  terminal.end(result.value.reason ?? vscode.l10n.t('Validation passed.'), result.value.passed);
+  took(context, { ok: true, value: result.value.task });
+  if (result.value.passed) {
+    vscode.window.setStatusBarMessage(vscode.l10n.t('Validation passed.'), 5000);
+  }
+};
+
+interface CommandItem extends vscode.QuickPickItem {
+  readonly command: string | undefined;
+}
+
+/** Asks what checks the work where the step doesn't say: what the repository declares, or what is typed in. */
+async function chooseCommands({ task }: StoredTask): Promise<string[]> {
+  const { declaredChecks } = await import('../../validation/declaredChecks');
+  const { NodeFileSystem } = await import('../../system/files/nodeFileSystem');
+  const worktree = worktreeOf(task);
+  const found = worktree === undefined ? [] : declaredChecks(new NodeFileSystem(), worktree);
+  const other: CommandItem = { label: `$(edit) ${vscode.l10n.t('Another command…')}`, command: undefined };
+  const items: CommandItem[] = found.map(({ command, source }) => ({
+    label: plain(command, 120),
+    description: plain(source, 120),
+    command,
+  }));
+  const picked =
+    items.length === 0
+      ? [other]
+      : chosen(
+          await vscode.window.showQuickPick([...items, other], {
+            title: vscode.l10n.t('Run Validation'),
+            placeHolder: vscode.l10n.t('The step declares no command. Which ones check the work?'),
+            canPickMany: true,
+          }),
+        );
+  const commands = picked.flatMap(({ command }) => (command === undefined ? [] : [command]));
+  if (!picked.includes(other)) return commands;
+  const typed = await vscode.window.showInputBox({
+    title: vscode.l10n.t('Run Validation'),
+    prompt: vscode.l10n.t('The command that checks the work; its receipt decides the step.'),
+  });
+  return [...commands, chosen(typed)];
+}

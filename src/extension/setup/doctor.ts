@@ -1,0 +1,103 @@
+import * as vscode from 'vscode';
+import { agentHookChecks } from '../../agents/install/agentHookChecks';
+import { oneLine } from '../../core/shared/text';
+import { type DoctorFinding, examine } from '../../service/doctor/doctor';
+import { launcherPath } from '../../system/launcher/launcher';
+import { plain } from '../shared/messages';
+import type { TextDocuments } from '../shared/textDocuments';
+import { openFolders } from './windowEvents';
+import type { CommandContext, CommandHandler } from '../shared/context';
+
+const REPORT = 'atlas-doctor.txt';
+const MAX_TEXT = 2000;
+
+/** Atlas: Run Doctor. Looks at everything, reports, and mends what can be mended when told to. */
+export function runDoctor(documents: TextDocuments): CommandHandler {
+  return async (context) => {
+    const found = await look(context, false);
+    await documents.show(REPORT, reportOf(context, found));
+    const problems = found.filter(({ level }) => level === 'problem');
+    const fixable = problems.filter((each) => each.fixable === true).length;
+    if (problems.length === 0) {
+      await vscode.window.showInformationMessage(vscode.l10n.t('Everything is in order.'));
+      return;
+    }
+    const fix = vscode.l10n.t('Fix');
+    const message =
+      fixable === 0
+        ? vscode.l10n.t('The doctor found {0} problems; the report says what to do.', problems.length)
+        : vscode.l10n.t('The doctor found {0} problems; {1} can be mended now.', problems.length, fixable);
+    const answer = await vscode.window.showWarningMessage(message, ...(fixable === 0 ? [] : [fix]));
+    if (answer !== fix) return;
+    const mended = await look(context, true);
+    await documents.show(REPORT, reportOf(context, mended));
+    await context.session.look();
+    await tellMended(mended);
+  };
+}
+
+async function tellMended(findings: readonly DoctorFinding[]): Promise<void> {
+  const count = (level: DoctorFinding['level']): number => findings.filter((each) => each.level === level).length;
+  const left = count('problem');
+  const message =
+    left === 0
+      ? vscode.l10n.t('Mended: {0}. Now everything is in order.', count('mended'))
+      : vscode.l10n.t('Mended: {0}. Left: {1}; the report says what to do.', count('mended'), left);
+  await (left === 0 ? vscode.window.showInformationMessage(message) : vscode.window.showWarningMessage(message));
+}
+
+async function look(context: CommandContext, fix: boolean): Promise<readonly DoctorFinding[]> {
+  const atlas = await context.session.atlas.drive();
+  const title = fix ? vscode.l10n.t('Atlas: mending the store') : vscode.l10n.t('Atlas: looking at the store');
+  return vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+    async (_progress, token) => {
+      const ending = new AbortController();
+      token.onCancellationRequested(() => ending.abort());
+      const also = [agentHookChecks([launcherPath(context.launcherFolder)], process.env)];
+      return examine(atlas, { fix, folders: openFolders(), also, confirm: ask, signal: ending.signal });
+    },
+  );
+}
+
+async function ask(question: string): Promise<boolean> {
+  const yes = vscode.l10n.t('Yes');
+  const detail = plain(question, MAX_TEXT);
+  const title = vscode.l10n.t('The doctor needs your decision.');
+  return (await vscode.window.showWarningMessage(title, { modal: true, detail }, yes)) === yes;
+}
+
+/** The report as a text: what needs somebody first. */
+function reportOf(context: CommandContext, findings: readonly DoctorFinding[]): string {
+  const { root } = context.session.atlas.ports.paths;
+  const sections = [
+    section('problem', '!', vscode.l10n.t('Problems'), findings),
+    section('mended', '~', vscode.l10n.t('Mended'), findings),
+    section('ok', '✓', vscode.l10n.t('In order'), findings),
+  ];
+  return [vscode.l10n.t('Store: {0}', oneLine(root, MAX_TEXT)), '', ...sections.flat()].join('\n');
+}
+
+function section(
+  level: DoctorFinding['level'],
+  mark: string,
+  title: string,
+  findings: readonly DoctorFinding[],
+): string[] {
+  const those = findings.filter((each) => each.level === level);
+  if (those.length === 0) return [];
+  const lines = those.flatMap(({ area, subject, message, mend }) => [
+    `  ${mark} ${area.replace('_', ' ')}: ${oneLine(subject, MAX_TEXT)}`,
+    `      ${oneLine(message, MAX_TEXT)}`,
+    ...(mend === undefined
+      ? []
+      : mend.split('\n').map((line, index) => `      ${index === 0 ? '→' : ' '} ${keep(line)}`)),
+  ]);
+  return [`${title} (${those.length})`, ...lines, ''];
+}
+
+/** A line of instructions, whose indentation counts. */
+function keep(line: string): string {
+  const indent = /^ */u.exec(line)?.[0] ?? '';
+  return `${indent}${oneLine(line, MAX_TEXT)}`;
+}

@@ -1,0 +1,99 @@
+import * as vscode from 'vscode';
+import { AtlasError } from '../../core/shared/errors';
+import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
+import type { StoredTask } from '../../core/task/storedTask';
+import type { TaskRef } from '../../core/task/taskRef';
+import { plain } from './messages';
+import type { Session } from '../windowTasks';
+import { currentTask } from '../tasks/statusBar';
+import { stateLabel } from './stateLook';
+import { Cancelled } from './cancelled';
+import { LOST_ROW } from './context';
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function asRef(value: unknown): TaskRef | undefined {
+  const workspace = field(value, 'workspace');
+  const id = field(value, 'id');
+  if (typeof workspace !== 'string' || typeof id !== 'string') return undefined;
+  return checkWorkspaceName(workspace).ok && checkTaskId(id).ok ? { workspace, id } : undefined;
+}
+
+/** The task that a command's argument names: a tree row, a reference, or nothing. Arguments come from anywhere. */
+export function refFrom(argument: unknown): TaskRef | undefined {
+  return asRef(field(argument, 'ref')) ?? asRef(argument);
+}
+
+/** The checkpoint id that an argument names. */
+export function checkpointFrom(argument: unknown): string | undefined {
+  const id = field(argument, 'kind') === 'checkpoint' ? field(argument, 'id') : field(argument, 'checkpointId');
+  return typeof id === 'string' && /^ckpt-[0-9a-zA-Z-]{1,64}$/u.test(id) ? id : undefined;
+}
+
+/** The receipt id that an argument names. */
+export function receiptFrom(argument: unknown): string | undefined {
+  const id = field(argument, 'kind') === 'receipt' ? field(argument, 'id') : field(argument, 'receiptId');
+  return typeof id === 'string' && checkTaskId(id).ok ? id : undefined;
+}
+
+/** The workspace that an argument names. */
+export function workspaceFrom(argument: unknown): string | undefined {
+  const name = field(argument, 'workspace');
+  return typeof name === 'string' && checkWorkspaceName(name).ok ? name : undefined;
+}
+
+/** A quick pick or an input that was closed ends the command without a word. */
+export function chosen<T>(value: T | undefined): T {
+  if (value === undefined) throw new Cancelled();
+  return value;
+}
+
+/**
+ * The task that a command is about: its argument's, the only one that fits unless a row was meant, or one that is asked for.
+ * @param fits which tasks the command can act on
+ */
+export async function taskFor(
+  session: Session,
+  argument: unknown,
+  fits: (task: StoredTask) => boolean = () => true,
+): Promise<StoredTask> {
+  const named = refFrom(argument);
+  if (named !== undefined) {
+    const read = session.atlas.catalog.read(named);
+    if (!read.ok) throw read.error;
+    return read.value;
+  }
+  const tasks = session.ownTasks();
+  const fitting = tasks.filter(fits);
+  if (fitting.length === 0) throw nothingFits(tasks);
+  const [only] = fitting;
+  // The row that was pressed may have been another's.
+  if (only !== undefined && fitting.length === 1 && argument !== LOST_ROW) return only;
+  const current = currentTask(session);
+  const items = fitting.map((task) => ({
+    label: plain(task.task.description, 80),
+    description: plain(`${stateLabel(task.hook.state)} · ${task.hook.current_step?.step_name ?? ''}`),
+    detail: task.ref.id,
+    picked: task.ref.id === current?.ref.id,
+    task,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    placeHolder: vscode.l10n.t('Which task?'),
+    matchOnDetail: true,
+  });
+  return chosen(picked).task;
+}
+
+function nothingFits(tasks: readonly StoredTask[]): AtlasError {
+  const [task] = tasks;
+  if (task === undefined) {
+    return new AtlasError('not_found', vscode.l10n.t('There is no open task in this window.'), {
+      mend: vscode.l10n.t('Start one with "Atlas: Start Task".'),
+    });
+  }
+  return new AtlasError('illegal_transition', vscode.l10n.t('No task is in a state that allows this.'), {
+    mend: vscode.l10n.t('"{0}" is {1}.', plain(task.task.description, 80), stateLabel(task.hook.state)),
+  });
+}

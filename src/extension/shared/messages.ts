@@ -1,0 +1,38 @@
+import * as vscode from 'vscode';
+import { AtlasError, messageOf } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
+import type { ChannelLogger } from './log';
+
+/**
+ * A text from outside for a message, label or quick pick: on one line, and without what the editor would turn into a
+ * link (`[x](command:…)`) or an icon (`$(icon)`).
+ */
+export function plain(text: string, max = 200): string {
+  return oneLine(text, max).replaceAll('](', '] (').replaceAll('$(', '$ (');
+}
+
+/** Errors that a person's own choice of moment brings about; a message, not a failure. */
+const EXPECTED = new Set<string>([
+  'illegal_transition',
+  'stale_caller',
+  'human_only',
+  'usage',
+  'not_found',
+  'cancelled',
+]);
+
+/** Shows what went wrong and what to do, with a button to the log. */
+export async function showFailure(thrown: unknown, log: ChannelLogger): Promise<void> {
+  const error = thrown instanceof AtlasError ? thrown : undefined;
+  const text = plain([messageOf(thrown), error?.mend ?? ''].join(' '), 600);
+  const showLog = vscode.l10n.t('Show Log');
+  let chosen: string | undefined;
+  if (error !== undefined && EXPECTED.has(error.code)) {
+    log.info(text);
+    chosen = await vscode.window.showWarningMessage(text);
+  } else {
+    log.error(text, { code: error?.code, stack: thrown instanceof Error ? thrown.stack : undefined });
+    chosen = await vscode.window.showErrorMessage(text, showLog);
+  }
+  if (chosen === showLog) log.channel.show();
+}

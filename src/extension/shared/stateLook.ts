@@ -1,0 +1,75 @@
+import * as vscode from 'vscode';
+import type { HookState } from '../../core/task/taskRecord';
+import type { Diagnosis } from '../../core/recovery/liveness';
+
+/** How a state looks: a codicon and, where it matters, a theme colour. */
+export interface Look {
+  readonly icon: string;
+  readonly color?: string;
+}
+
+const LOOKS = {
+  initializing: { icon: 'gear' },
+  step_pending: { icon: 'circle-large-outline' },
+  step_running: { icon: 'play-circle', color: 'charts.blue' },
+  step_validating: { icon: 'beaker', color: 'charts.blue' },
+  awaiting_human: { icon: 'bell-dot', color: 'charts.yellow' },
+  recovering: { icon: 'debug-restart', color: 'charts.orange' },
+  completed: { icon: 'pass', color: 'charts.green' },
+  failed: { icon: 'error', color: 'charts.red' },
+  abandoned: { icon: 'circle-slash' },
+} as const satisfies Record<HookState, Look>;
+
+/** How a task's state looks, crashed and quiet ones first. */
+export function lookOf(state: HookState, diagnosis?: Diagnosis): Look {
+  if (diagnosis?.kind === 'crashed') return { icon: 'warning', color: 'charts.orange' };
+  if (diagnosis?.kind === 'quiet') return { icon: 'watch', color: 'charts.orange' };
+  return LOOKS[state];
+}
+
+/** A look as an icon of a tree row. */
+export function themeIcon(look: Look): vscode.ThemeIcon {
+  return new vscode.ThemeIcon(look.icon, look.color === undefined ? undefined : new vscode.ThemeColor(look.color));
+}
+
+/** A state in words. */
+export function stateLabel(state: HookState): string {
+  switch (state) {
+    case 'initializing':
+      return vscode.l10n.t('setting up');
+    case 'step_pending':
+      return vscode.l10n.t('ready to start');
+    case 'step_running':
+      return vscode.l10n.t('running');
+    case 'step_validating':
+      return vscode.l10n.t('validating');
+    case 'awaiting_human':
+      return vscode.l10n.t('waiting for you');
+    case 'recovering':
+      return vscode.l10n.t('crashed');
+    case 'completed':
+      return vscode.l10n.t('completed');
+    case 'failed':
+      return vscode.l10n.t('failed');
+    case 'abandoned':
+      return vscode.l10n.t('abandoned');
+  }
+}
+
+/** How a task fares, where that is more than its state. */
+export function diagnosisLabel(diagnosis: Diagnosis): string | undefined {
+  switch (diagnosis.kind) {
+    case 'crashed':
+      return vscode.l10n.t('crashed');
+    case 'quiet':
+      return vscode.l10n.t('quiet');
+    case 'agent_left':
+      return vscode.l10n.t('the agent has left');
+    case 'over':
+    case 'waiting':
+    case 'recovering':
+    case 'working':
+    case 'recent':
+      return undefined;
+  }
+}

@@ -1,0 +1,209 @@
+import * as vscode from 'vscode';
+import { type AtlasError, type Result, messageOf } from '../../core/shared/errors';
+import type { Logger } from '../../core/shared/ports';
+import { type FromPanel, type PanelMessage, type Parser, panelStateSchema } from '../../protocol/panel';
+import type { Disposal, PanelTaskRef } from '../tasks/panel/hookPanelSource';
+import { type WebviewName, webviewPage, webviewRoot } from './webviewPage';
+
+/** What every panel needs of the extension. */
+export interface PanelHost {
+  readonly extensionUri: vscode.Uri;
+  readonly log: Logger;
+}
+
+/** What one kind of panel is. */
+export interface PanelKind<Request> {
+  readonly page: WebviewName;
+  /** In the log and as the page's title. */
+  readonly name: string;
+  /** What its page may send. */
+  readonly messages: Parser<FromPanel<Request>>;
+}
+
+/** What a panel shows next: its title, and the messages that fill its page. */
+export interface Filling<Message> {
+  readonly title: string;
+  readonly messages: readonly Message[];
+}
+
+interface Changes {
+  onDidChange(listener: (ref: PanelTaskRef | undefined) => void): Disposal;
+}
+
+/** All open panels of a kind, at most one a task. */
+export class TaskPanels<P extends vscode.Disposable & { reveal(): void }> implements vscode.Disposable {
+  private readonly panels = new Map<string, P>();
+
+  constructor(
+    private readonly viewType: string,
+    private readonly title: string,
+    private readonly make: (ref: PanelTaskRef, panel: vscode.WebviewPanel) => P,
+  ) {}
+
+  /** Shows a task's panel, the open one if there is one. */
+  open(ref: PanelTaskRef): P {
+    const known = this.panels.get(keyOf(ref));
+    if (known !== undefined) {
+      known.reveal();
+      return known;
+    }
+    const column = vscode.ViewColumn.Active;
+    return this.adopt(ref, vscode.window.createWebviewPanel(this.viewType, this.title, column));
+  }
+
+  /** Takes up a panel that the editor kept over a reload. */
+  restore(panel: vscode.WebviewPanel, state: unknown): void {
+    const parsed = panelStateSchema.safeParse(state);
+    if (!parsed.success || this.panels.has(keyOf(parsed.data.ref))) {
+      panel.dispose();
+      return;
+    }
+    this.adopt(parsed.data.ref, panel);
+  }
+
+  dispose(): void {
+    for (const panel of [...this.panels.values()]) panel.dispose();
+  }
+
+  private adopt(ref: PanelTaskRef, panel: vscode.WebviewPanel): P {
+    const key = keyOf(ref);
+    const made = this.make(ref, panel);
+    this.panels.set(key, made);
+    panel.onDidDispose(() => {
+      made.dispose();
+      this.panels.delete(key);
+    });
+    return made;
+  }
+}
+
+function keyOf(ref: PanelTaskRef): string {
+  return `${ref.workspace}/${ref.id}`;
+}
+
+/** One panel of a task. Owns its webview; loads again on every change, one load at a time; answers its requests. */
+export abstract class TaskPanel<Message, Request> implements vscode.Disposable {
+  private readonly owned: { dispose(): unknown }[] = [];
+  private ready = false;
+  private loading = false;
+  private changedMeanwhile = false;
+  private disposed = false;
+
+  constructor(
+    protected readonly ref: PanelTaskRef,
+    private readonly panel: vscode.WebviewPanel,
+    private readonly kind: PanelKind<Request>,
+    private readonly host: PanelHost,
+    changes: Changes,
+  ) {
+    const { webview } = panel;
+    panel.iconPath = {
+      light: vscode.Uri.joinPath(host.extensionUri, 'media', 'panel-light.svg'),
+      dark: vscode.Uri.joinPath(host.extensionUri, 'media', 'panel-dark.svg'),
+    };
+    webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(host.extensionUri)] };
+    this.owned.push(
+      webview.onDidReceiveMessage((message: unknown) => {
+        this.receive(message);
+      }),
+      changes.onDidChange((changed) => {
+        if (changed === undefined || keyOf(changed) === keyOf(ref)) this.refresh();
+      }),
+      panel.onDidChangeViewState(() => {
+        // A hidden webview is gone; the one that comes back says when it is ready, before or after this.
+        if (panel.visible) this.refresh();
+        else this.ready = false;
+      }),
+    );
+    webview.html = webviewPage(webview, host.extensionUri, kind.page, kind.name);
+  }
+
+  reveal(): void {
+    this.panel.reveal();
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    for (const each of this.owned) each.dispose();
+    this.panel.dispose();
+  }
+
+  /** Reads the task and makes what fills the page. */
+  protected abstract load(): Promise<Result<Filling<Message>>>;
+
+  /** Does what the page asks for. */
+  protected abstract perform(request: Request): Promise<Result<void>>;
+
+  /** Loads again, now or as soon as there is a page that can show it. */
+  protected refresh(): void {
+    if (this.disposed || !this.ready || !this.panel.visible) return;
+    if (this.loading) {
+      this.changedMeanwhile = true;
+      return;
+    }
+    this.loading = true;
+    void this.fill().finally(() => {
+      this.loading = false;
+      if (!this.changedMeanwhile) return;
+      this.changedMeanwhile = false;
+      this.refresh();
+    });
+  }
+
+  protected post(message: Message | PanelMessage): void {
+    if (!this.disposed) void this.panel.webview.postMessage(message);
+  }
+
+  private async fill(): Promise<void> {
+    try {
+      const loaded = await this.load();
+      if (!loaded.ok) {
+        this.post({ type: 'unavailable', ...told(loaded.error) });
+        return;
+      }
+      this.panel.title = loaded.value.title;
+      for (const message of loaded.value.messages) this.post(message);
+    } catch (error) {
+      this.host.log.error(`The ${this.kind.name} panel could not be filled.`, { error: messageOf(error) });
+      this.post({ type: 'unavailable', message: messageOf(error) });
+    }
+  }
+
+  private receive(message: unknown): void {
+    const parsed = this.kind.messages.safeParse(message);
+    if (!parsed.success) {
+      this.host.log.warn(`A message of the ${this.kind.name} panel was not understood.`);
+      return;
+    }
+    if (parsed.data.type === 'ready') {
+      this.ready = true;
+      this.refresh();
+      return;
+    }
+    void this.answer(parsed.data.id, parsed.data.request);
+  }
+
+  private async answer(id: number, request: Request): Promise<void> {
+    this.post({ type: 'response', response: { type: 'accepted', id } });
+    try {
+      const result = await this.perform(request);
+      const response = result.ok
+        ? ({ type: 'done', id } as const)
+        : ({ type: 'refused', id, ...told(result.error) } as const);
+      this.post({ type: 'response', response });
+    } catch (error) {
+      this.host.log.error(`A request of the ${this.kind.name} panel failed.`, { error: messageOf(error) });
+      this.post({ type: 'response', response: { type: 'refused', id, message: messageOf(error) } });
+    }
+  }
+}
+
+function told(error: AtlasError): { message: string; mend?: string } {
+  return error.mend === undefined ? { message: error.message } : { message: error.message, mend: error.mend };
+}
+
+/** A title as it fits into a tab. */
+export function tabTitle(title: string): string {
+  return title.length > 40 ? `${title.slice(0, 39)}…` : title;
+}

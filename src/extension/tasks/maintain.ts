@@ -1,0 +1,144 @@
+import * as vscode from 'vscode';
+import type { CleanupItem } from '../../core/task/cleanup';
+import { AtlasError } from '../../core/shared/errors';
+import { formatDuration } from '../../core/shared/time';
+import { ensureFolder } from '../../system/files/atomicFile';
+import type { TaskOrder } from './tree/tasksTree';
+import { chosen, workspaceFrom } from '../shared/arguments';
+import type { CommandHandler } from '../shared/context';
+
+/** Atlas: Clean Up Hooks. Shows what would go, asks, and says what went. */
+export const cleanUpHooks: CommandHandler = async (context) => {
+  const { cleanup, configs } = await context.session.atlas.drive();
+  const { config } = await configs.forWorktree(undefined);
+  const items = cleanup.plan(config.retentionMs);
+  if (items.length === 0) {
+    await vscode.window.showInformationMessage(
+      vscode.l10n.t('No finished task is past its retention; nothing to clean up.'),
+    );
+    return;
+  }
+  const clean = vscode.l10n.t('Clean Up');
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t('Remove the hook files of {0} finished tasks?', items.length),
+    { modal: true, detail: listItems(items) },
+    clean,
+  );
+  if (chosen(answer) !== clean) return;
+  const result = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Cleaning up hooks'), cancellable: true },
+    async (_progress, token) => cleanup.run(items, () => token.isCancellationRequested),
+  );
+  for (const { item, message } of result.failed) context.log.warn(`${item.id} was not cleaned.`, { error: message });
+  context.tree.refresh();
+  await vscode.window.showInformationMessage(
+    vscode.l10n.t(
+      'Cleaned {0} tasks; {1} could not be cleaned. task.json, task.log and artifacts are kept.',
+      result.cleaned.length,
+      result.failed.length,
+    ),
+  );
+};
+
+function listItems(items: readonly CleanupItem[]): string {
+  const shown = items
+    .slice(0, 15)
+    .map((item) => `${item.workspace}/${item.id}: ${item.state}, ${formatDuration(item.overdueMs)} over`);
+  return [...shown, ...(items.length > shown.length ? ['…'] : [])].join('\n');
+}
+
+/** Atlas: Destroy Workspace. */
+export const destroyWorkspace: CommandHandler = async (context, argument) => {
+  const { workspaces, cleanup } = await context.session.atlas.drive();
+  const name =
+    workspaceFrom(argument) ??
+    chosen(await vscode.window.showQuickPick(workspaces.names(), { placeHolder: vscode.l10n.t('Which workspace?') }));
+  const tasks = workspaces.taskIds(name).length;
+  const open = context.session.atlas.catalog.open(name).length;
+  const destroy = vscode.l10n.t('Destroy {0} Tasks', tasks);
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t('Destroy the workspace "{0}" with its {1} tasks?', name, tasks),
+    {
+      modal: true,
+      detail: vscode.l10n.t(
+        "{0} of them are not finished. All records are deleted and can't be brought back; your repository is not touched.",
+        open,
+      ),
+    },
+    destroy,
+  );
+  if (chosen(answer) !== destroy) return;
+  const result = cleanup.destroy(name);
+  if (!result.ok) throw result.error;
+  await context.session.locatePlaces();
+  await context.session.look();
+};
+
+const CONFIG_TEMPLATE = `# Settings of Atlas, for the editor, the atlas command and git hooks alike.
+# Remove a "#" to change a setting; what is missing has the value shown.
+hooks:
+  # max_checkpoints: 50
+  # checkpoint_interval: 5m      # 0 turns periodic checkpoints off
+  # stale_threshold: 5m
+  # max_step_attempts: 3
+  # auto_checkpoint:
+  #   on_commit: true
+  #   on_push: true
+  #   on_pr: true
+  #   on_validation: true
+  #   on_step_complete: true
+  # validation:
+  #   commands: []
+  #   timeout: 10m
+  # signing:
+  #   scheme: hd                # or ed25519
+  # retention:
+  #   completed: 30d
+  #   failed: 14d
+  #   abandoned: 7d
+  # memory_folder: .atlas/memory # of agents: in the repository, or an absolute path
+`;
+
+/** Atlas: Open Configuration. */
+export const openConfiguration: CommandHandler = async (context) => {
+  const { paths, files } = context.session.atlas.ports;
+  ensureFolder(files, paths.root);
+  if (files.stat(paths.config) === undefined) files.write(paths.config, CONFIG_TEMPLATE, { exclusive: true });
+  await vscode.window.showTextDocument(vscode.Uri.file(paths.config));
+};
+
+/** Atlas: Show Log. */
+export const showLog: CommandHandler = async (context) => {
+  context.log.channel.show();
+  return Promise.resolve();
+};
+
+/** Atlas: Sort Tasks. */
+export const sortTasks: CommandHandler = async (context) => {
+  const items: (vscode.QuickPickItem & { order: TaskOrder })[] = [
+    { label: vscode.l10n.t('Last changed first'), order: 'updated' },
+    { label: vscode.l10n.t('Newest first'), order: 'created' },
+    { label: vscode.l10n.t('By title'), order: 'title' },
+  ];
+  context.tree.sortBy(chosen(await vscode.window.showQuickPick(items)).order);
+};
+
+/** Shows one page more of the finished tasks. */
+export const showMoreTasks: CommandHandler = async (context, argument) => {
+  const workspace = workspaceFrom(argument);
+  if (workspace === undefined) throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Tasks tree.'));
+  context.tree.showMore(workspace);
+  return Promise.resolve();
+};
+
+/** Shows the tasks of every workspace in the store. */
+export const showAllWorkspaces: CommandHandler = async ({ tree }) => {
+  tree.showAll(true);
+  return Promise.resolve();
+};
+
+/** Shows the tasks of this window's folders. */
+export const showThisWindowsTasks: CommandHandler = async ({ tree }) => {
+  tree.showAll(false);
+  return Promise.resolve();
+};

@@ -1,0 +1,129 @@
+import * as vscode from 'vscode';
+import { explain } from '../../service/atlasReader';
+import { refKey, type TaskRef } from '../../core/task/taskRef';
+import { insideWorktree } from '../../system/files/worktreePath';
+import { affects, setting } from '../shared/config';
+import { plain } from '../shared/messages';
+import type { Session, TaskView } from '../windowTasks';
+import { ageOf, coarseAge } from '../shared/ages';
+import { taskTooltip } from './tree/rows';
+import { lookOf, stateLabel } from '../shared/stateLook';
+
+/** The one item in the status bar: the task of the active editor's folder, or of any folder of this window. */
+export class StatusBar implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem('atlas.status', vscode.StatusBarAlignment.Left, 50);
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly session: Session) {
+    this.item.name = vscode.l10n.t('Atlas Task');
+    this.subscriptions = [
+      session.onDidChange(() => this.update()),
+      vscode.window.onDidChangeActiveTextEditor(() => this.update()),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (affects(event, 'statusBar.enabled')) this.update();
+      }),
+    ];
+    this.update();
+  }
+
+  private update(): void {
+    if (!setting('statusBar.enabled')) {
+      this.item.hide();
+      return;
+    }
+    const damaged = this.firstDamaged();
+    const current = currentTask(this.session);
+    const view = current === undefined ? undefined : this.session.view(current.ref);
+    if (view !== undefined) this.show(view);
+    else if (damaged !== undefined) this.showDamaged(damaged);
+    else this.item.hide();
+  }
+
+  private show(view: TaskView): void {
+    const { hook, task, ref } = view.stored;
+    const now = this.session.atlas.ports.clock.now();
+    const step = hook.current_step;
+    const last = hook.checkpoints.at(-1);
+    const where =
+      step === undefined ? '' : ` · ${plain(step.step_name, 30)} ${step.step_index + 1}/${task.steps.length}`;
+    const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
+    const warning = this.warningOf(view, now);
+    const look = lookOf(hook.state, view.diagnosis);
+    const title = plain(task.description, 30);
+    this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}`;
+    this.item.backgroundColor =
+      warning === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
+    this.item.color = undefined;
+    if (warning === undefined && hook.state === 'awaiting_human') {
+      this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}`;
+      // The editor's API knows backgrounds for warnings and errors only, and waiting is neither.
+      this.item.color = new vscode.ThemeColor('statusBarItem.prominentForeground');
+    }
+    this.item.tooltip = taskTooltip(view);
+    this.item.command = {
+      command: 'atlas.showTaskActions',
+      title: vscode.l10n.t('Task Actions'),
+      arguments: [{ kind: 'task', ref }],
+    };
+    this.item.accessibilityInformation = {
+      label: vscode.l10n.t('Atlas task {0}, {1}', plain(task.description), stateLabel(hook.state)),
+      role: 'button',
+    };
+    this.item.show();
+  }
+
+  private warningOf(view: TaskView, now: number): string | undefined {
+    const { diagnosis } = view;
+    if (diagnosis.kind === 'quiet') return staleFor(now - diagnosis.since);
+    if (diagnosis.kind === 'crashed') return staleFor(now - diagnosis.lastSign);
+    if (diagnosis.kind === 'recovering') return `$(warning) ${vscode.l10n.t('crashed')}`;
+    if (diagnosis.kind === 'agent_left') return `$(warning) ${vscode.l10n.t('agent has left')}`;
+    return undefined;
+  }
+
+  private firstDamaged(): { ref: TaskRef; message: string } | undefined {
+    for (const workspace of this.session.ownWorkspaces()) {
+      for (const ref of this.session.atlas.catalog.open(workspace)) {
+        const read = this.session.atlas.catalog.read(ref);
+        if (!read.ok) return { ref, message: explain(read.error) };
+      }
+    }
+    return undefined;
+  }
+
+  private showDamaged(damaged: { ref: TaskRef; message: string }): void {
+    this.item.text = `$(error) ${vscode.l10n.t('Atlas: damaged task')}`;
+    this.item.tooltip = plain(`${refKey(damaged.ref)}: ${damaged.message}`, 500);
+    this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
+    this.item.color = undefined;
+    this.item.command = {
+      command: 'atlas.runDoctor',
+      title: vscode.l10n.t('Run Doctor'),
+      arguments: [{ kind: 'task', ref: damaged.ref }],
+    };
+    this.item.show();
+  }
+
+  dispose(): void {
+    this.item.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+}
+
+function staleFor(ms: number): string {
+  return `$(warning) ${ms < 60_000 ? vscode.l10n.t('stale') : vscode.l10n.t('stale {0}', coarseAge(ms))}`;
+}
+
+/** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */
+export function currentTask(session: Session): { ref: TaskRef } | undefined {
+  const file = vscode.window.activeTextEditor?.document.uri;
+  const path = file?.scheme === 'file' ? file.fsPath : undefined;
+  const place = session.ownPlaces.find(
+    ({ worktree }) => path !== undefined && insideWorktree(worktree, path) !== undefined,
+  );
+  const tasks = session.ownTasks();
+  const here = tasks.filter(({ ref }) => ref.workspace === place?.workspace);
+  const candidates = here.length > 0 ? here : tasks;
+  const busy = candidates.find(({ hook }) => hook.state !== 'step_pending' && hook.state !== 'awaiting_human');
+  return busy ?? candidates[0];
+}

@@ -1,0 +1,258 @@
+import * as vscode from 'vscode';
+import { foreignEdits } from '../../../core/task/foreignEdits';
+import type { HookEvent, StepCheckpoint } from '../../../core/task/taskRecord';
+import type { TaskStep } from '../../../core/task/task';
+import { formatDuration, toMs } from '../../../core/shared/time';
+import { waitingSince } from '../../../core/task/waiting';
+import { offeredActions } from '../panel/hookPanelActions';
+import { plain } from '../../shared/messages';
+import type { TaskView } from '../../windowTasks';
+import { ageOf } from '../../shared/ages';
+import { type TreeNode, nodeId } from './nodes';
+import { diagnosisLabel, lookOf, stateLabel, themeIcon } from '../../shared/stateLook';
+
+const OPEN_HOOK = 'atlas.openHookMd';
+
+/** A row with its stable id; its label is data. */
+export function row(node: TreeNode, label: string, collapsible: vscode.TreeItemCollapsibleState): vscode.TreeItem {
+  const item = new vscode.TreeItem(plain(label), collapsible);
+  item.id = nodeId(node);
+  return item;
+}
+
+/** To the editor a row that gets its first children stays closed: it has to be another row to show what came. */
+function parentId(node: TreeNode): string {
+  return `${nodeId(node)}:parent`;
+}
+
+/**
+ * The row of a task: its title, how it fares and where it stands.
+ * @param few there are few others: its steps show without a click even if it only waits
+ */
+export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: number, few: boolean): vscode.TreeItem {
+  const { hook, task } = view.stored;
+  const over = view.diagnosis.kind === 'over';
+  const closed = over || (hook.state === 'step_pending' && !few);
+  const item = row(
+    node,
+    task.description === '' ? node.ref.id : task.description,
+    closed ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
+  );
+  item.id = parentId(node);
+  const step = hook.current_step;
+  const place = step === undefined || over ? '' : `${step.step_index + 1}/${task.steps.length}`;
+  const fares = diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state);
+  const age = ageOf(hook.updated_at, now);
+  // A narrow side bar has little room beside the title: what the icon or the rows below tell is left to them.
+  const calm = hook.state === 'step_running' || hook.state === 'step_pending';
+  const said = calm && diagnosisLabel(view.diagnosis) === undefined ? '' : fares;
+  const standing = over ? `${fares} · ${age}` : said === '' ? place : said;
+  const edited = foreignEdits(hook) !== undefined;
+  item.description = edited ? vscode.l10n.t('edited outside Atlas · {0}', standing) : standing;
+  item.iconPath = edited ? EDITED_ICON : themeIcon(lookOf(hook.state, view.diagnosis));
+  item.contextValue = ['task', hook.state, ...offeredActions(hook, task).map(({ action }) => action)].join(' ');
+  item.command = { command: OPEN_HOOK, title: vscode.l10n.t('Open HOOK.md'), arguments: [node] };
+  item.accessibilityInformation = {
+    label: plain(
+      [task.description, edited ? vscode.l10n.t('edited outside Atlas') : '', fares, place, step?.step_name ?? '', age]
+        .filter((part) => part !== '')
+        .join(', '),
+    ),
+  };
+  return item;
+}
+
+const EDITED_ICON = new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
+
+/** The row of a task that can't be read: it is there, and says what to do. */
+export function damagedRow(node: TreeNode & { kind: 'task' }, message: string): vscode.TreeItem {
+  const item = row(node, node.ref.id, vscode.TreeItemCollapsibleState.None);
+  item.description = vscode.l10n.t('damaged');
+  item.iconPath = new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'));
+  item.contextValue = 'damaged';
+  item.tooltip = message;
+  item.command = { command: 'atlas.runDoctor', title: vscode.l10n.t('Run Doctor'), arguments: [node] };
+  return item;
+}
+
+/** The Markdown of a task's tooltip, made when it is asked for. Texts from outside are code or escaped text. */
+export function taskTooltip(view: TaskView): vscode.MarkdownString {
+  const { hook, task } = view.stored;
+  const text = new vscode.MarkdownString(undefined, false);
+  text.appendText(plain(task.description, 500));
+  text.appendMarkdown('\n\n');
+  const line = (label: string, value: string): void => {
+    text.appendMarkdown(`${label}: `);
+    text.appendText(plain(value, 300));
+    text.appendMarkdown('  \n');
+  };
+  line(vscode.l10n.t('Task'), task.id);
+  line(vscode.l10n.t('State'), `${hook.state} (${diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state)})`);
+  line(vscode.l10n.t('Template'), task.template_id);
+  if (hook.current_step !== undefined) {
+    const { step_name: name, attempt, max_attempts: max, working_on: workingOn } = hook.current_step;
+    line(vscode.l10n.t('Step'), vscode.l10n.t('{0}, attempt {1} of {2}', name, attempt, max));
+    if (workingOn !== undefined) line(vscode.l10n.t('Working on'), workingOn);
+  }
+  if (hook.state === 'awaiting_human') {
+    const wait = waitingSince(hook);
+    line(
+      vscode.l10n.t('Waits for'),
+      [wait.kind.replace('_', ' '), wait.message ?? ''].filter((part) => part !== '').join(': '),
+    );
+  }
+  if (hook.recovery !== undefined)
+    line(vscode.l10n.t('Plan'), `${hook.recovery.recommended_action}: ${hook.recovery.reason}`);
+  const edits = foreignEdits(hook);
+  if (edits !== undefined)
+    line(
+      vscode.l10n.t('Edited outside Atlas'),
+      vscode.l10n.t('{0}. Check the task, then use "Acknowledge Edit".', edits.at),
+    );
+  for (const finding of view.findings) line(vscode.l10n.t('Mended'), finding);
+  return text;
+}
+
+const STEP_ICONS: Readonly<Record<string, { icon: string; color?: string }>> = {
+  completed: { icon: 'check', color: 'charts.green' },
+  skipped: { icon: 'debug-step-over', color: 'charts.green' },
+  running: { icon: 'play', color: 'charts.blue' },
+  failed: { icon: 'error', color: 'charts.red' },
+  pending: { icon: 'circle-small-filled' },
+};
+
+function stepDuration(step: TaskStep): string {
+  if (step.started_at === undefined || step.completed_at === undefined) return '';
+  return formatDuration(Math.max(0, toMs(step.completed_at) - toMs(step.started_at)));
+}
+
+/** The row of a step. */
+export function stepRow(
+  node: TreeNode & { kind: 'step' },
+  view: TaskView,
+  step: TaskStep,
+  children: number,
+): vscode.TreeItem {
+  const { hook } = view.stored;
+  const current = hook.current_step?.step_index === node.index && view.diagnosis.kind !== 'over';
+  const waits = current && hook.state === 'awaiting_human';
+  const stuck = current && (hook.state === 'recovering' || view.diagnosis.kind === 'crashed');
+  const state =
+    children === 0
+      ? vscode.TreeItemCollapsibleState.None
+      : current
+        ? vscode.TreeItemCollapsibleState.Expanded
+        : vscode.TreeItemCollapsibleState.Collapsed;
+  const item = row(node, step.name, state);
+  if (children > 0) item.id = parentId(node);
+  const attempt = step.attempts > 1 ? vscode.l10n.t('attempt {0}', step.attempts) : '';
+  const fares = waits
+    ? stateLabel('awaiting_human')
+    : current && hook.state === 'step_pending'
+      ? vscode.l10n.t('next')
+      : '';
+  item.description = plain([fares, attempt, stepDuration(step)].filter((part) => part !== '').join(' · '));
+  item.iconPath = themeIcon(
+    waits || stuck ? lookOf(hook.state, view.diagnosis) : (STEP_ICONS[step.status] ?? { icon: 'circle-small' }),
+  );
+  item.contextValue = current
+    ? ['currentStep', ...offeredActions(hook, view.stored.task).map(({ action }) => action)].join(' ')
+    : 'step';
+  item.tooltip = plain(`${step.name}: ${step.status} (${step.type})`);
+  item.accessibilityInformation = { label: plain(`${step.name}, ${step.status}, ${item.description}`) };
+  return item;
+}
+
+const TRIGGER_ICONS: Readonly<Record<StepCheckpoint['trigger'], string>> = {
+  manual: 'bookmark',
+  git_commit: 'git-commit',
+  git_push: 'cloud-upload',
+  pr_created: 'git-pull-request',
+  validation: 'beaker',
+  step_complete: 'check-all',
+  interval: 'history',
+};
+
+/** The row of a checkpoint. */
+export function checkpointRow(
+  node: TreeNode & { kind: 'checkpoint' },
+  checkpoint: StepCheckpoint,
+  now: number,
+): vscode.TreeItem {
+  const item = row(node, checkpoint.description, vscode.TreeItemCollapsibleState.None);
+  item.description = ageOf(checkpoint.created_at, now);
+  item.iconPath = new vscode.ThemeIcon(TRIGGER_ICONS[checkpoint.trigger]);
+  item.contextValue = 'checkpoint';
+  item.command = { command: 'atlas.showCheckpoint', title: vscode.l10n.t('Show Checkpoint'), arguments: [node] };
+  return item;
+}
+
+/** The Markdown of a checkpoint's tooltip. */
+export function checkpointTooltip(checkpoint: StepCheckpoint): vscode.MarkdownString {
+  const text = new vscode.MarkdownString(undefined, false);
+  text.appendText(plain(checkpoint.description, 500));
+  text.appendMarkdown('\n\n');
+  const parts = [
+    checkpoint.checkpoint_id,
+    checkpoint.trigger,
+    checkpoint.created_at,
+    checkpoint.git_branch,
+    checkpoint.git_commit?.slice(0, 12) ?? '',
+    checkpoint.git_dirty === undefined
+      ? ''
+      : checkpoint.git_dirty
+        ? vscode.l10n.t('uncommitted changes')
+        : vscode.l10n.t('clean'),
+  ];
+  text.appendText(plain(parts.filter((part) => part !== '').join(' · '), 400));
+  return text;
+}
+
+/** The row of a history event. */
+export function eventRow(node: TreeNode & { kind: 'event' }, event: HookEvent, now: number): vscode.TreeItem {
+  const item = row(node, event.trigger, vscode.TreeItemCollapsibleState.None);
+  const moved = event.from_state === event.to_state ? '' : `→ ${event.to_state}`;
+  item.description = plain(
+    [event.step_name ?? '', moved, ageOf(event.timestamp, now)].filter((part) => part !== '').join(' · '),
+  );
+  item.iconPath = new vscode.ThemeIcon(event.trigger === 'crash_detected' ? 'warning' : 'circle-small');
+  item.tooltip = plain(`${event.timestamp} ${event.from_state} → ${event.to_state}`);
+  item.contextValue = 'event';
+  return item;
+}
+
+/** The row of a group: a workspace, the finished tasks, a history, or more of a long list. */
+export function groupRow(
+  node: TreeNode & { kind: 'workspace' | 'finished' | 'history' | 'more' },
+  details: { count?: number; own?: boolean },
+): vscode.TreeItem {
+  const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+  switch (node.kind) {
+    case 'workspace': {
+      const item = row(node, node.workspace, details.own === true ? Expanded : Collapsed);
+      item.iconPath = new vscode.ThemeIcon('repo');
+      item.contextValue = 'workspace';
+      return item;
+    }
+    case 'finished': {
+      const item = row(node, vscode.l10n.t('Finished'), Collapsed);
+      item.description = String(details.count ?? 0);
+      item.iconPath = new vscode.ThemeIcon('archive');
+      item.contextValue = 'finished';
+      return item;
+    }
+    case 'history': {
+      const item = row(node, vscode.l10n.t('History'), Collapsed);
+      item.description = String(details.count ?? 0);
+      item.iconPath = new vscode.ThemeIcon('list-unordered');
+      item.contextValue = 'history';
+      return item;
+    }
+    case 'more': {
+      const item = row(node, vscode.l10n.t('Show {0} More…', details.count ?? 0), None);
+      item.command = { command: 'atlas.showMoreTasks', title: vscode.l10n.t('Show More'), arguments: [node] };
+      item.contextValue = 'more';
+      return item;
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import * as vscode from 'vscode';
+import { AtlasError, type Result } from '../../../core/shared/errors';
+import type { Ledger } from '../../../core/worker/ledger';
+import { checkWorker } from '../../../core/worker/names';
+import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
+import { plain } from '../../shared/messages';
+import { problemLabel, shapeLabel } from '../tree/looks';
+import { type Ability, abilitiesOf, problemsOf, shapeOf } from '../tree/outline';
+import { type LookedAt, type WorkersModel, repositoryName } from '../workersModel';
+import {
+  type Choice,
+  type PickQuestion,
+  type Question,
+  type TextQuestion,
+  askInTurn,
+  askPick,
+  askText,
+} from '../../shared/questions';
+import { Cancelled } from '../../shared/cancelled';
+import type { Step } from '../../shared/questions';
+
+/** A worker with the repository that it is in. */
+export interface FoundWorker {
+  readonly looked: LookedAt;
+  readonly status: WorkerStatus;
+}
+
+/** A result's value; its error is thrown, and shown by whoever runs commands. */
+export function unwrapped<T>(result: Result<T>): T {
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
+/** Hooks and ledger of a repository; what makes them unreadable is thrown. */
+export function statusIn({ status }: LookedAt): ForgeStatus {
+  return unwrapped(status);
+}
+
+function field(argument: unknown, name: string): unknown {
+  return typeof argument === 'object' && argument !== null ? (argument as Record<string, unknown>)[name] : undefined;
+}
+
+/** The repository that an argument names, if it is one of this window's. Arguments come from anywhere. */
+function namedRepository(model: WorkersModel, argument: unknown): LookedAt | undefined {
+  const name = field(argument, 'repository');
+  return typeof name === 'string' ? model.at(name) : undefined;
+}
+
+/** The worker that an argument names; `undefined` where it names none that is there. */
+export function namedWorker(model: WorkersModel, argument: unknown): FoundWorker | undefined {
+  const looked = namedRepository(model, argument);
+  const name = field(argument, 'worker');
+  if (looked === undefined || typeof name !== 'string') return undefined;
+  const status = model.worker(looked.repository.main, name);
+  return status === undefined ? undefined : { looked, status };
+}
+
+/** The task of the ledger that an argument names. */
+export function namedTask(looked: LookedAt, argument: unknown): string | undefined {
+  const task = field(argument, 'kind') === 'task' ? field(argument, 'task') : undefined;
+  return typeof task === 'string' && statusIn(looked).ledger.tasks.last.has(task) ? task : undefined;
+}
+
+/** The repository that a command is about: its argument's, the only one, or one that is asked for. */
+export async function repositoryFor(model: WorkersModel, argument: unknown, title: string): Promise<LookedAt> {
+  const named = namedRepository(model, argument);
+  if (named !== undefined) return named;
+  const all = model.all();
+  const [only] = all;
+  if (only === undefined)
+    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a git repository.'), {
+      mend: vscode.l10n.t('The hooks of workers are kept by git: open a repository, or start one with git init.'),
+    });
+  if (all.length === 1) return only;
+  const items = all.map((value) => ({
+    label: plain(repositoryName(value.repository.main)),
+    description: value.repository.main,
+    value,
+  }));
+  return askOne({ title, placeholder: vscode.l10n.t('In which repository?'), items });
+}
+
+/** Asks in a dialog; anything but the button ends the command without a word. */
+export async function confirm(question: string, detail: string, title: string): Promise<void> {
+  const button: vscode.MessageItem = { title };
+  const later: vscode.MessageItem = { title: vscode.l10n.t('Not Now'), isCloseAffordance: true };
+  const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, button, later);
+  if (answer !== button) throw new Cancelled();
+}
+
+/** Asks for one of some, and for nothing else. */
+export async function askOne<T>(question: PickQuestion<T>): Promise<T> {
+  const chosen: T[] = [];
+  await askInTurn([async (step) => askPick(question, step, (value) => chosen.push(value))]);
+  const [value] = chosen;
+  if (value === undefined) throw new Error('a question ended without an answer');
+  return value;
+}
+
+/** Asks for a text, and for nothing else. */
+export async function askOneText(question: TextQuestion): Promise<string> {
+  let answer = '';
+  const ask: Question = async (step) =>
+    askText(question, step, (text) => {
+      answer = text;
+    });
+  await askInTurn([ask]);
+  return answer;
+}
+
+/** What a worker's row in a quick pick says. */
+export function workerChoice(value: FoundWorker): Choice<FoundWorker> {
+  const { status } = value;
+  const said = [shapeLabel(shapeOf(status)), ...problemsOf(status).map(problemLabel)];
+  return {
+    label: status.worker,
+    description: plain([status.state?.taskId ?? '', ...said].filter((part) => part !== '').join(' · '), 300),
+    value,
+  };
+}
+
+/** The worker that a command is about: its argument's, or one that is asked for among those that it fits. */
+export async function workerFor(
+  model: WorkersModel,
+  argument: unknown,
+  title: string,
+  ability: Ability | undefined,
+): Promise<FoundWorker> {
+  await model.look();
+  const named = namedWorker(model, argument);
+  if (named !== undefined) return named;
+  const found = model
+    .all()
+    .flatMap((looked) => (looked.status.ok ? looked.status.value.workers.map((status) => ({ looked, status })) : []));
+  const fitting = found.filter(
+    ({ status }) => ability === undefined || abilitiesOf(status, model.isAlive(status)).includes(ability),
+  );
+  if (fitting.length === 0)
+    throw new AtlasError('not_found', vscode.l10n.t('No worker is in a state that allows this.'), {
+      mend: vscode.l10n.t('Workers are made when a task is slung to them: "Atlas: Sling Task to Worker".'),
+    });
+  return askOne({ title, placeholder: vscode.l10n.t('Which worker?'), items: fitting.map(workerChoice) });
+}
+
+/** What is wrong with the name of a new worker, in words. */
+export function workerNameProblem(name: string): string | undefined {
+  const checked = checkWorker(name.trim());
+  return checked.ok ? undefined : `${checked.error.message} ${checked.error.mend ?? ''}`;
+}
+
+const NEW = Symbol('new');
+
+/** Asks for one of some, or for a new name, with a way back from the name to the others. */
+export async function askKnownOrNew<T>(
+  { items, ...question }: PickQuestion<T>,
+  fresh: TextQuestion & { readonly label: string },
+  step: Step,
+  keep: (answer: { readonly known: T } | { readonly name: string }) => void,
+): Promise<boolean> {
+  const named = async (at: Step): Promise<boolean> =>
+    askText(fresh, at, (name) => {
+      keep({ name: name.trim() });
+    });
+  if (items.length === 0) return named(step);
+  const all: Choice<T | typeof NEW>[] = [{ label: `$(add) ${fresh.label}`, value: NEW }, ...items];
+  for (;;) {
+    const picked: (T | typeof NEW)[] = [];
+    if (!(await askPick({ ...question, items: all }, step, (value) => picked.push(value)))) return false;
+    const [value = NEW] = picked;
+    if (value !== NEW) {
+      keep({ known: value });
+      return true;
+    }
+    // A step further, so that there is a way back.
+    if (await named({ step: Math.max(2, step.step), totalSteps: Math.max(2, step.totalSteps) })) return true;
+  }
+}
+
+/** The tasks of a ledger by id, those that are to be done first. */
+export function taskChoices(ledger: Ledger, ids: readonly string[], more: (id: string) => string): Choice<string>[] {
+  return ids.flatMap((id): Choice<string>[] => {
+    const record = ledger.tasks.last.get(id);
+    return record === undefined ? [] : [{ label: plain(id), description: plain(more(id), 300), value: id }];
+  });
+}

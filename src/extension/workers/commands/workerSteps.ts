@@ -1,0 +1,138 @@
+import * as vscode from 'vscode';
+import { AtlasError } from '../../../core/shared/errors';
+import { HANDOFF_REASONS, type HandoffReason, type HookState } from '../../../core/worker/slotContent';
+import { leaseOf } from '../../../core/worker/slotSteps';
+import { plain } from '../../shared/messages';
+import { chosen } from '../../shared/arguments';
+import type { CommandHandler } from '../../shared/context';
+import { type Question, askInTurn, askPick, askText } from '../../shared/questions';
+import { type FoundWorker, askOneText, unwrapped, workerFor } from './workerChoices';
+
+/** The state of work that is under way; the lease of its present incarnation is what a person speaks for. */
+function stateOf({ status }: FoundWorker): HookState {
+  const { state, damage, worker } = status;
+  if (damage !== undefined) throw damage;
+  if (state !== undefined) return state;
+  throw new AtlasError('not_found', vscode.l10n.t('Nothing hangs on the hook of {0}.', worker), {
+    mend: vscode.l10n.t('Sling a task to it.'),
+  });
+}
+
+function reasonLabel(reason: HandoffReason): string {
+  switch (reason) {
+    case 'context_limit':
+      return vscode.l10n.t('Its context is full; that counts for no attempt');
+    case 'timeout':
+      return vscode.l10n.t('It took too long');
+    case 'error':
+      return vscode.l10n.t('Something went wrong');
+  }
+}
+
+/** Atlas: Hand Off Work. The next incarnation goes on where this one says. */
+export const handOffWork: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  const title = vscode.l10n.t('Hand Off Work');
+  const found = await workerFor(model, argument, title, 'running');
+  const state = stateOf(found);
+  const answers: { reason: HandoffReason; point: string } = { reason: 'context_limit', point: '' };
+  const items = HANDOFF_REASONS.map((value) => ({ label: value, description: reasonLabel(value), value }));
+  const askReason: Question = async (step) =>
+    askPick({ title, placeholder: vscode.l10n.t('Why?'), items }, step, (reason) => {
+      answers.reason = reason;
+    });
+  const askPoint: Question = async (step) => {
+    const question = {
+      title,
+      prompt: vscode.l10n.t('Where does the next one go on with {0}?', plain(state.taskId)),
+      value: answers.point,
+      empty: vscode.l10n.t('Say where the next one goes on.'),
+    };
+    return askText(question, step, (point) => {
+      answers.point = point;
+    });
+  };
+  await askInTurn([askReason, askPoint]);
+  unwrapped(await found.looked.workers.steps.handoff(leaseOf(state), answers.reason, answers.point));
+  await model.look();
+};
+
+/** Atlas: Complete Work and Atlas: Fail Work, for work that no process of ours is seen to do. */
+export function endWork(how: 'complete' | 'fail'): CommandHandler {
+  return async (context, argument) => {
+    const { model } = await context.workers();
+    const title = how === 'complete' ? vscode.l10n.t('Complete Work') : vscode.l10n.t('Fail Work');
+    const found = await workerFor(model, argument, title, 'held');
+    const state = stateOf(found);
+    if (model.isAlive(found.status))
+      throw new AtlasError(
+        'illegal_transition',
+        vscode.l10n.t('{0} is at work, and says itself how it ends.', state.worker),
+        {
+          mend: vscode.l10n.t('Wait for it, or end its process first.'),
+        },
+      );
+    const ended = how === 'complete' ? await complete(found, state) : await fail(found, state, title);
+    await model.look();
+    if (ended.length === 0) return;
+    const left = plain(ended.join(', '), 300);
+    await vscode.window.showWarningMessage(vscode.l10n.t("Some of what lay in the folder can't be kept: {0}", left));
+  };
+}
+
+/** Completes the work with what lies in its folder, once that was confirmed; gives what could not be kept. */
+async function complete({ looked, status }: FoundWorker, state: HookState): Promise<readonly string[]> {
+  const button: vscode.MessageItem = { title: vscode.l10n.t('Complete') };
+  const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep It Open'), isCloseAffordance: true };
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t('Is {0} complete?', plain(state.taskId)),
+    {
+      modal: true,
+      detail: vscode.l10n.t(
+        'What lies in {0} is recorded as its result. Whoever worked on it is told when they say so themselves.',
+        status.folder,
+      ),
+    },
+    button,
+    keep,
+  );
+  if (answer !== button) return [];
+  return unwrapped(await looked.workers.steps.ending.end(leaseOf(state), 'complete')).skipped;
+}
+
+async function fail({ looked }: FoundWorker, state: HookState, title: string): Promise<readonly string[]> {
+  const message = await askOneText({
+    title,
+    prompt: vscode.l10n.t('Why did {0} fail? Who tries it next is told.', plain(state.taskId)),
+    value: '',
+    empty: vscode.l10n.t('Say why.'),
+  });
+  const error = { code: 'by_hand', message, recoverable: true };
+  return unwrapped(await looked.workers.steps.ending.end(leaseOf(state), 'fail', { error })).skipped;
+}
+
+/** Atlas: Clear Worker. What hung there stays in the history of its branch. */
+export const clearWorker: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  const { looked, status } = await workerFor(model, argument, vscode.l10n.t('Clear Worker'), 'clear');
+  const button: vscode.MessageItem = { title: vscode.l10n.t('Clear') };
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t('Clear the hook of {0}?', status.worker),
+    {
+      modal: true,
+      detail: vscode.l10n.t('{0} is emptied. The history of its branch keeps what was recorded there.', status.folder),
+    },
+    button,
+  );
+  if (chosen(answer) !== button) return;
+  unwrapped(await looked.workers.steps.clear(status.worker));
+  await model.look();
+};
+
+/** Atlas: Copy Path of Hook. */
+export const copyHookPath: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  const { status } = await workerFor(model, argument, vscode.l10n.t('Copy Path of Hook'), undefined);
+  await vscode.env.clipboard.writeText(status.folder);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('The path of the hook of {0} is copied.', status.worker), 4000);
+};

@@ -1,0 +1,235 @@
+import * as vscode from 'vscode';
+import { AtlasError } from '../../../core/shared/errors';
+import { checkTaskId } from '../../../core/shared/ids';
+import type { Ledger } from '../../../core/worker/ledger';
+import { plain } from '../../shared/messages';
+import type { TextDocuments } from '../../shared/textDocuments';
+import { bucketCount } from '../tree/looks';
+import { bucketOf, isSlingable, shapeOf } from '../tree/outline';
+import type { LookedAt } from '../workersModel';
+import { taskDetails } from '../tree/taskRows';
+import { chosen } from '../../shared/arguments';
+import type { CommandHandler } from '../../shared/context';
+import { type Question, askInTurn, askText } from '../../shared/questions';
+import {
+  askKnownOrNew,
+  askOneText,
+  namedTask,
+  namedWorker,
+  repositoryFor,
+  statusIn,
+  taskChoices,
+  unwrapped,
+  workerChoice,
+  workerNameProblem,
+} from './workerChoices';
+import { showWorker } from './workerFiles';
+import { clearWorker, copyHookPath, endWork, handOffWork } from './workerSteps';
+import { recoverWorker, runWorker } from './workerRuns';
+import { repairWorkers, syncWorkers } from './workerSync';
+
+function idProblem(id: string): string | undefined {
+  const checked = checkTaskId(id.trim());
+  return checked.ok ? undefined : checked.error.message;
+}
+
+/** What a person wrote as a task's input: a JSON object as it is, else a text. */
+export function inputOf(text: string): Readonly<Record<string, unknown>> {
+  if (text.trim() === '') return {};
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
+      return parsed as Readonly<Record<string, unknown>>;
+  } catch {
+    // Then it is a text.
+  }
+  return { description: text };
+}
+
+/** Atlas: Add Worker Task. */
+const addWorkerTask: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  await model.look();
+  const title = vscode.l10n.t('Add Worker Task');
+  const looked = await repositoryFor(model, argument, title);
+  const { ledger } = statusIn(looked);
+  const answers = { id: '', type: 'task', input: '' };
+  const ask =
+    (
+      name: keyof typeof answers,
+      prompt: string,
+      empty: string | undefined,
+      check?: (text: string) => string | undefined,
+    ): Question =>
+    async (step) =>
+      askText(
+        { title, prompt, value: answers[name], empty, ...(check === undefined ? {} : { check }) },
+        step,
+        (text) => {
+          answers[name] = text.trim();
+        },
+      );
+  const isKnown = (id: string): string | undefined =>
+    ledger.tasks.last.has(id.trim()) ? vscode.l10n.t('There is a task {0} already.', plain(id.trim())) : idProblem(id);
+  await askInTurn([
+    ask('id', vscode.l10n.t('What is the id of the task?'), vscode.l10n.t('A task needs an id.'), isKnown),
+    ask('type', vscode.l10n.t('What kind of task is it?'), vscode.l10n.t('A task needs a type.')),
+    ask('input', vscode.l10n.t('What is to be done? A text, or a JSON object; it may be empty.'), undefined),
+  ]);
+  const blockedBy = await askBlockers(ledger, title);
+  const task = { id: answers.id, type: answers.type, input: inputOf(answers.input) };
+  unwrapped(await looked.workers.slinging.addTasks([{ ...task, ...(blockedBy.length === 0 ? {} : { blockedBy }) }]));
+  await model.look();
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Task {0} is in the ledger.', answers.id), 4000);
+};
+
+/** What has to be complete first; asked only where something is open. */
+async function askBlockers(ledger: Ledger, title: string): Promise<string[]> {
+  const open = [...ledger.tasks.last.values()].filter(({ status }) => status !== 'COMPLETE').map(({ id }) => id);
+  if (open.length === 0) return [];
+  const picked = await vscode.window.showQuickPick(taskChoices(ledger, open, kindOf(ledger)), {
+    title,
+    placeHolder: vscode.l10n.t('Which tasks have to be complete first? None is an answer, too.'),
+    canPickMany: true,
+  });
+  return chosen(picked).map(({ value }) => value);
+}
+
+function kindOf(ledger: Ledger): (id: string) => string {
+  return (id) => {
+    const record = ledger.tasks.last.get(id);
+    return record === undefined ? '' : `${record.task.type} · ${bucketCount(bucketOf(ledger, record), 1)}`;
+  };
+}
+
+/** Atlas: Sling Task to Worker. */
+const slingTask: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  await model.look();
+  const title = vscode.l10n.t('Sling Task to Worker');
+  const looked = await repositoryFor(model, argument, title);
+  const named = namedWorker(model, argument)?.status;
+  const answers = { task: namedTask(looked, argument), worker: named?.worker };
+  const now = context.session.atlas.ports.clock.now();
+  const questions = [
+    ...(answers.task === undefined ? [taskQuestion(looked, title, now, (task) => (answers.task = task))] : []),
+    ...(answers.worker === undefined ? [workerQuestion(looked, title, (worker) => (answers.worker = worker))] : []),
+  ];
+  await askInTurn(questions);
+  const { task = '', worker = '' } = answers;
+  const slung = unwrapped(await looked.workers.slinging.sling({ worker, task: { id: task } }));
+  await model.look();
+  vscode.window.setStatusBarMessage(
+    vscode.l10n.t('Task {0} hangs on the hook of {1}.', plain(slung.task.id), slung.worker),
+    4000,
+  );
+};
+
+function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task: string) => void): Question {
+  const { ledger } = statusIn(looked);
+  const ids = [...ledger.tasks.last.values()].filter((record) => isSlingable(ledger, record)).map(({ id }) => id);
+  const details = (id: string): string => {
+    const record = ledger.tasks.last.get(id);
+    return record === undefined ? '' : taskDetails(ledger, record, now);
+  };
+  const pick = { title, placeholder: vscode.l10n.t('Which task?'), items: taskChoices(ledger, ids, details) };
+  const fresh = {
+    title,
+    label: vscode.l10n.t('New Task…'),
+    prompt: vscode.l10n.t('What is the id of the new task?'),
+    value: '',
+    empty: vscode.l10n.t('A task needs an id.'),
+    check: idProblem,
+  };
+  return async (step) =>
+    askKnownOrNew(pick, fresh, step, (answer) => {
+      keep('known' in answer ? answer.known : answer.name);
+    });
+}
+
+function workerQuestion(looked: LookedAt, title: string, keep: (worker: string) => void): Question {
+  const free = statusIn(looked).workers.filter((status) => ['FREE', 'COMPLETE', 'FAILED'].includes(shapeOf(status)));
+  const items = free.map((status) => workerChoice({ looked, status }));
+  const pick = { title, placeholder: vscode.l10n.t('To which worker?'), items };
+  const fresh = {
+    title,
+    label: vscode.l10n.t('New Worker…'),
+    prompt: vscode.l10n.t('What is the name of the new worker? <worker>, or <pool>/<worker>.'),
+    value: '',
+    empty: vscode.l10n.t('A worker needs a name.'),
+    check: workerNameProblem,
+  };
+  return async (step) =>
+    askKnownOrNew(pick, fresh, step, (answer) => {
+      keep('known' in answer ? answer.known.status.worker : answer.name);
+    });
+}
+
+/** Atlas: Create Convoy. */
+const createConvoy: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  await model.look();
+  const title = vscode.l10n.t('Create Convoy');
+  const looked = await repositoryFor(model, argument, title);
+  const { ledger } = statusIn(looked);
+  const ids = [...ledger.tasks.last.keys()];
+  if (ids.length === 0)
+    throw new AtlasError('not_found', vscode.l10n.t('There are no tasks that a convoy could group.'), {
+      mend: vscode.l10n.t('Add some with "Atlas: Add Worker Task".'),
+    });
+  const id = (
+    await askOneText({
+      title,
+      prompt: vscode.l10n.t('What is the id of the convoy?'),
+      value: '',
+      empty: vscode.l10n.t('A convoy needs an id.'),
+      check: (text) =>
+        ledger.convoys.last.has(text.trim()) ? vscode.l10n.t('There is one already.') : idProblem(text),
+    })
+  ).trim();
+  const named = namedTask(looked, argument);
+  const items = taskChoices(ledger, ids, kindOf(ledger)).map((each) => ({ ...each, picked: each.value === named }));
+  const picked = chosen(
+    await vscode.window.showQuickPick(items, {
+      title,
+      placeHolder: vscode.l10n.t('Which tasks belong together?'),
+      canPickMany: true,
+    }),
+  );
+  if (picked.length === 0) return;
+  unwrapped(await looked.workers.convoys.create({ id, tasks: picked.map(({ value }) => value) }));
+  await model.look();
+};
+
+/** Atlas: Refresh Workers. */
+const refreshWorkers: CommandHandler = async (context) => {
+  await (await context.workers()).model.look();
+};
+
+/** Shows one page more of a list. */
+const showMoreWorkers: CommandHandler = async (context, argument) => {
+  const under = (argument as { under?: unknown } | undefined)?.under;
+  if (typeof under !== 'string') throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Workers view.'));
+  (await context.workers()).tree.showMore(under);
+};
+
+/** The commands of the workers by their names. */
+export function workerCommands(documents: TextDocuments) {
+  return {
+    addWorkerTask,
+    slingTask,
+    runWorker,
+    recoverWorker,
+    handOffWork,
+    completeWork: endWork('complete'),
+    failWork: endWork('fail'),
+    clearWorker,
+    createConvoy,
+    showWorker: showWorker(documents),
+    copyHookPath,
+    syncWorkers,
+    repairWorkers,
+    refreshWorkers,
+    showMoreWorkers,
+  };
+}

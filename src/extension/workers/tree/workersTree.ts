@@ -1,0 +1,316 @@
+import * as vscode from 'vscode';
+import type { AtlasError } from '../../../core/shared/errors';
+import { convoyStatuses } from '../../../workers/ledger/convoys';
+import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
+import { DrawnRows } from '../../shared/treeDiffer';
+import type { CheckedFile } from './evidenceCheck';
+import { HookDetails, type HistoryEntry } from './slotDetails';
+import { type NodeOf, type WorkerNode, nodeId } from './nodes';
+import { BUCKETS, LEDGER_KINDS, abilitiesOf, bucketsOf, isEmpty, poolOf, poolsOf, problemsOf } from './outline';
+import {
+  commitRow,
+  detailRow,
+  failureRow,
+  fileRow,
+  noteRow,
+  partRow,
+  poolRow,
+  problemRow,
+  repositoryRow,
+  workerRow,
+  workerTooltip,
+} from './rows';
+import {
+  bucketRow,
+  conflictRow,
+  convoyRow,
+  findingRow,
+  ledgerGroupRow,
+  moreRow,
+  sideRow,
+  taskRow,
+  tasksRow,
+} from './taskRows';
+import { type LookedAt, type WorkersModel, repositoryName } from '../workersModel';
+
+/** How many rows of a kind are shown at once. */
+const PAGE = 50;
+
+/** The Workers view: pools and their workers with what hangs on each hook, then the ledger's tasks. */
+export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.Disposable {
+  private readonly details: HookDetails;
+  private readonly rows = new DrawnRows<WorkerNode>({
+    childrenOf: async (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
+    rowOf: async (node) => this.rowOf(node),
+    hintOf: (node) => this.tooltipOf(node)?.value,
+    idOf: nodeId,
+  });
+  private readonly shown = new Map<string, number>();
+  private readonly subscription: vscode.Disposable;
+  readonly onDidChangeTreeData = this.rows.onDidChange;
+
+  constructor(private readonly model: WorkersModel) {
+    this.details = new HookDetails(model);
+    this.subscription = model.onDidLook(() => {
+      this.details.clear();
+      // What nobody sees is not read again to be compared.
+      if (model.isSeen) void this.rows.redraw();
+      else this.rows.drawAll();
+    });
+  }
+
+  /** Shows one page more of a long list. */
+  showMore(under: string): void {
+    this.shown.set(under, this.pageOf(under) + PAGE);
+    void this.rows.redraw();
+  }
+
+  private pageOf(under: string): number {
+    return this.shown.get(under) ?? PAGE;
+  }
+
+  async getChildren(node?: WorkerNode): Promise<WorkerNode[]> {
+    return this.rows.children(node);
+  }
+
+  async getTreeItem(node: WorkerNode): Promise<vscode.TreeItem> {
+    return this.rows.row(node);
+  }
+
+  private roots(): WorkerNode[] {
+    const all = this.model.all().filter(({ status }) => !status.ok || !isEmpty(status.value));
+    const [only] = all;
+    if (only !== undefined && all.length === 1) return this.ofRepository(only);
+    return all.map(({ repository: { main } }) => ({ kind: 'repository', repository: main }));
+  }
+
+  private async childrenOf(node: WorkerNode): Promise<WorkerNode[]> {
+    const looked = this.model.at(node.repository);
+    if (looked === undefined) return [];
+    if (node.kind === 'repository') return this.ofRepository(looked);
+    if (node.kind === 'evidence') return this.filesOf(node);
+    if (node.kind === 'history') return this.historyOf(node);
+    return looked.status.ok ? this.inStatus(node, looked.status.value) : [];
+  }
+
+  private ofRepository({ repository: { main: repository }, status }: LookedAt): WorkerNode[] {
+    if (!status.ok) return [{ kind: 'failure', repository }];
+    const { pools, single } = poolsOf(status.value);
+    return [
+      ...pools.map((pool): WorkerNode => ({ kind: 'pool', repository, pool })),
+      ...this.paged(
+        repository,
+        'workers',
+        single.map(({ worker }) => ({ kind: 'worker', repository, worker })),
+      ),
+      ...(status.value.ledger.tasks.all.length > 0 || isLedgerOdd(status.value)
+        ? [{ kind: 'tasks', repository } as const]
+        : []),
+    ];
+  }
+
+  private inStatus(node: WorkerNode, status: ForgeStatus): WorkerNode[] {
+    const { repository } = node;
+    switch (node.kind) {
+      case 'pool': {
+        const inPool = status.workers.filter(({ worker }) => poolOf(worker) === node.pool);
+        const rows = inPool.map(({ worker }): WorkerNode => ({ kind: 'worker', repository, worker }));
+        return this.paged(repository, `pool ${node.pool}`, rows);
+      }
+      case 'worker': {
+        const worker = status.workers.find((each) => each.worker === node.worker);
+        return worker === undefined ? [] : ofWorker(node, worker);
+      }
+      case 'tasks':
+        return ofLedger(repository, status);
+      case 'bucket': {
+        const under = `bucket ${node.bucket}`;
+        const tasks = bucketsOf(status.ledger)[node.bucket];
+        return this.paged(
+          repository,
+          under,
+          tasks.map(({ id: task }) => ({ kind: 'task', repository, task, under })),
+        );
+      }
+      case 'convoy': {
+        const under = `convoy ${node.convoy}`;
+        const tasks = convoyStatuses(status.ledger).find(({ id }) => id === node.convoy)?.tasks ?? [];
+        return this.paged(
+          repository,
+          under,
+          tasks.map(({ id: task }) => ({ kind: 'task', repository, task, under })),
+        );
+      }
+      case 'conflicts':
+        return LEDGER_KINDS.flatMap((of) =>
+          status.ledger[of].conflicts.map(({ id }): WorkerNode => ({ kind: 'conflict', repository, of, id })),
+        );
+      case 'conflict': {
+        const conflict = status.ledger[node.of].conflicts.find(({ id }) => id === node.id);
+        return (conflict?.sides ?? []).map((_, index) => ({ ...node, kind: 'side', index }));
+      }
+      case 'findings':
+        return LEDGER_KINDS.flatMap((of) =>
+          status.ledger[of].findings.map(({ line }): WorkerNode => ({ kind: 'finding', repository, of, line })),
+        ).slice(0, PAGE);
+      default:
+        return [];
+    }
+  }
+
+  private paged(repository: string, list: string, rows: WorkerNode[]): WorkerNode[] {
+    const under = `${repository}\n${list}`;
+    const shown = this.pageOf(under);
+    const left = rows.length - shown;
+    return left <= 0 ? rows : [...rows.slice(0, shown), { kind: 'more', repository, under, shown, left }];
+  }
+
+  private async filesOf({ repository, worker }: NodeOf<'evidence' | 'history'>): Promise<WorkerNode[]> {
+    const files = await this.details.files(repository, worker);
+    if (!files.ok || files.value.length === 0) return [{ kind: 'note', repository, worker, of: 'evidence' }];
+    const rows = files.value.map(({ path }): WorkerNode => ({ kind: 'file', repository, worker, path }));
+    return this.paged(repository, `files ${worker}`, rows);
+  }
+
+  private async historyOf({ repository, worker }: NodeOf<'evidence' | 'history'>): Promise<WorkerNode[]> {
+    const steps = await this.details.steps(repository, worker);
+    if (!steps.ok || steps.value.length === 0) return [{ kind: 'note', repository, worker, of: 'history' }];
+    return steps.value.map(({ commit }) => ({ kind: 'commit', repository, worker, commit }));
+  }
+
+  private async rowOf(node: WorkerNode): Promise<vscode.TreeItem> {
+    const looked = this.model.at(node.repository);
+    if (looked === undefined) return new vscode.TreeItem('');
+    if (node.kind === 'repository') return repositoryRow(node, repositoryName(node.repository));
+    if (!looked.status.ok)
+      return node.kind === 'failure' ? failureRow(node, looked.status.error) : new vscode.TreeItem('');
+    const worker = 'worker' in node ? this.model.worker(node.repository, node.worker) : undefined;
+    if (worker !== undefined) return this.workerItem(node, worker);
+    return this.ledgerItem(node, looked.status.value) ?? new vscode.TreeItem('');
+  }
+
+  private get now(): number {
+    return this.model.session.atlas.ports.clock.now();
+  }
+
+  private async workerItem(node: WorkerNode, status: WorkerStatus): Promise<vscode.TreeItem> {
+    switch (node.kind) {
+      case 'worker':
+        return workerRow(node, status, abilitiesOf(status, this.model.isAlive(status)), this.now);
+      case 'problem':
+        return problemRow(node, status);
+      case 'part':
+        return partRow(node, status);
+      case 'evidence':
+      case 'history':
+        return detailRow(node);
+      case 'file': {
+        const file = await this.fileOf(node);
+        return file === undefined ? new vscode.TreeItem('') : fileRow(node, file, status.folder);
+      }
+      case 'commit': {
+        const step = await this.stepOf(node);
+        return step === undefined ? new vscode.TreeItem('') : commitRow(node, step, this.now);
+      }
+      case 'note':
+        return noteRow(node, await this.errorOf(node));
+      default:
+        return new vscode.TreeItem('');
+    }
+  }
+
+  private async fileOf({ repository, worker, path }: NodeOf<'file'>): Promise<CheckedFile | undefined> {
+    const files = await this.details.files(repository, worker);
+    return files.ok ? files.value.find((file) => file.path === path) : undefined;
+  }
+
+  private async stepOf({ repository, worker, commit }: NodeOf<'commit'>): Promise<HistoryEntry | undefined> {
+    const steps = await this.details.steps(repository, worker);
+    return steps.ok ? steps.value.find((step) => step.commit === commit) : undefined;
+  }
+
+  private async errorOf({ repository, worker, of }: NodeOf<'note'>): Promise<AtlasError | undefined> {
+    const read = await (of === 'evidence'
+      ? this.details.files(repository, worker)
+      : this.details.steps(repository, worker));
+    return read.ok ? undefined : read.error;
+  }
+
+  private ledgerItem(node: WorkerNode, { workers, ledger }: ForgeStatus): vscode.TreeItem | undefined {
+    switch (node.kind) {
+      case 'pool':
+        return poolRow(
+          node,
+          workers.filter(({ worker }) => poolOf(worker) === node.pool),
+        );
+      case 'tasks':
+        return tasksRow(node, ledger);
+      case 'bucket':
+        return bucketRow(node, ledger);
+      case 'task':
+        return taskRow(node, ledger, this.now);
+      case 'convoy':
+        return convoyRow(node, ledger);
+      case 'conflicts':
+      case 'findings':
+        return ledgerGroupRow(node, ledger);
+      case 'conflict':
+        return conflictRow(node);
+      case 'side':
+        return sideRow(node, ledger, this.now);
+      case 'finding':
+        return findingRow(node, ledger);
+      case 'more':
+        return moreRow(node);
+      default:
+        return undefined;
+    }
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, node: WorkerNode): vscode.TreeItem {
+    const tooltip = this.tooltipOf(node);
+    if (tooltip !== undefined) item.tooltip = tooltip;
+    return item;
+  }
+
+  private tooltipOf(node: WorkerNode): vscode.MarkdownString | undefined {
+    const status = node.kind === 'worker' ? this.model.worker(node.repository, node.worker) : undefined;
+    return status === undefined ? undefined : workerTooltip(status);
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+    this.rows.dispose();
+  }
+}
+
+function ofWorker({ repository, worker }: NodeOf<'worker'>, status: WorkerStatus): WorkerNode[] {
+  const base = { repository, worker };
+  const has = { task: status.task, context: status.context, result: status.result };
+  return [
+    ...problemsOf(status).map((problem): WorkerNode => ({ kind: 'problem', ...base, problem })),
+    ...(['task', 'context', 'result'] as const).flatMap((part): WorkerNode[] =>
+      has[part] === undefined ? [] : [{ kind: 'part', ...base, part }],
+    ),
+    ...(status.state === undefined ? [] : [{ kind: 'evidence', ...base } as const]),
+    ...(status.commit === undefined ? [] : [{ kind: 'history', ...base } as const]),
+  ];
+}
+
+function isLedgerOdd({ ledger }: ForgeStatus): boolean {
+  return LEDGER_KINDS.some((kind) => ledger[kind].conflicts.length + ledger[kind].findings.length > 0);
+}
+
+function ofLedger(repository: string, { ledger }: ForgeStatus): WorkerNode[] {
+  const buckets = bucketsOf(ledger);
+  const odd = (['conflicts', 'findings'] as const).filter((of) =>
+    LEDGER_KINDS.some((kind) => ledger[kind][of].length > 0),
+  );
+  return [
+    ...odd.map((kind): WorkerNode => ({ kind, repository })),
+    ...BUCKETS.flatMap((bucket): WorkerNode[] =>
+      buckets[bucket].length === 0 ? [] : [{ kind: 'bucket', repository, bucket }],
+    ),
+    ...convoyStatuses(ledger).map(({ id: convoy }): WorkerNode => ({ kind: 'convoy', repository, convoy })),
+  ];
+}

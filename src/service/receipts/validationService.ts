@@ -1,0 +1,340 @@
+import { isAbsolute } from 'node:path';
+import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import type { Expected, HookInput } from '../../core/task/events';
+import type { Hook, ValidationReceipt } from '../../core/task/taskRecord';
+import { legalNow } from '../../core/task/states';
+import type { Repository } from '../../core/shared/ports';
+import { type ReceiptPlace, nextPlace } from '../../core/receipt/receipt';
+import { type Task, commandsOf, worktreeOf } from '../../core/task/task';
+import { alignTask } from '../../core/task/taskAlignment';
+import { count, oneLine } from '../../core/shared/text';
+import { FileKeyManager } from '../../signing/keyManager';
+import type { HookStore } from '../../store/task/taskStore';
+import type { OwnerStore } from '../../store/sessions/owners';
+import type { TaskRef } from '../../core/task/taskRef';
+import { type OutputStream, outputName } from '../../store/receipts/receiptFiles';
+import type { StoredTask, Updated } from '../../core/task/storedTask';
+import { TaskIndexes } from '../../store/task/taskIndexes';
+import type { CommandOutcome } from '../../validation/commandRunner';
+import { type MadeReceipt, ReceiptMaker } from '../../validation/receiptMaker';
+import { repositoryOf } from '../checkpoints/capture';
+import { CommandTrust } from '../tasks/commandTrust';
+import type { ConfigSource } from '../tasks/configSource';
+import type { ServicePorts } from '../ports';
+import type { ReceiptService } from './receiptService';
+
+/** How often a running validation says that it lives, in ms. */
+const HEARTBEAT_MS = 60_000;
+/** Where a task keeps the index of its signing keys. */
+const KEY_INDEX = 'receipt_key_index';
+
+/** How a validation is run. */
+export interface Validate {
+  readonly expect?: Expected;
+  /** Commands beside the declared ones; they decide the step only where none is declared. */
+  readonly commands?: readonly string[];
+  /** Goes on after a command that failed. */
+  readonly keepGoing?: boolean;
+  readonly signal: AbortSignal;
+  /** Who asks: a repository's own commands run for an agent only once a human allowed them. */
+  readonly caller: 'human' | 'agent';
+  readonly watch?: ValidationWatch;
+}
+
+/** What is told while a validation runs. */
+export interface ValidationWatch {
+  onCommand?(command: string, index: number, total: number, receiptId: string): void;
+  readonly onOutput?: (stream: OutputStream, chunk: Uint8Array) => void;
+  onReceipt?(receipt: ValidationReceipt, outcome: CommandOutcome): void;
+}
+
+/** How a validation ended. */
+export interface Validated {
+  readonly passed: boolean;
+  /** Why not. */
+  readonly reason: string | undefined;
+  readonly receipts: readonly ValidationReceipt[];
+  readonly task: Updated;
+}
+
+/** Sends an event with what it records captured first. */
+export type Send = (ref: TaskRef, input: HookInput, proven?: ReadonlySet<string>) => Promise<Result<Updated>>;
+
+/** A validation that is about to run. */
+interface Plan {
+  readonly ref: TaskRef;
+  readonly expect: Expected;
+  readonly stepIndex: number;
+  readonly declared: readonly string[];
+  readonly commands: readonly string[];
+  readonly worktree: string;
+  readonly repository: Repository | undefined;
+  readonly timeoutMs: number;
+  readonly keys: FileKeyManager;
+  readonly keyIndex: number;
+}
+
+/** What a command was reserved as. */
+type Reserved = ReceiptPlace & { readonly receiptId: string };
+
+type Ran = MadeReceipt;
+
+/** Runs a step's validation commands itself, signs a receipt for each run, and moves the task on by what they prove. */
+export class ValidationService {
+  private readonly maker: ReceiptMaker;
+  private readonly indexes: TaskIndexes;
+  private readonly trust: CommandTrust;
+
+  constructor(
+    private readonly ports: ServicePorts,
+    private readonly store: HookStore,
+    private readonly owners: OwnerStore,
+    private readonly configs: ConfigSource,
+    private readonly receipts: ReceiptService,
+    private readonly send: Send,
+  ) {
+    this.maker = new ReceiptMaker(ports, receipts.files);
+    this.indexes = new TaskIndexes(ports);
+    this.trust = new CommandTrust(ports);
+  }
+
+  /**
+   * Validates the current step: submits its output if it still runs, runs the commands one after the other, and passes
+   * or fails the step. A refusal before the first command has run nothing.
+   */
+  async run(ref: TaskRef, options: Validate): Promise<Result<Validated>> {
+    const plan = await this.plan(ref, options);
+    if (!plan.ok) return plan;
+    const begun = await this.begin(plan.value);
+    if (!begun.ok) return begun;
+    const heartbeat = setInterval(() => {
+      this.touch(ref);
+    }, HEARTBEAT_MS);
+    try {
+      return await this.runAll(plan.value, options);
+    } finally {
+      clearInterval(heartbeat);
+      this.owners.endValidation(ref);
+    }
+  }
+
+  /** A sign of life that can't be written (a full disk) must not end the process that gives it. */
+  private touch(ref: TaskRef): void {
+    try {
+      this.owners.touch(ref, 'validation');
+    } catch (error) {
+      this.ports.log.warn("The validation's owner file can't be written.", { error: messageOf(error) });
+    }
+  }
+
+  private async plan(ref: TaskRef, options: Validate): Promise<Result<Plan>> {
+    const read = this.store.read(ref);
+    if (!read.ok) return read;
+    const { hook } = read.value;
+    const task = alignTask(read.value.task, hook);
+    const step = hook.current_step;
+    const planned = step === undefined ? undefined : task.steps[step.step_index];
+    if (step === undefined || planned === undefined || !mayValidate(hook)) {
+      return fail('illegal_transition', `Nothing can be validated in state "${hook.state}".`, {
+        mend: legalNow(hook.state),
+      });
+    }
+    const expect = options.expect ?? {};
+    if ((expect.step ?? step.step_name) !== step.step_name || (expect.attempt ?? step.attempt) !== step.attempt) {
+      return fail(
+        'stale_caller',
+        `The task is at step "${step.step_name}", attempt ${step.attempt}, not where you are.`,
+        {
+          mend: 'Read HOOK.md again: another agent or a human has moved the task on.',
+        },
+      );
+    }
+    const declared = commandsOf(planned);
+    const extra = (options.commands ?? []).filter((command) => oneLine(command) !== '');
+    const commands = [...declared, ...extra];
+    const allowed = await this.checkCommands(task, commands, declared, options.caller);
+    if (!allowed.ok) return allowed;
+    const worktree = worktreeOf(task);
+    if (worktree === undefined || !isAbsolute(worktree)) {
+      return fail('no_repository', 'The task does not say in which folder it was started.', {
+        mend: 'Start a new task in the folder that holds the work.',
+      });
+    }
+    const bound = { stepIndex: step.step_index, attempt: step.attempt };
+    if (this.owners.isValidated(ref, bound)) {
+      return fail('illegal_transition', 'This step is being validated already.', {
+        mend: 'Wait until that ends, or cancel it where it was started.',
+      });
+    }
+    return this.withKeys(
+      task,
+      { ref, stepIndex: step.step_index, declared, commands, worktree },
+      {
+        step: step.step_name,
+        attempt: step.attempt,
+      },
+    );
+  }
+
+  private async checkCommands(
+    task: Task,
+    commands: readonly string[],
+    declared: readonly string[],
+    caller: Validate['caller'],
+  ): Promise<Result<void>> {
+    if (commands.length === 0) {
+      return fail('usage', 'The step declares no validation command, and none was given.', {
+        mend: 'Say which command checks the work; without one, nothing is proven.',
+      });
+    }
+    if (caller === 'human') {
+      await this.trust.allow(task, declared);
+      return ok(undefined);
+    }
+    const unknown = await this.trust.unknown(task, declared);
+    if (unknown.length === 0) return ok(undefined);
+    return fail(
+      'human_only',
+      `${count(unknown.length, 'command')} of this repository were not yet allowed by a human.`,
+      {
+        mend: 'Ask the human to run "Atlas: Run Validation" or "atlas validate" once; the same commands are then allowed.',
+      },
+    );
+  }
+
+  /** Keys come first: a run whose receipt can't be signed would be for nothing. */
+  private async withKeys(
+    task: Task,
+    plan: Pick<Plan, 'ref' | 'stepIndex' | 'declared' | 'commands' | 'worktree'>,
+    expect: Expected,
+  ): Promise<Result<Plan>> {
+    const { config } = await this.configs.forTask(task);
+    const settings = { scheme: config.signing.scheme, derivation: config.keyDerivation };
+    const keys = new FileKeyManager(this.receipts.keys, settings, this.ports.log, this.receipts.curve);
+    const loaded = await keys.load();
+    if (!loaded.ok) return loaded;
+    const known = task.metadata[KEY_INDEX];
+    const index =
+      typeof known === 'number' && Number.isInteger(known) && known >= 0 ? ok(known) : await this.indexes.next();
+    if (!index.ok) return index;
+    const repository = await repositoryOf(this.ports, task);
+    return ok({ ...plan, expect, repository, timeoutMs: config.validation.timeoutMs, keys, keyIndex: index.value });
+  }
+
+  /** Submits a running step's output, and says that this process validates. */
+  private async begin({ ref, expect, stepIndex }: Plan): Promise<Result<void>> {
+    const { config } = await this.configs.forWorktree(undefined);
+    const submitted = await this.store.update(
+      ref,
+      ({ hook }) => ok(hook.state === 'step_running' ? { type: 'step_output', expect } : undefined),
+      { config },
+    );
+    if (!submitted.ok) return submitted;
+    const folder = this.receipts.files.makeOutputFolder(ref);
+    if (!folder.ok) return folder;
+    this.owners.adopt(ref, 'validation', { stepIndex, attempt: expect.attempt ?? 1 });
+    return ok(undefined);
+  }
+
+  private async runAll(plan: Plan, options: Validate): Promise<Result<Validated>> {
+    const ran: Ran[] = [];
+    let failed: Ran | undefined;
+    for (const [index, command] of plan.commands.entries()) {
+      const one = await this.runOne(plan, command, index, options);
+      if (!one.ok) return one;
+      ran.push(one.value);
+      const decides = plan.declared.length === 0 || index < plan.declared.length;
+      if (one.value.receipt.exit_code === 0 || !decides) continue;
+      failed ??= one.value;
+      if (options.keepGoing !== true || one.value.outcome.ended === 'cancelled') break;
+    }
+    return this.decide(plan, ran, failed);
+  }
+
+  private async decide(
+    { ref, expect }: Plan,
+    ran: readonly Ran[],
+    failed: Ran | undefined,
+  ): Promise<Result<Validated>> {
+    const receipts = ran.map(({ receipt }) => receipt);
+    if (failed !== undefined) {
+      const reason = reasonOf(failed);
+      const input: HookInput = { type: 'validate_fail', expect, reason, receiptId: failed.receipt.receipt_id };
+      const sent = await this.send(ref, input);
+      return sent.ok ? ok({ passed: false, reason, receipts, task: sent.value }) : sent;
+    }
+    const read = this.store.read(ref);
+    if (!read.ok) return read;
+    const proven = await this.receipts.proven(read.value, { current: false });
+    if (!proven.ok) return proven;
+    const sent = await this.send(ref, { type: 'validate_pass', expect }, proven.value);
+    return sent.ok ? ok({ passed: true, reason: undefined, receipts, task: sent.value }) : sent;
+  }
+
+  private async runOne(plan: Plan, command: string, index: number, options: Validate): Promise<Result<Ran>> {
+    const before = await this.maker.lookAt(plan);
+    const reserved = await this.reserve(plan, command);
+    if (!reserved.ok) return reserved;
+    const signer = await plan.keys.newSigner({ task: plan.keyIndex, receipt: reserved.value.index });
+    if (!signer.ok) return signer;
+    options.watch?.onCommand?.(command, index, plan.commands.length, reserved.value.receiptId);
+    const { step = '', attempt = 1 } = plan.expect;
+    const place = { ...plan, command, stepName: step, attempt, ...reserved.value };
+    const made = await this.maker.make(place, before, signer.value, options.signal, options.watch?.onOutput);
+    if (!made.ok) return made;
+    const { receipt, envelopeSha256 } = made.value;
+    const sent = await this.send(plan.ref, { type: 'receipt', expect: plan.expect, receipt, envelopeSha256 });
+    if (!sent.ok) return sent;
+    options.watch?.onReceipt?.(receipt, made.value.outcome);
+    return made;
+  }
+
+  /** Reserves receipt id, key and place in the chain under the lock, so that signing needs none. */
+  private async reserve(plan: Plan, command: string): Promise<Result<Reserved>> {
+    const { config } = await this.configs.forWorktree(undefined);
+    let reserved: Reserved | undefined;
+    const sent = await this.store.update(
+      plan.ref,
+      (stored) => {
+        reserved = { ...nextPlace(stored.hook), receiptId: this.freshId(stored) };
+        const log = outputName(reserved.receiptId, 'stdout');
+        return ok({ type: 'validation_command', expect: plan.expect, command, log, ...reserved });
+      },
+      { config, metadata: { [KEY_INDEX]: plan.keyIndex } },
+    );
+    if (!sent.ok) return sent;
+    return reserved === undefined ? fail('write_failed', 'The receipt could not be reserved.') : ok(reserved);
+  }
+
+  private freshId({ hook }: StoredTask): string {
+    const used = new Set([
+      ...hook.receipts.map((receipt) => receipt.receipt_id),
+      ...hook.history.map((event) => event.details?.['receipt_id']),
+    ]);
+    for (;;) {
+      const id = `rcpt-${this.ports.ids.hex(4)}`;
+      if (!used.has(id)) return id;
+    }
+  }
+}
+
+function mayValidate({ state }: Hook): boolean {
+  return state === 'step_running' || state === 'step_validating';
+}
+
+/** Why a step failed, for people. */
+function reasonOf({ receipt, outcome }: Ran): string {
+  const command = `"${oneLine(receipt.command)}"`;
+  switch (outcome.ended) {
+    case 'timeout':
+      return `${command} was ended after ${receipt.duration}: it took longer than validation.timeout allows.`;
+    case 'cancelled':
+      return `${command} was cancelled after ${receipt.duration}.`;
+    case 'signal':
+      return `${command} was ended by ${outcome.signal ?? 'a signal'} (exit code ${receipt.exit_code}).`;
+    case 'not_started':
+      return `${command} could not be started: ${outcome.problem ?? 'unknown'}.`;
+    case 'exit':
+      return `${command} ended with exit code ${receipt.exit_code}.`;
+  }
+}

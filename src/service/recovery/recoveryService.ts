@@ -1,0 +1,244 @@
+import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
+import { type Result, fail, ok } from '../../core/shared/errors';
+import type { Caller, HookInput } from '../../core/task/events';
+import type { Hook, RecoveryAction } from '../../core/task/taskRecord';
+import { type CrashFinding, type Diagnosis, type Owner, diagnose } from '../../core/recovery/liveness';
+import {
+  type RecoveryEvidence,
+  type RecoveryPlan,
+  planRecovery,
+  plannedState,
+  recoveryContext,
+} from '../../core/recovery/recovery';
+import { recoveryInput } from '../../core/recovery/recoveryInput';
+import { type Task, stepTypeOf, worktreeOf } from '../../core/task/task';
+import { gitEffect } from '../../core/task/template';
+import { MAX_OUTPUT_LENGTH } from '../../core/shared/text';
+import { toMs, toTimestamp } from '../../core/shared/time';
+import type { HookStore } from '../../store/task/taskStore';
+import type { OwnerStore } from '../../store/sessions/owners';
+import { artifactPath } from '../../store/paths';
+import type { TaskRef } from '../../core/task/taskRef';
+import { takeSnapshots } from '../../store/snapshots/snapshots';
+import type { StoredTask, Updated } from '../../core/task/storedTask';
+import { lastSnapshots, repositoryOf } from '../checkpoints/capture';
+import type { ConfigSource } from '../tasks/configSource';
+import type { ServicePorts } from '../ports';
+
+/** What detection found, and the task after it. */
+export interface Detected {
+  readonly diagnosis: Diagnosis;
+  readonly task: StoredTask;
+  /** Whether this call wrote `crash_detected`: of many that race, one did. */
+  readonly recorded: boolean;
+}
+
+/** A plan with what it was made from, to be printed. */
+export interface PrintablePlan {
+  readonly diagnosis: Diagnosis;
+  readonly plan: RecoveryPlan;
+  readonly drift: readonly FileDrift[];
+}
+
+/** How a task is to be recovered: by the computed plan, unless a human chose another action. */
+export interface RecoveryChoice {
+  readonly action?: RecoveryAction | undefined;
+  /** An agent, unless it is said to be a human. */
+  readonly by?: Caller;
+}
+
+/** Finds crashes, plans what to do and does it. */
+export class RecoveryService {
+  constructor(
+    private readonly ports: ServicePorts,
+    private readonly store: HookStore,
+    private readonly owners: OwnerStore,
+    private readonly configs: ConfigSource,
+    /** Ids of the receipts that prove a pass on the files as they are now. */
+    private readonly proven: (stored: StoredTask) => Promise<Result<Set<string>>>,
+  ) {}
+
+  /** Says how a task fares now; reads only. */
+  async diagnose(stored: StoredTask): Promise<Diagnosis> {
+    const { config } = await this.configs.forTask(stored.task);
+    return diagnose(stored.hook, this.signs(stored.ref, config.staleThresholdMs));
+  }
+
+  private signs(ref: TaskRef, staleThresholdMs: number): { now: number; owners: Owner[]; staleThresholdMs: number } {
+    return { now: this.ports.clock.now(), owners: this.owners.list(ref), staleThresholdMs };
+  }
+
+  /** Looks for a crash and records it with its plan. Once recorded, calling it again changes nothing. */
+  async detect(stored: StoredTask): Promise<Result<Detected>> {
+    const { config } = await this.configs.forTask(stored.task);
+    const first = diagnose(stored.hook, this.signs(stored.ref, config.staleThresholdMs));
+    if (first.kind !== 'crashed') return ok({ diagnosis: first, task: stored, recorded: false });
+    return this.record(stored, (hook) => diagnose(hook, this.signs(stored.ref, config.staleThresholdMs)));
+  }
+
+  /** Records a crash under the lock if it still is one when looked at again there. */
+  private async record(stored: StoredTask, look: (hook: Hook) => Diagnosis): Promise<Result<Detected>> {
+    const { config } = await this.configs.forTask(stored.task);
+    const evidence = await this.evidence(stored);
+    let diagnosis: Diagnosis = { kind: 'recovering' };
+    const updated = await this.store.update(
+      stored.ref,
+      (now) => {
+        diagnosis = look(now.hook);
+        if (diagnosis.kind !== 'crashed') return ok(undefined);
+        return ok(this.crashInput(now, diagnosis, evidence));
+      },
+      { config },
+    );
+    if (!updated.ok) return updated;
+    if (updated.value.changed) {
+      this.owners.removeDead(stored.ref);
+      this.ports.log.info('A crash was found.', { task: stored.ref.id, diagnosis });
+    }
+    return ok({ diagnosis, task: updated.value, recorded: updated.value.changed });
+  }
+
+  private crashInput(now: StoredTask, finding: CrashFinding, evidence: RecoveryEvidence): HookInput {
+    const plan = planRecovery(now.hook, now.task, evidence, finding.lastSign);
+    const at = toTimestamp(this.ports.clock.now());
+    return { type: 'crash_detected', recovery: recoveryContext(now.hook, finding, plan, evidence, at) };
+  }
+
+  /** The plan for a task as it is now; writes nothing. */
+  async plan(stored: StoredTask): Promise<PrintablePlan> {
+    const diagnosis = await this.diagnose(stored);
+    const evidence = await this.evidence(stored);
+    const lastSign = diagnosis.kind === 'crashed' ? diagnosis.lastSign : this.recordedLastSign(stored.hook);
+    return { diagnosis, plan: planRecovery(stored.hook, stored.task, evidence, lastSign), drift: evidence.drift ?? [] };
+  }
+
+  private recordedLastSign(hook: Hook): number {
+    const recorded = hook.recovery?.details?.['last_sign_of_life'];
+    return toMs(typeof recorded === 'string' ? recorded : hook.updated_at);
+  }
+
+  /**
+   * Recovers a task: applies the recorded plan, or another action that a human chose. A task that isn't known to have
+   * crashed is treated as if it had, because somebody asked.
+   */
+  async recover(stored: StoredTask, { action, by = 'agent' }: RecoveryChoice = {}): Promise<Result<Updated>> {
+    if (stored.hook.state === 'awaiting_human') {
+      return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.', {
+        mend: 'A human has to decide first.',
+      });
+    }
+    const detected =
+      stored.hook.state === 'recovering'
+        ? ok({ task: stored })
+        : await this.record(stored, (hook) => this.asRequested(stored.ref, hook));
+    if (!detected.ok) return detected;
+    const chosen = action ?? (await this.recordedAction(detected.value.task));
+    if (chosen === 'await_human')
+      return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.');
+    const { config } = await this.configs.forTask(stored.task);
+    const seen = detected.value.task.hook;
+    const decide = (now: StoredTask): Result<HookInput> => {
+      const input = recoveryInput(chosen, seen, now.hook);
+      return input.ok ? ok({ ...input.value, by }) : input;
+    };
+    const recovered = await this.store.update(stored.ref, decide, { config });
+    if (!recovered.ok) return recovered;
+    // Whoever found the crash may itself have died before it removed what the dead left behind.
+    this.owners.removeDead(stored.ref);
+    // Nobody else would repeat the set-up.
+    if (recovered.value.hook.state !== 'initializing') return recovered;
+    return this.store.send(stored.ref, { type: 'setup_complete' }, { config });
+  }
+
+  /** What the recorded plan says; that a validation had passed is looked at again, since files may have changed. */
+  private async recordedAction(task: StoredTask): Promise<RecoveryAction> {
+    const recorded = toAction(task.hook.recovery?.recommended_action);
+    if (recorded !== 'skip_step' || plannedState(task.hook) !== 'step_validating') return recorded;
+    return (await this.plan(task)).plan.action;
+  }
+
+  private asRequested(ref: TaskRef, hook: Hook): Diagnosis {
+    const found = diagnose(hook, this.signs(ref, 0));
+    if (found.kind === 'crashed' && found.cause !== 'silence') return found;
+    if (found.kind === 'over' || found.kind === 'recovering') return found;
+    return { kind: 'crashed', type: 'unknown', cause: 'requested', lastSign: toMs(hook.updated_at) };
+  }
+
+  /** What the plan is made from, gathered without the lock. */
+  private async evidence(stored: StoredTask): Promise<RecoveryEvidence> {
+    const { hook, task, ref } = stored;
+    const current = hook.current_step;
+    const step = current === undefined ? undefined : task.steps[current.step_index];
+    const effect = step !== undefined && stepTypeOf(step) === 'git' ? gitEffect(step.name) : undefined;
+    const repository = effect === undefined ? undefined : await repositoryOf(this.ports, task);
+    const git =
+      effect === undefined || repository === undefined
+        ? undefined
+        : await this.ports.git.evidence(repository, effect, current?.started_at);
+    const known = this.hasPullRequest(hook) && effect === 'pr' ? { ...git, pullRequest: true } : git;
+    const partialOutput = this.partialOutput(ref, hook);
+    const provenReceipts = await this.provenReceipts(stored);
+    return {
+      ...(provenReceipts === undefined ? {} : { provenReceipts }),
+      ...(known === undefined ? {} : { git: known }),
+      drift: await this.drift(hook, task),
+      ...(partialOutput === undefined ? {} : { partialOutput }),
+    };
+  }
+
+  /** Only a validation that was interrupted is decided by receipts. */
+  private async provenReceipts(stored: StoredTask): Promise<Set<string> | undefined> {
+    if (plannedState(stored.hook) !== 'step_validating' || stored.hook.receipts.length === 0) return undefined;
+    const proven = await this.proven(stored);
+    if (proven.ok) return proven.value;
+    this.ports.log.warn('Receipts can not be verified.', { error: proven.error.message });
+    return undefined;
+  }
+
+  private hasPullRequest(hook: Hook): boolean {
+    const attempt = hook.current_step;
+    return hook.checkpoints.some(
+      (item) =>
+        item.trigger === 'pr_created' && item.step_index === attempt?.step_index && item.attempt === attempt.attempt,
+    );
+  }
+
+  /** The files of the last snapshots, compared with what they are now. */
+  async drift(hook: Hook, task: Task): Promise<FileDrift[]> {
+    const worktree = worktreeOf(task);
+    const before = lastSnapshots(hook);
+    if (worktree === undefined) return [];
+    const paths = [...before.map((file) => file.path), ...(hook.current_step?.files_touched ?? [])];
+    return compareSnapshots(before, await takeSnapshots(this.ports.files, worktree, paths, before));
+  }
+
+  /** The end of the log of the validation command that was running. */
+  private partialOutput(ref: TaskRef, hook: Hook): string | undefined {
+    if (hook.state !== 'step_validating') return undefined;
+    const event = hook.history.findLast(
+      (item) => item.trigger === 'validation_command' || item.trigger === 'step_output',
+    );
+    const log = event?.details?.['log'];
+    if (typeof log !== 'string' || log.includes('..')) return undefined;
+    const path = artifactPath(this.ports.paths, ref, log);
+    const stat = this.ports.files.stat(path);
+    if (stat?.kind !== 'file') return undefined;
+    const length = Math.min(stat.size, MAX_OUTPUT_LENGTH);
+    return Buffer.from(this.ports.files.readAt(path, stat.size - length, length)).toString('utf8');
+  }
+}
+
+/** An action of a recorded plan; one that this version doesn't know is left to a human. */
+function toAction(recorded: string | undefined): RecoveryAction {
+  switch (recorded) {
+    case 'retry_step':
+    case 'retry_from_checkpoint':
+    case 'retry_validation':
+    case 'skip_step':
+    case 'await_human':
+      return recorded;
+    case undefined:
+    default:
+      return 'manual';
+  }
+}

@@ -1,0 +1,46 @@
+import { relative } from 'node:path';
+import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { count, oneLine } from '../../core/shared/text';
+import type { ConfigIssue } from '../../store/config/configFile';
+import { insideWorktree } from '../../system/files/worktreePath';
+import type { ConfigSource } from './configSource';
+
+/** How many issues one message lists. */
+const SHOWN = 10;
+
+/** All that is wrong in the settings and templates that hold in a worktree. */
+export async function configIssues(configs: ConfigSource, worktree: string): Promise<ConfigIssue[]> {
+  const [{ issues }, templates] = [await configs.forWorktree(worktree), await configs.templates(worktree)];
+  return [...issues, ...templates.issues];
+}
+
+/** An issue as compilers say it: `.atlas/config.yaml:3:5: …`. Files outside the worktree have their whole path. */
+export function describeIssue({ file, position, message }: ConfigIssue, worktree: string): string {
+  const shown = insideWorktree(worktree, file) === undefined ? file : relative(worktree, file);
+  return `${oneLine(shown, 300)}:${position.line}:${position.column}: ${oneLine(message, 300)}`;
+}
+
+/** One line on what is ignored; `undefined` where nothing is. */
+export function issuesLine(issues: readonly ConfigIssue[], worktree: string): string | undefined {
+  const [first, ...others] = issues;
+  if (first === undefined) return undefined;
+  const more = others.length === 0 ? '' : ` ${count(others.length, 'more problem')}: atlas doctor`;
+  return `Ignored: ${describeIssue(first, worktree)}${more}`;
+}
+
+/** Fails with `invalid_config` where a task's checks could be missing because of a mistake in the configuration. */
+export function refuseIssues(issues: readonly ConfigIssue[], worktree: string): Result<void> {
+  if (issues.length === 0) return ok(undefined);
+  const lines = issues.slice(0, SHOWN).map((issue) => `  ${describeIssue(issue, worktree)}`);
+  const rest = issues.length > SHOWN ? [`  … and ${issues.length - SHOWN} more`] : [];
+  const head = `The task was not started. ${count(issues.length, 'problem')} in its configuration could leave out its checks:`;
+  return fail('invalid_config', [head, ...lines, ...rest].join('\n'), {
+    mend: 'Fix the configuration, then start the task again.',
+    cause: issues,
+  });
+}
+
+/** The issues for which a start was refused; empty where it failed for another reason. */
+export function refusedIssues({ code, cause }: AtlasError): readonly ConfigIssue[] {
+  return code === 'invalid_config' && Array.isArray(cause) ? (cause as ConfigIssue[]) : [];
+}

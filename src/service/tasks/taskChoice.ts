@@ -1,0 +1,176 @@
+import { type Result, fail, ok } from '../../core/shared/errors';
+import { isTerminal } from '../../core/task/taskRecord';
+import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
+import { count, oneLine } from '../../core/shared/text';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import type { StoredTask } from '../../core/task/storedTask';
+import type { AtlasReader, Place } from '../atlasReader';
+
+/** By what a caller names the task it means. */
+export interface TaskWish {
+  /** `<id>` or `<workspace>/<id>`, as it was typed. */
+  readonly task?: string | undefined;
+  readonly workspace?: string | undefined;
+  /** `ATLAS_TASK`: what the surrounding agent works on. */
+  readonly surrounding?: string | undefined;
+  /** The folder that the caller is in. */
+  readonly folder: string;
+}
+
+/** The task that was meant, and what the caller should know of the choice. */
+export interface ChosenTask {
+  readonly ref: TaskRef;
+  /** For people; absent where there was nothing to choose. */
+  readonly note: string | undefined;
+}
+
+const NAME_ONE = 'Name one of them with --task.';
+/** As many tasks as a message lists. */
+const MAX_LISTED = 10;
+
+/**
+ * Finds the task that a caller means. Reading takes the one changed last of several, and the last finished one where
+ * none is open; a change needs exactly one. Fails with `not_found`, `usage` (ambiguous) or what is wrong with the task.
+ * @param has what the task has to have (a receipt, a checkpoint): finished tasks are then looked through too
+ */
+export async function chooseTask(
+  atlas: AtlasReader,
+  wish: TaskWish,
+  mode: 'read' | 'write',
+  has?: { readonly what: string; readonly of: (task: StoredTask) => boolean },
+): Promise<Result<ChosenTask>> {
+  const surrounding = wish.workspace === undefined ? wish.surrounding : undefined;
+  const named = wish.task ?? surrounding;
+  if (named !== undefined) {
+    const found = await namedTask(atlas, named, wish);
+    if (!found.ok || wish.task !== undefined || has === undefined) return found;
+    // What surrounds the caller says where it works; what it looks for may be in another task of that workspace.
+    const read = atlas.catalog.read(found.value.ref);
+    if (read.ok && has.of(read.value)) return found;
+    return chooseTask(atlas, { ...wish, surrounding: undefined, workspace: found.value.ref.workspace }, mode, has);
+  }
+  const place = await placeOf(atlas, wish);
+  if (!place.ok) return place;
+  const { workspace, what } = place.value;
+  const open = workspace === undefined ? [] : atlas.catalog.open(workspace);
+  const readable = workspace === undefined ? [] : atlas.catalog.openTasks(workspace);
+  const fitting = has === undefined ? readable : readable.filter(has.of);
+  if (fitting.length === 1 && fitting[0] !== undefined) return ok({ ref: fitting[0].ref, note: undefined });
+  if (fitting.length > 1) return severalTasks(fitting, mode, what);
+  // A task that can't be read is not "no task": whoever asks has to hear of it.
+  const [unreadable] = open.filter((ref) => !atlas.catalog.read(ref).ok);
+  if (has === undefined && unreadable !== undefined) return ok({ ref: unreadable, note: undefined });
+  return noOpenTask(atlas, workspace, what, mode, has);
+}
+
+function severalTasks(tasks: readonly StoredTask[], mode: 'read' | 'write', what: string): Result<ChosenTask> {
+  const [last] = tasks;
+  if (mode === 'read' && last !== undefined) {
+    const others = tasks.length - 1;
+    const note = `${what} has ${tasks.length} open tasks; this is ${last.ref.id}, the one changed last. ${
+      others === 1 ? 'The other is' : 'The others are'
+    } shown with --task.`;
+    return ok({ ref: last.ref, note });
+  }
+  const listed = tasks.slice(0, MAX_LISTED).map(({ ref, hook, task }) => {
+    return `  ${ref.id}  ${hook.state}  ${oneLine(task.description, 60)}`;
+  });
+  const more = tasks.length > MAX_LISTED ? [`  and ${count(tasks.length - MAX_LISTED, 'more task')}`] : [];
+  return fail('usage', [`${what} has ${tasks.length} open tasks:`, ...listed, ...more].join('\n'), { mend: NAME_ONE });
+}
+
+function noOpenTask(
+  atlas: AtlasReader,
+  workspace: string | undefined,
+  what: string,
+  mode: 'read' | 'write',
+  has: { readonly what: string; readonly of: (task: StoredTask) => boolean } | undefined,
+): Result<ChosenTask> {
+  const start = 'Start one with: atlas start "<what is to be done>"';
+  if (workspace === undefined) return fail('not_found', `${what} has no task yet.`, { mend: start });
+  if (mode === 'read' || has !== undefined) {
+    for (const ref of atlas.catalog.finished(workspace)) {
+      const read = atlas.catalog.read(ref);
+      if (!read.ok || (has !== undefined && !has.of(read.value))) continue;
+      if (has !== undefined) return ok({ ref, note: undefined });
+      return ok({ ref, note: `${what} has no open task; this is ${ref.id}, the last one (${read.value.hook.state}).` });
+    }
+  }
+  if (has !== undefined)
+    return fail('not_found', `No task of ${what} has ${has.what}.`, { mend: 'Look at: atlas status' });
+  return fail('not_found', `${what} has no open task.`, { mend: start });
+}
+
+interface FoundPlace {
+  readonly workspace: string | undefined;
+  /** For messages: "workspace x". */
+  readonly what: string;
+}
+
+async function placeOf(atlas: AtlasReader, { workspace, folder }: TaskWish): Promise<Result<FoundPlace>> {
+  if (workspace !== undefined) {
+    const known = knownWorkspace(atlas, workspace);
+    return known.ok ? ok({ workspace, what: `Workspace "${workspace}"` }) : known;
+  }
+  const place: Place = await atlas.locate(folder);
+  if (place.workspace !== undefined) return ok({ workspace: place.workspace, what: `Workspace "${place.workspace}"` });
+  const what = `${place.repository === undefined ? 'Folder' : 'Repository'} ${place.repository?.main ?? place.worktree}`;
+  return ok({ workspace: undefined, what });
+}
+
+/** Whether there is a workspace of that name; `not_found` or `invalid_name` where not. */
+export function knownWorkspace(atlas: AtlasReader, name: string): Result<string> {
+  const valid = checkWorkspaceName(name);
+  if (!valid.ok) return valid;
+  if (atlas.workspaces.names().includes(name)) return ok(name);
+  return fail('not_found', `There is no workspace "${name}".`, { mend: 'See which there are: atlas workspace list' });
+}
+
+async function namedTask(atlas: AtlasReader, named: string, wish: TaskWish): Promise<Result<ChosenTask>> {
+  const slash = named.lastIndexOf('/');
+  const id = named.slice(slash + 1);
+  const workspace = slash === -1 ? wish.workspace : named.slice(0, slash);
+  if (slash !== -1 && wish.workspace !== undefined && wish.workspace !== workspace) {
+    return fail('usage', `--task names workspace "${workspace ?? ''}", --workspace another one.`, {
+      mend: 'Leave out one of them.',
+    });
+  }
+  const valid = checkTaskId(id);
+  if (!valid.ok) return valid;
+  if (workspace !== undefined) {
+    const known = knownWorkspace(atlas, workspace);
+    return known.ok ? existing(atlas, [{ workspace, id }], named) : known;
+  }
+  const own = (await atlas.locate(wish.folder)).workspace;
+  const here = own === undefined ? [] : [{ workspace: own, id }].filter((ref) => exists(atlas, ref));
+  if (here.length === 1) return existing(atlas, here, named);
+  return existing(
+    atlas,
+    atlas.workspaces.names().map((name) => ({ workspace: name, id })),
+    named,
+  );
+}
+
+function exists({ ports }: AtlasReader, ref: TaskRef): boolean {
+  return ports.files.stat(ports.paths.task(ref)) !== undefined;
+}
+
+function existing(atlas: AtlasReader, candidates: readonly TaskRef[], named: string): Result<ChosenTask> {
+  const found = candidates.filter((ref) => exists(atlas, ref));
+  const [first] = found;
+  if (first === undefined) {
+    return fail('not_found', `There is no task ${oneLine(named, 80)}.`, {
+      mend: 'See which there are: atlas workspace list',
+    });
+  }
+  if (found.length === 1) return ok({ ref: first, note: undefined });
+  const listed = found.slice(0, MAX_LISTED).map((ref) => `  ${refKey(ref)}`);
+  return fail('usage', [`${found.length} workspaces have a task ${first.id}:`, ...listed].join('\n'), {
+    mend: 'Name the workspace too, with --workspace.',
+  });
+}
+
+/** The tasks of the caller's workspace that are open beside one. */
+export function otherOpenTasks(atlas: AtlasReader, { workspace, id }: TaskRef): StoredTask[] {
+  return atlas.catalog.openTasks(workspace).filter(({ ref, hook }) => ref.id !== id && !isTerminal(hook.state));
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { DEFAULT_CONFIG, type HookConfig, readConfig } from '../../core/config/config';
+import type { FileSystem } from '../../core/shared/ports';
+import type { ParsedConfig } from './configParser';
+import type { TextPosition } from './yaml';
+
+/** A setting that could not be used, with the place where it stands. */
+export interface ConfigIssue {
+  readonly file: string;
+  readonly position: TextPosition;
+  readonly message: string;
+}
+
+/** The settings that hold for one repository, and what is wrong in the files. */
+export interface LoadedConfig {
+  readonly config: HookConfig;
+  readonly issues: readonly ConfigIssue[];
+}
+
+/** Where a repository keeps its own settings. */
+export function repositoryConfigPath(worktree: string): string {
+  return join(worktree, '.atlas', 'config.yaml');
+}
+
+/** Reads config.yaml and a repository's own. A file that didn't change since is not read again. */
+export class ConfigFiles {
+  private readonly parsed = new Map<string, ParsedConfig>();
+
+  constructor(
+    private readonly files: FileSystem,
+    private readonly userFile: string,
+  ) {}
+
+  /** The settings that hold for a worktree. Never fails: what can't be used is reported, and its default holds. */
+  async load(worktree?: string): Promise<LoadedConfig> {
+    const user = await this.parse(this.userFile);
+    const repositoryFile = worktree === undefined ? undefined : repositoryConfigPath(worktree);
+    const repository = repositoryFile === undefined ? undefined : await this.parse(repositoryFile, worktree);
+    if (user === undefined && repository === undefined) return { config: DEFAULT_CONFIG, issues: [] };
+    const { issuesOf } = await import('./configParser');
+    const read = readConfig(hooksOf(user?.yaml?.data), hooksOf(repository?.yaml?.data));
+    return {
+      config: read.config,
+      issues: [
+        ...issuesOf(this.userFile, user, read.problems, 'user'),
+        ...(repositoryFile === undefined
+          ? []
+          : issuesOf(repositoryFile, repository, read.repositoryProblems, 'repository')),
+      ],
+    };
+  }
+
+  /** Most repositories and users have none: what reads one is loaded with the first. */
+  private async parse(path: string, within?: string): Promise<ParsedConfig | undefined> {
+    if (!this.isThere(path)) return undefined;
+    const { parseConfig } = await import('./configParser');
+    const parsed = await parseConfig(this.files, path, within, this.parsed.get(path));
+    if (parsed === undefined) this.parsed.delete(path);
+    else this.parsed.set(path, parsed);
+    return parsed;
+  }
+
+  private isThere(path: string): boolean {
+    try {
+      return this.files.stat(path) !== undefined;
+    } catch {
+      // That nobody may look is no reason to go on as if there were none.
+      return true;
+    }
+  }
+}
+
+/** The settings may stand under `hooks`; the rest of the file belongs to others. */
+function hooksOf(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null) return undefined;
+  return (data as Record<string, unknown>)['hooks'];
+}

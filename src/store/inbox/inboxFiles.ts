@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { type InboxItem, MAX_ITEM_ID, inboxItemSchema } from '../../core/inbox/inbox';
+import type { FileSystem, Ids } from '../../core/shared/ports';
+import { createFile, ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { codeOf, fileError } from '../../system/files/fileErrors';
+import { parseState, readStateFile } from '../task/recordFile';
+import type { StorePaths } from '../paths';
+
+/** Far above any item that Atlas writes, in bytes. */
+const MAX_ITEM_BYTES = 1024 * 1024;
+const NAME = /^([1-9]\d{0,8})\.json$/u;
+const FINISHED = 'finished';
+/** What else lies in the folder; a writer that died leaves the last one. */
+const OURS = /^(?:finished|locks|[1-9]\d{0,8}\.json\.[0-9a-f]{8}\.tmp)$/u;
+
+/** Something in an inbox that can't be used; it is left as it is. */
+export interface InboxFinding {
+  readonly path: string;
+  readonly error: AtlasError;
+}
+
+/** The numbers of an inbox's items, by where their files lie. */
+export interface InboxNumbers {
+  /** Sorted; what is finished already is left out. */
+  readonly open: readonly number[];
+  readonly finished: ReadonlySet<number>;
+  /** Open files of items that are finished: a writer died before it removed them. */
+  readonly leftOver: readonly number[];
+  readonly findings: readonly InboxFinding[];
+}
+
+/** Items with what could not be read. */
+export interface ReadItems {
+  readonly items: readonly InboxItem[];
+  readonly findings: readonly InboxFinding[];
+}
+
+interface InboxFilePorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly ids: Ids;
+}
+
+/**
+ * inbox/: one file an item. `<id>.json` is open and is replaced when it is claimed; `finished/<id>.json` is made once and
+ * ends the item, whatever an open file still says. So no writer that comes late can bring an item back.
+ */
+export class InboxFiles {
+  constructor(private readonly ports: InboxFilePorts) {}
+
+  private finishedFolder(workspace: string): string {
+    return join(this.ports.paths.inbox(workspace), FINISHED);
+  }
+
+  openPath(workspace: string, id: number): string {
+    return join(this.ports.paths.inbox(workspace), `${id}.json`);
+  }
+
+  finishedPath(workspace: string, id: number): string {
+    return join(this.finishedFolder(workspace), `${id}.json`);
+  }
+
+  locks(workspace: string): string {
+    return join(this.ports.paths.inbox(workspace), 'locks');
+  }
+
+  /** The folders that an inbox is made of, as far as they are there. */
+  folders(workspace: string): string[] {
+    return [this.ports.paths.inbox(workspace), this.finishedFolder(workspace), this.locks(workspace)];
+  }
+
+  /** Whether the folders are ones of the store's own; fails with `not_found` (the workspace), `unsafe_path` or `unreadable`. */
+  check(workspace: string): Result<void> {
+    const { paths, files } = this.ports;
+    try {
+      if (files.stat(paths.workspace(workspace)) === undefined)
+        return fail('not_found', `There is no workspace "${workspace}".`, {
+          mend: 'See which there are: atlas workspace list',
+        });
+      for (const folder of [paths.workspace(workspace), ...this.folders(workspace)]) {
+        const kind = files.stat(folder)?.kind;
+        if (kind === undefined || kind === 'folder') continue;
+        const what = kind === 'link' ? 'a symbolic link, which could lead out of the store' : 'not a folder';
+        return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Put the folder itself in its place.' });
+      }
+      return ok(undefined);
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('unreadable', `The inbox of ${workspace} can't be read`, error) };
+    }
+  }
+
+  /** Which items there are, by the names of their files. Open ones are listed first: one that moves meanwhile is seen. */
+  numbers(workspace: string): InboxNumbers {
+    const folder = this.ports.paths.inbox(workspace);
+    const names = this.namesIn(folder);
+    const finished = new Set(this.namesIn(this.finishedFolder(workspace)).flatMap(numberOf));
+    const open = names.flatMap(numberOf).sort((a, b) => a - b);
+    const findings = names
+      .filter((name) => !NAME.test(name) && !OURS.test(name))
+      .map((name): InboxFinding => {
+        const error = new AtlasError('invalid_name', 'This is no file of an inbox, and is left alone.', {
+          mend: 'Move it away.',
+        });
+        return { path: join(folder, name), error };
+      });
+    return {
+      open: open.filter((id) => !finished.has(id)),
+      finished,
+      leftOver: open.filter((id) => finished.has(id)),
+      findings,
+    };
+  }
+
+  private namesIn(folder: string): string[] {
+    try {
+      return this.ports.files.list(folder);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  /** Reads some items; one that went meanwhile is left out. */
+  readAll(ids: Iterable<number>, pathOf: (id: number) => string): ReadItems {
+    const items: InboxItem[] = [];
+    const findings: InboxFinding[] = [];
+    for (const id of ids) {
+      const path = pathOf(id);
+      const read = this.read(path, id);
+      if (read.ok) items.push(read.value);
+      else if (read.error.code !== 'not_found') findings.push({ path, error: read.error });
+    }
+    return { items, findings };
+  }
+
+  /** Reads an item's file. Nothing of it is used unless all of it is sound. */
+  read(path: string, id: number): Result<InboxItem> {
+    const bytes = readStateFile(this.ports.files, path, MAX_ITEM_BYTES);
+    if (!bytes.ok) return bytes;
+    const item = parseItem(path, bytes.value);
+    if (!item.ok || item.value.id === id) return item;
+    return fail('damaged', `${path} says that it is item ${item.value.id}.`, { mend: MOVE_AWAY });
+  }
+
+  /** The lowest number that no item ever had. Fails with `damaged` where the numbers are used up. */
+  freeNumber({ open, finished, leftOver }: InboxNumbers): Result<number> {
+    let highest = 0;
+    for (const id of [...open, ...leftOver, ...finished]) highest = Math.max(highest, id);
+    if (highest < MAX_ITEM_ID) return ok(highest + 1);
+    return fail('damaged', `No number is left: there is an item ${MAX_ITEM_ID}.`, { mend: MOVE_AWAY });
+  }
+
+  /** Makes a new item's file. Throws a file error; `true` where it is there all the same. */
+  create(workspace: string, item: InboxItem): boolean {
+    const { files, ids, paths } = this.ports;
+    ensureFolder(files, paths.inbox(workspace));
+    return createFile(files, ids, this.openPath(workspace, item.id), serializeItem(item));
+  }
+
+  /** Replaces an open item's file. */
+  replace(workspace: string, item: InboxItem): void {
+    const { files, ids } = this.ports;
+    replaceFile(files, ids, this.openPath(workspace, item.id), serializeItem(item), { durable: true });
+  }
+
+  /** Ends an item: from then on it is done or cancelled. False if it was ended already. */
+  finish(workspace: string, item: InboxItem): boolean {
+    const { files, ids } = this.ports;
+    ensureFolder(files, this.finishedFolder(workspace));
+    return createFile(files, ids, this.finishedPath(workspace, item.id), serializeItem(item));
+  }
+
+  /** Removes the open file of an item that is finished. */
+  removeOpen(workspace: string, id: number): void {
+    try {
+      unlinkWithRetry(this.ports.files, this.openPath(workspace, id));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+}
+
+const MOVE_AWAY = 'Move that file away; the other items are not touched by it.';
+
+function numberOf(name: string): number[] {
+  const id = NAME.exec(name)?.[1];
+  return id === undefined ? [] : [Number(id)];
+}
+
+/** An item from the bytes of its file; `damaged` or `too_new` when it can't be had. */
+export function parseItem(path: string, bytes: Uint8Array): Result<InboxItem> {
+  const parsed = parseState(path, bytes, inboxItemSchema);
+  if (parsed.ok || parsed.error.code !== 'damaged') return parsed;
+  return fail('damaged', parsed.error.message, { mend: MOVE_AWAY });
+}
+
+/** The text of an item's file. */
+export function serializeItem(item: InboxItem): string {
+  return `${JSON.stringify(item, null, 2)}\n`;
+}

@@ -1,0 +1,316 @@
+import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import {
+  type InboxDraft,
+  type InboxItem,
+  type InboxOwner,
+  cancel,
+  chooseNext,
+  claim,
+  complete,
+  expire,
+  isLost,
+  newItem,
+  notYours,
+  ownership,
+  wakeOf,
+} from '../../core/inbox/inbox';
+import type { Clock, FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
+import { ensureFolder } from '../../system/files/atomicFile';
+import { fileError } from '../../system/files/fileErrors';
+import { InboxFiles, type InboxFinding, type InboxNumbers, type ReadItems } from './inboxFiles';
+import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
+import type { StorePaths } from '../paths';
+import { type TakenWakes, WakeFiles } from './wakeFiles';
+
+/** More open items than this are not added: somebody adds without end. */
+const MAX_OPEN = 10_000;
+
+/** What an inbox needs from outside. */
+export interface InboxPorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+/** What a caller gets to do. */
+export interface NextItem {
+  /** `undefined` where nothing is pending. */
+  readonly item: InboxItem | undefined;
+  /** Whether it was the caller's already, and is not finished. */
+  readonly own: boolean;
+  readonly findings: readonly InboxFinding[];
+}
+
+/** An item that was ended; `changed` is false where it was done already. */
+export interface EndedItem {
+  readonly item: InboxItem;
+  readonly changed: boolean;
+}
+
+/** Finished items, the newest first. */
+export interface FinishedItems extends ReadItems {
+  readonly total: number;
+}
+
+/** Reads and changes the inboxes of workspaces. One change at a time per inbox, across processes; see docs/agents.md. */
+export class InboxStore {
+  private readonly inbox: InboxFiles;
+  private readonly wakes: WakeFiles;
+  private readonly locks = new Map<string, GenerationLock>();
+
+  constructor(private readonly ports: InboxPorts) {
+    this.inbox = new InboxFiles(ports);
+    this.wakes = new WakeFiles(ports);
+  }
+
+  /** The items that are not finished, by number; those whose claim is lost are pending. Needs no lock. */
+  open(workspace: string): Result<ReadItems> {
+    return this.looking(workspace, () => this.readOpen(workspace, this.inbox.numbers(workspace)));
+  }
+
+  /** The newest items that are done or cancelled. Needs no lock. */
+  finished(workspace: string, limit: number): Result<FinishedItems> {
+    return this.looking(workspace, () => {
+      const { finished } = this.inbox.numbers(workspace);
+      const newest = [...finished].sort((a, b) => b - a).slice(0, limit);
+      const read = this.inbox.readAll(newest, (id) => this.inbox.finishedPath(workspace, id));
+      return { ...read, total: finished.size };
+    });
+  }
+
+  private looking<T>(workspace: string, look: () => T): Result<T> {
+    const safe = this.inbox.check(workspace);
+    if (!safe.ok) return safe;
+    try {
+      return ok(look());
+    } catch (error) {
+      return { ok: false, error: fileError('unreadable', `The inbox of ${workspace} can't be read`, error) };
+    }
+  }
+
+  private readOpen(workspace: string, numbers: InboxNumbers): ReadItems {
+    const { items, findings } = this.inbox.readAll(numbers.open, (id) => this.inbox.openPath(workspace, id));
+    return { items: items.map((item) => this.live(item)), findings: [...numbers.findings, ...findings] };
+  }
+
+  /** An item as it is now: pending again where its claim is lost. */
+  private live(item: InboxItem): InboxItem {
+    const { clock, processes } = this.ports;
+    return expire(
+      item,
+      isLost(item, clock.now(), (each) => processes.vitality(each)),
+    );
+  }
+
+  /** One item, finished or not. Needs no lock. */
+  item(workspace: string, id: number): Result<InboxItem> {
+    const found = this.looking(workspace, () => this.find(workspace, id, this.inbox.numbers(workspace)));
+    if (!found.ok) return found;
+    return found.value.ok ? ok(this.live(found.value.value)) : found.value;
+  }
+
+  /** Adds an item; the draft was checked. */
+  async add(workspace: string, draft: InboxDraft): Promise<Result<InboxItem>> {
+    return this.changing(workspace, (lock, numbers) => {
+      if (numbers.open.length >= MAX_OPEN)
+        return fail('usage', `The inbox of ${workspace} has ${numbers.open.length} open items; it takes no more.`, {
+          mend: 'Complete or cancel some.',
+        });
+      const id = this.inbox.freeNumber(numbers);
+      if (!id.ok) return id;
+      const item = newItem(id.value, draft, this.ports.clock.now());
+      const path = this.inbox.openPath(workspace, item.id);
+      return this.recorded(lock, path, `Item ${item.id} was added`, () => this.inbox.create(workspace, item), item);
+    });
+  }
+
+  /** Gives a caller an item that nobody else has: its own unfinished one, whose claim is renewed, or the next that is pending. */
+  async next(workspace: string, owner: InboxOwner, leaseMs?: number): Promise<Result<NextItem>> {
+    return this.changing<NextItem>(workspace, (lock, numbers) => {
+      const { items, findings } = this.readOpen(workspace, numbers);
+      const chosen = chooseNext(items, owner);
+      if (chosen === undefined) return ok({ item: undefined, own: false, findings });
+      const claimed = claim(chosen, { owner, now: this.ports.clock.now(), leaseMs });
+      if (!claimed.ok) return claimed;
+      guard(lock);
+      this.inbox.replace(workspace, claimed.value);
+      return ok({ item: claimed.value, own: chosen.status === 'processing', findings });
+    });
+  }
+
+  /** Gives a caller the item that it names, unless another has it; its own claim is renewed. */
+  async claim(workspace: string, id: number, owner: InboxOwner, leaseMs?: number): Promise<Result<InboxItem>> {
+    return this.changing(workspace, (lock, numbers) => {
+      const found = this.find(workspace, id, numbers);
+      if (!found.ok) return found;
+      const claimed = claim(this.live(found.value), { owner, now: this.ports.clock.now(), leaseMs });
+      if (!claimed.ok) return claimed;
+      guard(lock);
+      this.inbox.replace(workspace, claimed.value);
+      return claimed;
+    });
+  }
+
+  /**
+   * Completes an item and wakes the session that waits for its answer. Doing it again changes nothing but brings what a
+   * writer that died left undone to its end.
+   */
+  async complete(workspace: string, id: number, caller: InboxOwner, summary: string): Promise<Result<EndedItem>> {
+    return this.changing(workspace, (lock, numbers) => {
+      const found = this.find(workspace, id, numbers);
+      if (!found.ok) return found;
+      const before = found.value;
+      if (before.status === 'done')
+        return ownership(before, caller) === 'other' ? notYours(before) : ok({ item: before, changed: false });
+      const done = complete(before, { caller, summary, now: this.ports.clock.now() });
+      if (!done.ok) return done;
+      guard(lock);
+      const wake = wakeOf(done.value);
+      if (wake !== undefined) this.wakes.announce(workspace, wake);
+      const ended = this.end(lock, workspace, done.value);
+      if (!ended.ok || wake === undefined) return ended;
+      try {
+        this.wakes.publish(workspace, id);
+        return ended;
+      } catch (error) {
+        const message = `Item ${id} is done, but the session that waits for it could not be woken: ${messageOf(error)}`;
+        return fail('recorded_not_written', message, { mend: 'Complete it again.', cause: error });
+      }
+    });
+  }
+
+  /** Cancels an item that isn't finished; whoever works on it is told when it completes it. */
+  async cancel(workspace: string, id: number, reason: string): Promise<Result<EndedItem>> {
+    return this.changing(workspace, (lock, numbers) => {
+      const found = this.find(workspace, id, numbers);
+      if (!found.ok) return found;
+      if (found.value.status === 'cancelled') return ok({ item: found.value, changed: false });
+      const cancelled = cancel(found.value, reason, this.ports.clock.now());
+      return cancelled.ok ? this.end(lock, workspace, cancelled.value) : cancelled;
+    });
+  }
+
+  /** Takes the wakes that were published; each is given to one caller only. */
+  async takeWakes(workspace: string): Promise<Result<TakenWakes>> {
+    const due = this.looking(workspace, () => this.wakes.due(workspace).length > 0);
+    if (!due.ok) return due;
+    if (due.value) {
+      // Whoever completed the item may have died before it published.
+      const mended = await this.changing(workspace, () => ok(undefined));
+      if (!mended.ok)
+        this.ports.log.warn('Wakes that are due could not be looked at.', { error: mended.error.message });
+    }
+    return this.looking(workspace, () => this.wakes.take(workspace));
+  }
+
+  private find(workspace: string, id: number, { open, finished }: InboxNumbers): Result<InboxItem> {
+    if (finished.has(id)) return this.inbox.read(this.inbox.finishedPath(workspace, id), id);
+    if (open.includes(id)) return this.inbox.read(this.inbox.openPath(workspace, id), id);
+    return fail('not_found', `There is no item ${id} in the inbox of ${workspace}.`, {
+      mend: 'See which there are: atlas inbox list',
+    });
+  }
+
+  private end(lock: HeldLock, workspace: string, item: InboxItem): Result<EndedItem> {
+    const path = this.inbox.finishedPath(workspace, item.id);
+    const make = (): boolean => this.inbox.finish(workspace, item);
+    const ended = this.recorded(lock, path, `Item ${item.id} is ${item.status}`, make, { item, changed: true });
+    if (ended.ok)
+      this.quietly(() => {
+        this.inbox.removeOpen(workspace, item.id);
+      });
+    return ended;
+  }
+
+  /** Makes the file that a change consists of. Where that fails although the file is there, it is said so. */
+  private recorded<T>(lock: HeldLock, path: string, what: string, make: () => boolean, value: T): Result<T> {
+    guard(lock);
+    try {
+      if (make()) return ok(value);
+      return fail('write_failed', `${path} was made by somebody else just now.`, { mend: 'Try again.' });
+    } catch (error) {
+      if (this.ports.files.stat(path) === undefined) throw error;
+      const message = `${what}, but that may not outlast a loss of power: ${messageOf(error)}`;
+      return fail('recorded_not_written', message, { mend: 'Look at it: atlas inbox list', cause: error });
+    }
+  }
+
+  /** Changes an inbox under its lock, once what a writer that died left undone is brought to its end. */
+  private async changing<T>(
+    workspace: string,
+    change: (lock: HeldLock, numbers: InboxNumbers) => Result<T>,
+  ): Promise<Result<T>> {
+    let lock: HeldLock | undefined;
+    try {
+      const safe = this.inbox.check(workspace);
+      if (!safe.ok) return safe;
+      ensureFolder(this.ports.files, this.ports.paths.inbox(workspace));
+      lock = await this.lockOf(workspace).acquire(LOCK_TIMEOUT_MS);
+      const numbers = this.inbox.numbers(workspace);
+      this.quietly(() => {
+        this.bringToEnd(workspace, numbers);
+      });
+      return change(lock, numbers);
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('write_failed', `The inbox of ${workspace} can't be changed`, error) };
+    } finally {
+      this.release(lock);
+    }
+  }
+
+  private lockOf(workspace: string): GenerationLock {
+    const known = this.locks.get(workspace);
+    if (known !== undefined) return known;
+    const lock = new GenerationLock(this.inbox.locks(workspace), this.ports, { what: "the inbox's lock" });
+    this.locks.set(workspace, lock);
+    return lock;
+  }
+
+  /** Removes open files of finished items, and publishes or forgets wakes that were announced. */
+  private bringToEnd(workspace: string, { leftOver, finished }: InboxNumbers): void {
+    const endOf = (id: number): InboxItem['status'] | undefined => {
+      const read = finished.has(id) ? this.inbox.read(this.inbox.finishedPath(workspace, id), id) : undefined;
+      return read?.ok === true ? read.value.status : undefined;
+    };
+    for (const id of this.wakes.due(workspace)) {
+      const status = endOf(id);
+      if (status === 'done') this.wakes.publish(workspace, id);
+      if (status === 'cancelled') this.wakes.withdraw(workspace, id);
+    }
+    for (const id of leftOver) {
+      if (endOf(id) !== undefined) this.inbox.removeOpen(workspace, id);
+    }
+  }
+
+  private quietly(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.ports.log.warn('Something of an inbox could not be brought to its end; the next change does it.', {
+        error: messageOf(error),
+      });
+    }
+  }
+
+  private release(lock: HeldLock | undefined): void {
+    try {
+      lock?.release();
+    } catch (error) {
+      this.ports.log.warn('The lock of an inbox could not be released; it is free once this process ends.', {
+        error: messageOf(error),
+      });
+    }
+  }
+}
+
+/** Another process may have taken this one for dead while it slept. */
+function guard(lock: HeldLock): void {
+  if (lock.isNewest()) return;
+  throw new AtlasError('lock_timeout', "The inbox's lock was taken by another process meanwhile.", {
+    mend: 'Try again.',
+  });
+}

@@ -1,0 +1,96 @@
+import { join, sep } from 'node:path';
+import { type Result, fail, ok } from '../../core/shared/errors';
+import { checkTaskId } from '../../core/shared/ids';
+import type { FileSystem, Ids } from '../../core/shared/ports';
+import { createFile, ensureFolder } from '../../system/files/atomicFile';
+import { fileError } from '../../system/files/fileErrors';
+import type { StorePaths } from '../paths';
+import type { TaskRef } from '../../core/task/taskRef';
+
+const MAX_ENVELOPE_BYTES = 1024 * 1024;
+
+interface ReceiptFilePorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly ids: Ids;
+}
+
+/** The two outputs of a command. */
+export type OutputStream = 'stdout' | 'stderr';
+
+/** The files beside a task's receipts: signed statements and the commands' outputs. */
+export class ReceiptFiles {
+  constructor(private readonly ports: ReceiptFilePorts) {}
+
+  /** Reads one envelope of a task; see {@link envelopes}. */
+  envelope(ref: TaskRef, receiptId: string): Uint8Array | undefined {
+    return this.envelopes(ref)(receiptId);
+  }
+
+  /**
+   * Reads a task's envelopes by receipt id: their bytes, or `undefined` where there is none. What is there but can't be
+   * read as a file is empty, which no envelope is.
+   */
+  envelopes(ref: TaskRef): (receiptId: string) => Uint8Array | undefined {
+    const { files, paths } = this.ports;
+    const folder = paths.receipts(ref);
+    return (receiptId) => {
+      const path = envelopePath(folder, receiptId);
+      const stat = path === undefined ? undefined : files.stat(path);
+      if (path === undefined || stat === undefined) return undefined;
+      try {
+        return stat.kind === 'file' ? files.read(path, MAX_ENVELOPE_BYTES) : new Uint8Array();
+      } catch {
+        return new Uint8Array();
+      }
+    };
+  }
+
+  /** Writes a receipt's envelope, durably and never over another. */
+  writeEnvelope(ref: TaskRef, receiptId: string, text: string): Result<void> {
+    const path = envelopePath(this.ports.paths.receipts(ref), receiptId);
+    if (path === undefined) return fail('invalid_name', `${JSON.stringify(receiptId)} can't be the id of a receipt.`);
+    try {
+      ensureFolder(this.ports.files, this.ports.paths.receipts(ref));
+      if (createFile(this.ports.files, this.ports.ids, path, text)) return ok(undefined);
+      return fail('write_failed', `Receipt ${receiptId} has a statement already.`);
+    } catch (error) {
+      return { ok: false, error: fileError('write_failed', `The statement of ${receiptId} can't be written`, error) };
+    }
+  }
+
+  /** Where a command's output is kept, below artifacts/. Makes its folder. */
+  outputPath(ref: TaskRef, receiptId: string, stream: OutputStream): Result<string> {
+    if (!checkTaskId(receiptId).ok) {
+      return fail('invalid_name', `${JSON.stringify(receiptId)} can't be the id of a receipt.`);
+    }
+    return ok(join(this.ports.paths.artifacts(ref), outputName(receiptId, stream)));
+  }
+
+  /** Makes the folder of the commands' outputs. */
+  makeOutputFolder(ref: TaskRef): Result<void> {
+    try {
+      ensureFolder(this.ports.files, join(this.ports.paths.artifacts(ref), OUTPUT_FOLDER));
+      return ok(undefined);
+    } catch (error) {
+      return { ok: false, error: fileError('write_failed', "The commands' outputs can't be kept", error) };
+    }
+  }
+
+  /** Whether an output was kept. */
+  isKept(ref: TaskRef, receiptId: string, stream: OutputStream): boolean {
+    const path = this.outputPath(ref, receiptId, stream);
+    return path.ok && this.ports.files.stat(path.value)?.kind === 'file';
+  }
+}
+
+function envelopePath(folder: string, receiptId: string): string | undefined {
+  return checkTaskId(receiptId).ok ? `${folder}${sep}${receiptId}.dsse.json` : undefined;
+}
+
+const OUTPUT_FOLDER = 'validation';
+
+/** An output's name relative to artifacts/, as history events name it. */
+export function outputName(receiptId: string, stream: OutputStream): string {
+  return `${OUTPUT_FOLDER}/${receiptId}.${stream}`;
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import type * as z from 'zod/mini';
+import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Hook, SCHEMA_VERSION, hookSchema } from '../../core/task/taskRecord';
+import { markdownSeq } from '../../core/hookMarkdown/markdownSeq';
+import { HOOK_LISTS, TASK_LISTS, takePlainLists } from '../../core/history/plainRecords';
+import type { FileSystem } from '../../core/shared/ports';
+import { type Task, taskSchema } from '../../core/task/task';
+import { codeOf, fileError } from '../../system/files/fileErrors';
+
+/** The largest hook.json or task.json that is read, in bytes; far above any that Atlas writes. */
+export const MAX_STATE_BYTES = 64 * 1024 * 1024;
+
+/** SHA-256 of some bytes in hex. */
+export function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** Bytes of a state file. The four kinds of "not there" are errors of different codes; none of them is "empty". */
+export function readStateFile(files: FileSystem, path: string, maxBytes = MAX_STATE_BYTES): Result<Uint8Array> {
+  try {
+    const stat = files.stat(path);
+    if (stat === undefined) return fail('not_found', `${path} is not there.`);
+    if (stat.kind === 'link') {
+      return fail(
+        'unsafe_path',
+        `${path} is a symbolic link, which could lead out of the store, so it is not followed.`,
+        {
+          mend: 'Replace the link by the file itself.',
+        },
+      );
+    }
+    if (stat.kind !== 'file') {
+      return fail('unreadable', `${path} is not a file.`, { mend: `Move the ${stat.kind} away.` });
+    }
+    return ok(files.read(path, maxBytes));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} is not there.`);
+    const code = codeOf(error) === 'EFBIG' ? 'damaged' : 'unreadable';
+    return { ok: false, error: fileError(code, `${path} can't be read`, error) };
+  }
+}
+
+/** SHA-256 of a state file's bytes in hex; empty where it can't be read. */
+export function stateFileHash(files: FileSystem, path: string): string {
+  const bytes = readStateFile(files, path);
+  return bytes.ok ? sha256(bytes.value) : '';
+}
+
+/** Longer than HOOK.md's last line, in bytes. */
+const FOOTER_BYTES = 512;
+
+/** The journal's sequence number in HOOK.md's footer; `undefined` if there is none, or it can't be read. */
+export function readMarkdownSeq(files: FileSystem, path: string): number | undefined {
+  try {
+    const stat = files.stat(path);
+    if (stat?.kind !== 'file') return undefined;
+    const length = Math.min(stat.size, FOOTER_BYTES);
+    return markdownSeq(new TextDecoder().decode(files.readAt(path, stat.size - length, length)));
+  } catch {
+    return undefined;
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+function parseJson(path: string, bytes: Uint8Array): Result<unknown> {
+  if (bytes.length === 0) return fail('damaged', `${path} is empty.`);
+  try {
+    return ok(JSON.parse(UTF8.decode(bytes)));
+  } catch (error) {
+    return fail('damaged', `${path} is not valid JSON: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** The version of a parsed file; a newer major version must be neither changed nor taken for damaged. */
+function checkVersion(path: string, data: unknown): AtlasError | undefined {
+  if (typeof data !== 'object' || data === null) return undefined;
+  const record = data as Record<string, unknown>;
+  for (const version of [record['schema_version'], record['version']]) {
+    const major =
+      typeof version === 'string' || typeof version === 'number' ? Number.parseInt(String(version), 10) : NaN;
+    if (major > Number.parseInt(SCHEMA_VERSION, 10)) {
+      return new AtlasError(
+        'too_new',
+        `${path} has schema version ${String(version)}; this Atlas knows ${SCHEMA_VERSION}.`,
+        {
+          mend: 'Update Atlas. Until then the task is shown, and nothing is written to it.',
+        },
+      );
+    }
+  }
+  return undefined;
+}
+
+function describeIssue(path: string, issue: { path: PropertyKey[]; message: string } | undefined): string {
+  const where = issue === undefined || issue.path.length === 0 ? '' : `: field "${issue.path.map(String).join('.')}"`;
+  return `${path} is not what Atlas writes${where}: ${issue?.message ?? 'unknown shape'}`;
+}
+
+/** What a state file says, by its schema; `damaged` or `too_new` when it can't be had. */
+export function parseState<T>(path: string, bytes: Uint8Array, schema: z.ZodMiniType<T>): Result<T> {
+  const json = parseJson(path, bytes);
+  if (!json.ok) return json;
+  const tooNew = checkVersion(path, json.value);
+  if (tooNew !== undefined) return { ok: false, error: tooNew };
+  const parsed = schema.safeParse(json.value);
+  return parsed.success ? ok(parsed.data) : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+}
+
+/** A hook from the bytes of hook.json; `damaged` or `too_new` when it can't be had. */
+export function parseHook(path: string, bytes: Uint8Array): Result<Hook> {
+  const json = parseJson(path, bytes);
+  if (!json.ok) return json;
+  const tooNew = checkVersion(path, json.value);
+  if (tooNew !== undefined) return { ok: false, error: tooNew };
+  const { rest, plain } = takePlainLists(json.value, HOOK_LISTS);
+  const parsed = hookSchema.safeParse(rest);
+  return parsed.success
+    ? ok({ ...parsed.data, ...plain })
+    : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+}
+
+/** A task from the bytes of task.json; `damaged` or `too_new` when it can't be had. */
+export function parseTask(path: string, bytes: Uint8Array): Result<Task> {
+  const json = parseJson(path, bytes);
+  if (!json.ok) return json;
+  const tooNew = checkVersion(path, json.value);
+  if (tooNew !== undefined) return { ok: false, error: tooNew };
+  const { rest, plain } = takePlainLists(json.value, TASK_LISTS);
+  const parsed = taskSchema.safeParse(rest);
+  return parsed.success
+    ? ok({ ...parsed.data, ...plain })
+    : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+}

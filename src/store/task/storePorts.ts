@@ -1,0 +1,35 @@
+import type { Hook } from '../../core/task/taskRecord';
+import type { Clock, FileStat, FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
+import type { Task } from '../../core/task/task';
+import type { JournalTail } from './journal';
+import type { StorePaths } from '../paths';
+import type { TaskRef } from '../../core/task/taskRef';
+
+/** Makes the bytes of HOOK.md; `seq` is that of the journal's last line. */
+export type MarkdownRenderer = (ref: TaskRef, hook: Hook, task: Task, seq: number) => string;
+
+/** What the store is made of. */
+export interface StorePorts {
+  readonly paths: StorePaths;
+  readonly files: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly render: MarkdownRenderer;
+  /** Makes ready what `render` needs of a task; called before its lock is taken. */
+  readonly prepare?: (ref: TaskRef) => Promise<void>;
+}
+
+/** A task opened for a change, under its lock. */
+export interface Opened {
+  readonly hook: Hook;
+  /** SHA-256 of hook.json's bytes. */
+  readonly bytesSha: string;
+  /** hook.json. */
+  readonly stat: FileStat;
+  readonly tail: JournalTail;
+  readonly task: Task;
+  /** What stands in task.json, where that is known. */
+  readonly taskText: string | undefined;
+}

@@ -1,0 +1,69 @@
+import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import type { FileSystem } from '../../core/shared/ports';
+import { type Task, hookDamage } from '../../core/task/task';
+import { fileError } from '../../system/files/fileErrors';
+import { parseHook, parseTask, readMarkdownSeq, readStateFile, sha256 } from './recordFile';
+import { Journal } from './journal';
+import type { StorePaths } from '../paths';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import type { StoredTask } from '../../core/task/storedTask';
+
+/** What mends a damaged task. */
+export const SEE_DOCTOR = 'Run "Atlas: Run Doctor"; the other tasks are not affected.';
+
+/** Reads tasks; writes nothing and takes no lock. */
+export class HookReader {
+  constructor(readonly ports: { readonly paths: StorePaths; readonly files: FileSystem }) {}
+
+  /** Reads a task without the lock: what is shown may be about to change, but is whole. */
+  read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
+    const { paths, files } = this.ports;
+    const safe = this.checkFolder(ref);
+    if (!safe.ok) return safe;
+    const bytes = readStateFile(files, paths.hook(ref));
+    if (!bytes.ok) return bytes;
+    const hook = parseHook(paths.hook(ref), bytes.value);
+    if (!hook.ok) return hook;
+    const task = this.readTask(ref);
+    if (!task.ok) return task;
+    const damage = hookDamage(hook.value, task.value, ref.id);
+    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
+    const newest = new Journal(files, paths.journal(ref)).newest();
+    const inLine = newest?.hookSha256 === sha256(bytes.value) && this.isMarkdownNew(ref, newest.seq);
+    return ok({ ref, hook: hook.value, task: task.value, seq: newest?.seq ?? 0, suspect: !inLine });
+  }
+
+  /** HOOK.md is written last: one with another number is from before a writer died. */
+  private isMarkdownNew(ref: TaskRef, seq: number): boolean {
+    return readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq;
+  }
+
+  /** task.json of a task. */
+  readTask(ref: TaskRef): Result<Task> {
+    const path = this.ports.paths.taskFile(ref);
+    const bytes = readStateFile(this.ports.files, path);
+    return bytes.ok ? parseTask(path, bytes.value) : bytes;
+  }
+
+  /** The folders down to the task have to be folders: a link could lead out of the store. */
+  protected checkFolder(ref: TaskRef): Result<void> {
+    const { paths, files } = this.ports;
+    try {
+      for (const folder of [paths.workspace(ref.workspace), paths.tasks(ref.workspace), paths.task(ref)]) {
+        const kind = files.stat(folder)?.kind;
+        if (kind === undefined)
+          return fail('not_found', `There is no task ${refKey(ref)}.`, {
+            mend: 'List the tasks and choose one of them.',
+          });
+        if (kind !== 'folder') {
+          const what = kind === 'link' ? 'a symbolic link, which could lead out of the store' : 'not a folder';
+          return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Put the folder itself in its place.' });
+        }
+      }
+      return ok(undefined);
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('unreadable', `Task ${refKey(ref)} can't be read`, error) };
+    }
+  }
+}

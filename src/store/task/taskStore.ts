@@ -1,0 +1,209 @@
+import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import type { HookInput, TransitionContext } from '../../core/task/events';
+import { type Hook, type HookEvent, serializeHook } from '../../core/task/taskRecord';
+import type { Task } from '../../core/task/task';
+import { toTimestamp } from '../../core/shared/time';
+import { transition } from '../../core/task/transition';
+import { fileError } from '../../system/files/fileErrors';
+import { sha256 } from './recordFile';
+import { HookReader } from './taskReader';
+import { GenerationLock, type HeldLock, KEEPERS_IN_ROW, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import type { StorePorts } from './storePorts';
+import type { Finding, StoredTask, Updated } from '../../core/task/storedTask';
+import { TaskOpener } from './taskOpener';
+import { TaskWriter } from './taskWriter';
+
+/** Decides under the lock what to send; `undefined` sends nothing. */
+export type Decide = (stored: StoredTask) => Result<HookInput | undefined>;
+
+/** What a change needs beside the event: gathered before the lock is taken. */
+export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'provenReceipts'> & {
+  /** Added to task.json's metadata in the same write. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+};
+
+const FOREIGN_TRIES = 5;
+
+/** Reads and changes tasks. One change at a time per task, across processes; see docs/hook-files.md. */
+export class HookStore extends HookReader {
+  private readonly queues = new Map<string, Promise<unknown>>();
+  private readonly locks = new Map<string, GenerationLock>();
+  private readonly writer: TaskWriter;
+  private readonly opener: TaskOpener;
+
+  constructor(override readonly ports: StorePorts) {
+    super(ports);
+    this.writer = new TaskWriter(ports);
+    this.opener = new TaskOpener(ports, this.writer);
+  }
+
+  /** Sends one event. The files are unchanged after a refusal. */
+  async send(ref: TaskRef, input: HookInput, context: ChangeContext): Promise<Result<Updated>> {
+    return this.update(ref, () => ok(input), context);
+  }
+
+  /** Decides under the lock what to send, and sends it. Everything that was interrupted before is mended first. */
+  async update(ref: TaskRef, decide: Decide, context: ChangeContext): Promise<Result<Updated>> {
+    return this.locked<Updated>(ref, (lock) => {
+      const findings: Finding[] = [];
+      for (let attempt = 1; ; attempt += 1) {
+        const opened = this.opener.open(ref, lock, findings);
+        if (!opened.ok) return opened;
+        const { hook, task, tail } = opened.value;
+        const stored: StoredTask = { ref, hook, task, seq: tail.last?.seq ?? 0 };
+        const input = decide(stored);
+        if (!input.ok) return input;
+        if (input.value === undefined) {
+          this.writer.mendMarkdown(stored);
+          return ok({ ...stored, changed: false, findings });
+        }
+        const next = transition(hook, input.value, this.transitionContext(hook, task, context));
+        if (!next.ok) return next;
+        if (!next.value.changed) return ok({ ...stored, changed: false, findings });
+        const written = this.writer.commit(
+          ref,
+          lock,
+          opened.value,
+          next.value.hook,
+          input.value.type,
+          context.metadata,
+        );
+        if (written.ok && written.value === 'foreign' && attempt < FOREIGN_TRIES) continue;
+        if (!written.ok) return written;
+        if (written.value === 'foreign') return fail('write_failed', FOREIGN_BUSY, { mend: STOP_OTHER });
+        return ok({ ...written.value, changed: true, findings });
+      }
+    });
+  }
+
+  /** Makes the first hook of a task whose task.json was just written. */
+  async create(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
+    return this.locked(ref, () => {
+      const task = this.readTask(ref);
+      if (!task.ok) return task;
+      const first = transition(undefined, { type: 'init' }, this.transitionContext(undefined, task.value, context));
+      if (!first.ok) return first;
+      const tail = this.writer.journal(ref).tail();
+      if (!tail.ok) return tail;
+      if (tail.value.end + tail.value.tornBytes > 0 || this.ports.files.stat(this.ports.paths.hook(ref)) !== undefined)
+        return fail('illegal_transition', `"init" is refused: task ${ref.id} has a hook already.`);
+      // The journal's name is on disk before anything is in it: hook.json without it would look like another program's.
+      this.ports.files.append(this.ports.paths.journal(ref), '');
+      this.ports.files.syncFolder(this.ports.paths.task(ref));
+      this.writer.mark(ref);
+      const hook = first.value.hook;
+      const text = serializeHook(hook);
+      const line = { at: hook.updated_at, base_sha256: '', hook_sha256: sha256(text), event: 'init' };
+      const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
+      const written = this.writer.writeHook(ref, text);
+      if (!written.ok) return written;
+      const before = { task: task.value, taskText: undefined };
+      const { task: aligned, inLine } = this.writer.alignTask(ref, before, hook);
+      this.writer.writeDerived(ref, hook, aligned, after, inLine);
+      return ok({ ref, hook, task: aligned, seq: after.last?.seq ?? 0, changed: true, findings: [] });
+    });
+  }
+
+  /** A task as this process left it, if its files are still those; without a lock. */
+  glance(ref: TaskRef): StoredTask | undefined {
+    const left = this.writer.memory.glance(ref);
+    return left === undefined ? undefined : { ref, hook: left.hook, task: left.task, seq: left.tail.last?.seq ?? 0 };
+  }
+
+  /** Marks a task as not finished again, whose marker was lost. */
+  restoreMarker(ref: TaskRef): void {
+    this.writer.mark(ref);
+  }
+
+  /** Mends what was interrupted and records foreign edits, without sending an event. */
+  async reconcile(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
+    return this.update(ref, () => ok(undefined), context);
+  }
+
+  /** Writes HOOK.md again from what is stored. */
+  async regenerate(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
+    const result = await this.reconcile(ref, context);
+    if (!result.ok) return result;
+    return this.locked(ref, () => {
+      const stored = this.read(ref);
+      if (!stored.ok) return stored;
+      this.writer.writeMarkdown(ref, stored.value.hook, stored.value.task, stored.value.seq);
+      return ok(result.value);
+    });
+  }
+
+  /** Runs something under the task's lock; those of this process go one at a time, in their order. */
+  async locked<T>(ref: TaskRef, use: (lock: HeldLock) => Result<T>, timeoutMs = LOCK_TIMEOUT_MS): Promise<Result<T>> {
+    const key = refKey(ref);
+    const before = this.queues.get(key) ?? Promise.resolve();
+    const run = before.then(() => this.underLock(ref, use, timeoutMs));
+    const settled = run.catch(() => undefined);
+    this.queues.set(key, settled);
+    try {
+      return await run;
+    } finally {
+      if (this.queues.get(key) === settled) this.queues.delete(key);
+    }
+  }
+
+  private async underLock<T>(ref: TaskRef, use: (lock: HeldLock) => Result<T>, timeoutMs: number): Promise<Result<T>> {
+    let lock: HeldLock | undefined;
+    try {
+      const safe = this.checkFolder(ref);
+      if (!safe.ok) return safe;
+      await this.ports.prepare?.(ref);
+      lock = await this.lockOf(ref).acquire(timeoutMs);
+      return use(lock);
+    } catch (error) {
+      if (error instanceof AtlasError) return { ok: false, error };
+      return { ok: false, error: fileError('write_failed', `Task ${ref.id} can't be changed`, error) };
+    } finally {
+      this.release(lock);
+    }
+  }
+
+  private lockOf(ref: TaskRef): GenerationLock {
+    const known = this.locks.get(refKey(ref));
+    if (known !== undefined) return known;
+    const lock = new GenerationLock(this.ports.paths.locks(ref), this.ports, { inRow: KEEPERS_IN_ROW });
+    this.locks.set(refKey(ref), lock);
+    return lock;
+  }
+
+  private release(lock: HeldLock | undefined): void {
+    try {
+      lock?.release();
+    } catch (error) {
+      this.ports.log.warn(
+        'A lock could not be released; it is free for this process, and for others once this one ends.',
+        {
+          error: messageOf(error),
+        },
+      );
+    }
+  }
+
+  private transitionContext(hook: Hook | undefined, task: Task, context: ChangeContext): TransitionContext {
+    const { metadata: _metadata, ...rest } = context;
+    return { ...rest, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: this.freshIds(hook) };
+  }
+
+  /** Two checkpoint ids that the task never had. */
+  private freshIds(hook: Hook | undefined): [string, string] {
+    for (;;) {
+      const [one, other] = [`ckpt-${this.ports.ids.hex(4)}`, `ckpt-${this.ports.ids.hex(4)}`];
+      if (one !== other && !(hook?.history ?? []).some((event) => isOf(event, one, other))) return [one, other];
+    }
+  }
+}
+
+/** Whether an event is that of one of two checkpoints; asked of each event of a history at each change. */
+function isOf({ trigger, details }: HookEvent, one: string, other: string): boolean {
+  if (trigger !== 'checkpoint') return false;
+  const id = details?.['checkpoint_id'];
+  return id === one || id === other;
+}
+
+const FOREIGN_BUSY = 'Another program keeps changing hook.json.';
+const STOP_OTHER = 'Stop the program that writes hook.json, then try again.';

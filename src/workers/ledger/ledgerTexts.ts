@@ -1,0 +1,89 @@
+import { AtlasError, type Result, ok } from '../../core/shared/errors';
+import {
+  LEDGER_FILES,
+  type LedgerKind,
+  type LedgerTexts,
+  convoyRecordSchema,
+  evidenceRecordSchema,
+  taskRecordSchema,
+} from '../../core/worker/ledger';
+import { newestLines } from '../../core/worker/ledgerLines';
+import { LIMITS, countMarks, sizeText } from '../../core/worker/limits';
+import type { ForgeBranches } from '../git/forgeBranches';
+
+/** What the ledger holds, a file each. */
+export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
+/** A ledger with nothing in it. */
+export const NO_TEXTS: LedgerTexts = { tasks: '', convoys: '', evidence: '' };
+
+/** The texts of the ledger's files as a commit has them. Fails with `damaged` where they can't be read, or are over a limit. */
+export async function readLedgerTexts(
+  branches: ForgeBranches,
+  commit: string | undefined,
+): Promise<Result<LedgerTexts>> {
+  if (commit === undefined) return ok(NO_TEXTS);
+  const paths = LEDGER_KINDS.map((kind) => LEDGER_FILES[kind]);
+  const read = await branches.read([commit], paths, LIMITS.ledgerBytes);
+  if (!read.ok) return read;
+  const texts: { -readonly [kind in LedgerKind]: string } = { ...NO_TEXTS };
+  for (const [index, kind] of LEDGER_KINDS.entries()) {
+    const file = read.value[0]?.[index];
+    if (file !== undefined && !('bytes' in file)) return unusableLedger(file.problem);
+    const text = Buffer.from(file?.bytes ?? []).toString('utf8');
+    if (countLines(text) > LIMITS.ledgerLines)
+      return unusableLedger(`${LEDGER_FILES[kind]} has more than ${LIMITS.ledgerLines.toLocaleString('en')} lines`);
+    texts[kind] = text;
+  }
+  if (marksOf(texts) > LIMITS.ledgerMarks) return unusableLedger('its lines hold too many values');
+  return ok(texts);
+}
+
+function unusableLedger(problem: string): Result<never> {
+  return { ok: false, error: damageOf(problem) };
+}
+
+function damageOf(problem: string): AtlasError {
+  return new AtlasError('damaged', `The ledger can't be used: ${problem}.`, {
+    mend: 'Go back to its last usable state with: atlas worker repair --yes',
+  });
+}
+
+function marksOf(texts: LedgerTexts): number {
+  return LEDGER_KINDS.reduce((sum, kind) => sum + countMarks(texts[kind]), 0);
+}
+
+function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}
+
+/** Why a ledger must not be written; `undefined` where it is within the limits. */
+export function excessOf(texts: LedgerTexts): AtlasError | undefined {
+  const bytes = ledgerBytes(texts);
+  const lines = Math.max(...LEDGER_KINDS.map((kind) => countLines(texts[kind])));
+  const isWithin = bytes <= LIMITS.ledgerBytes && lines <= LIMITS.ledgerLines && marksOf(texts) <= LIMITS.ledgerMarks;
+  if (isWithin) return undefined;
+  const most = `${sizeText(LIMITS.ledgerBytes)} and ${LIMITS.ledgerLines.toLocaleString('en')} lines a file`;
+  return new AtlasError(
+    'damaged',
+    `The ledger is full: it would have ${sizeText(bytes)}, and at most ${most} are read.`,
+    {
+      mend: 'Remove the records that newer ones replace; they stay in its history: atlas worker repair --yes',
+    },
+  );
+}
+
+/** Bytes of all files of a ledger. */
+export function ledgerBytes(texts: LedgerTexts): number {
+  return LEDGER_KINDS.reduce((sum, kind) => sum + Buffer.byteLength(texts[kind]), 0);
+}
+
+/** A ledger without the records that newer ones replace. Both sides of a conflict stay, and lines that are no records. */
+export function compacted(texts: LedgerTexts): LedgerTexts {
+  return {
+    tasks: newestLines(taskRecordSchema, texts.tasks),
+    convoys: newestLines(convoyRecordSchema, texts.convoys),
+    evidence: newestLines(evidenceRecordSchema, texts.evidence),
+  };
+}

@@ -1,0 +1,335 @@
+import { join } from 'node:path';
+import type * as z from 'zod/mini';
+import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import {
+  type HookContext,
+  type HookResult,
+  type HookState,
+  type HookTask,
+  hookContextSchema,
+  hookResultSchema,
+  hookStatusSchema,
+  hookTaskSchema,
+  isOver,
+} from '../../core/worker/slotContent';
+import { definitionOf, recordOf } from '../../core/worker/slotSteps';
+import {
+  type ConvoyRecord,
+  type EvidenceRecord,
+  LEDGER_FILES,
+  type Ledger,
+  type LedgerKind,
+  type LedgerTexts,
+  type TaskRecord,
+  evidenceId,
+  readLedger,
+} from '../../core/worker/ledger';
+import { type LedgerRecord, appendRecords } from '../../core/worker/ledgerLines';
+import { LIMITS, measureJson, sizeText } from '../../core/worker/limits';
+import { LEDGER_BRANCH, branchOf, workerOfBranch } from '../../core/worker/names';
+import { compareStamps, stampOf } from '../../core/worker/versionVector';
+import { parseState } from '../../store/task/recordFile';
+import { HOOK_FILES } from '../slot/evidence';
+import { type Change, type ForgeBranch, type ForgeBranches, textFile } from '../git/forgeBranches';
+import { type CommitAuthor, type TopFile } from '../git/gitObjects';
+import { LEDGER_KINDS, NO_TEXTS, excessOf, readLedgerTexts } from '../ledger/ledgerTexts';
+
+const READ = [HOOK_FILES.status, HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.result] as const;
+const EMPTY = new Uint8Array();
+
+/** Work on a hook, sound in itself. */
+export interface Work {
+  readonly state: HookState;
+  readonly task: HookTask;
+  readonly context: HookContext;
+  /** The files as they are: written anew, their bytes could be others. */
+  readonly bytes: Readonly<Record<'status' | 'task' | 'context', Uint8Array>> & {
+    readonly result: Uint8Array | undefined;
+  };
+  readonly result: HookResult | undefined;
+}
+
+/** A worker's hook as its branch has it. */
+export interface HookOnBranch {
+  readonly worker: string;
+  readonly branch: ForgeBranch;
+  readonly commit: string;
+  /** `undefined` where nothing hangs on it. Fails with `damaged` or `too_new`. */
+  readonly work: Result<Work | undefined>;
+}
+
+/** What is added to the ledger. */
+export interface NewRecords {
+  readonly tasks: readonly TaskRecord[];
+  readonly evidence: readonly EvidenceRecord[];
+  readonly convoys?: readonly ConvoyRecord[];
+}
+
+/** All branches of ours at one moment. */
+export interface ForgeView {
+  readonly hooks: ReadonlyMap<string, HookOnBranch>;
+  readonly ledgerCommit: string | undefined;
+  /** Why the ledger can't be used; its texts are empty then, and nothing may be written on top of it. */
+  readonly ledgerDamage: AtlasError | undefined;
+  readonly texts: LedgerTexts;
+  /** With what the hooks know and its files don't. */
+  readonly ledger: Ledger;
+  /** What that is: a crash came between a hook and the ledger. The next change of the ledger adds it. */
+  readonly behind: NewRecords;
+}
+
+/** The branch of a worker. */
+export function hookBranch(branches: ForgeBranches, worker: string): ForgeBranch {
+  return { ref: branchOf(worker), folder: branches.forge.hook(worker) };
+}
+
+/** What a process read of branches before: what a commit holds never changes. */
+interface Memory {
+  /** By worker and commit, sound or damaged; what was not here is read again. */
+  readonly works: Map<string, Result<Work | undefined>>;
+  /** The ledger that was read last. */
+  ledger: { readonly commit: string; readonly texts: LedgerTexts; readonly known: Ledger } | undefined;
+}
+
+const MEMORIES = new WeakMap<ForgeBranches, Memory>();
+const MAX_WORKS = 5000;
+
+function memoryOf(branches: ForgeBranches): Memory {
+  const memory = MEMORIES.get(branches) ?? { works: new Map<string, Result<Work | undefined>>(), ledger: undefined };
+  MEMORIES.set(branches, memory);
+  return memory;
+}
+
+/** What lies in a worker's folder, by name; asked for once git was asked. */
+export type SeenFiles = (worker: string) => ReadonlyMap<string, Uint8Array> | undefined;
+
+/** Reads hooks and ledger, all of one moment: of the branches as they are, or as they were said to be. */
+export async function readForge(
+  branches: ForgeBranches,
+  at?: Result<ReadonlyMap<string, string>>,
+  seen?: SeenFiles,
+): Promise<Result<ForgeView>> {
+  const tips = at ?? (await branches.tips());
+  if (!tips.ok) return tips;
+  const hooks = await readHooks(branches, tips.value, seen);
+  if (!hooks.ok) return hooks;
+  const ledgerCommit = tips.value.get(LEDGER_BRANCH);
+  const read = await readLedgerAt(branches, ledgerCommit);
+  if (!read.ok && read.error.code !== 'damaged') return read;
+  const { texts, known } = read.ok ? read.value : EMPTY_LEDGER;
+  const behind = recordsMissing(hooks.value.values(), known);
+  const isBehind = behind.tasks.length + behind.evidence.length > 0;
+  const ledger = isBehind ? readLedger(added(texts, behind)) : known;
+  const ledgerDamage = read.ok ? undefined : read.error;
+  return ok({ hooks: hooks.value, ledgerCommit, ledgerDamage, texts, ledger, behind });
+}
+
+const EMPTY_LEDGER = { texts: NO_TEXTS, known: readLedger(NO_TEXTS) };
+
+/** The ledger as a commit has it. Fails with `damaged` where that can't be used. */
+export async function readLedgerAt(
+  branches: ForgeBranches,
+  commit: string | undefined,
+): Promise<Result<{ readonly texts: LedgerTexts; readonly known: Ledger }>> {
+  const memory = memoryOf(branches);
+  if (commit !== undefined && memory.ledger?.commit === commit) return ok(memory.ledger);
+  const texts = await readLedgerTexts(branches, commit);
+  if (!texts.ok) return texts;
+  const read = { texts: texts.value, known: readLedger(texts.value) };
+  if (commit !== undefined && texts.value.tasks !== '') memory.ledger = { commit, ...read };
+  return ok(read);
+}
+
+async function readHooks(
+  branches: ForgeBranches,
+  tips: ReadonlyMap<string, string>,
+  seen?: SeenFiles,
+): Promise<Result<ReadonlyMap<string, HookOnBranch>>> {
+  const found = [...tips].flatMap(([ref, commit]) => {
+    const worker = workerOfBranch(ref);
+    return worker === undefined ? [] : [{ worker, commit }];
+  });
+  const hooks = await hooksAt(branches, found, seen);
+  return hooks.ok ? ok(new Map(hooks.value.map((hook) => [hook.worker, hook]))) : hooks;
+}
+
+/** A worker's hook as a commit has it. */
+export async function readHook(branches: ForgeBranches, worker: string, commit: string): Promise<Result<HookOnBranch>> {
+  const hooks = await hooksAt(branches, [{ worker, commit }]);
+  if (!hooks.ok) return hooks;
+  const [hook] = hooks.value;
+  return hook === undefined ? fail('not_found', `There is no worker ${worker}.`) : ok(hook);
+}
+
+async function hooksAt(
+  branches: ForgeBranches,
+  found: readonly { readonly worker: string; readonly commit: string }[],
+  seen?: SeenFiles,
+): Promise<Result<HookOnBranch[]>> {
+  const { works } = memoryOf(branches);
+  if (works.size > MAX_WORKS) works.clear();
+  const fresh = found.filter((each) => !works.has(keyOf(each)));
+  const contents = await branches.read(
+    fresh.map(({ commit }) => commit),
+    READ,
+    LIMITS.allHooksBytes,
+    (index, path) => seen?.(fresh[index]?.worker ?? '')?.get(path),
+  );
+  if (!contents.ok) return contents;
+  const unread = new Map<string, Result<Work | undefined>>();
+  const budget = { values: LIMITS.allJsonValues };
+  for (const [index, each] of fresh.entries()) {
+    const own = contents.value[index] ?? [];
+    const work = parseWork(each.worker, branches.forge.hook(each.worker), own, budget);
+    // What is missing may be here after the next fetch.
+    const isWhole = own.every((file) => file === undefined || 'bytes' in file || !file.isMissing);
+    (isWhole ? works : unread).set(keyOf(each), work);
+  }
+  return ok(
+    found.map((each) => ({
+      ...{ worker: each.worker, branch: hookBranch(branches, each.worker), commit: each.commit },
+      work: works.get(keyOf(each)) ?? unread.get(keyOf(each)) ?? ok(undefined),
+    })),
+  );
+}
+
+function keyOf({ worker, commit }: { readonly worker: string; readonly commit: string }): string {
+  return `${commit} ${worker}`;
+}
+
+function parseWork(
+  worker: string,
+  folder: string,
+  [status, task, context, result]: readonly TopFile[],
+  budget: { values: number },
+): Result<Work | undefined> {
+  if (status === undefined && task === undefined) return ok(undefined);
+  const parse = <T>(name: string, file: TopFile, schema: z.ZodMiniType<T>): Result<T> => {
+    const path = join(folder, name);
+    if (file === undefined) return fail('damaged', `${path} is not on the worker's branch.`);
+    if (!('bytes' in file)) return unusable(worker, file.problem);
+    const parsed = parseState(path, file.bytes, schema);
+    if (!parsed.ok) return parsed;
+    const { values, problem } = measureJson(parsed.value);
+    budget.values -= values;
+    if (problem !== undefined) return unusable(worker, `in ${name}, ${problem}`);
+    return budget.values < 0 ? unusable(worker, 'all branches together hold too many values') : parsed;
+  };
+  const parsed = {
+    state: parse(HOOK_FILES.status, status, hookStatusSchema),
+    task: parse(HOOK_FILES.task, task, hookTaskSchema),
+    context: parse(HOOK_FILES.context, context, hookContextSchema),
+    result: result === undefined ? ok(undefined) : parse(HOOK_FILES.result, result, hookResultSchema),
+  };
+  if (!parsed.state.ok) return parsed.state;
+  if (!parsed.task.ok) return parsed.task;
+  if (!parsed.context.ok) return parsed.context;
+  const state = parsed.state.value;
+  if (state.worker !== worker || state.taskId !== parsed.task.value.id)
+    return fail('damaged', `${join(folder, HOOK_FILES.status)} is about ${state.taskId} of ${state.worker}.`);
+  // A worker's own draft counts only once it is done, and then it was checked.
+  if (!parsed.result.ok && isOver(state.status)) return parsed.result;
+  const bytes = (file: TopFile): Uint8Array => (file !== undefined && 'bytes' in file ? file.bytes : EMPTY);
+  return ok({
+    state,
+    task: parsed.task.value,
+    context: parsed.context.value,
+    bytes: {
+      ...{ status: bytes(status), task: bytes(task), context: bytes(context) },
+      result: result === undefined || !('bytes' in result) ? undefined : result.bytes,
+    },
+    result: parsed.result.ok ? parsed.result.value : undefined,
+  });
+}
+
+function unusable(worker: string, problem: string): Result<never> {
+  return fail('damaged', `The branch of ${worker} can't be used: ${problem}.`, {
+    mend: 'Go back to its last usable state with: atlas worker repair --yes',
+  });
+}
+
+/** The evidence of work that is over. */
+export function evidenceRecord(state: HookState, result: HookResult, commit: string): EvidenceRecord {
+  return {
+    id: evidenceId(state.taskId, state.claim),
+    ...stampOf(state),
+    at: state.updatedAt,
+    taskId: state.taskId,
+    worker: state.worker,
+    status: result.status,
+    ...(result.error === undefined ? {} : { error: result.error }),
+    inputHash: result.evidence.inputHash,
+    outputHash: result.evidence.outputHash,
+    commit,
+  };
+}
+
+function recordsMissing(hooks: Iterable<HookOnBranch>, ledger: Ledger): NewRecords {
+  const tasks: TaskRecord[] = [];
+  const evidence: EvidenceRecord[] = [];
+  for (const { work, commit } of hooks) {
+    if (!work.ok || work.value === undefined) continue;
+    const { state, task, result } = work.value;
+    const known = ledger.tasks.last.get(task.id);
+    const record = recordOf(state, definitionOf(task));
+    if ((known === undefined || compareStamps(known, state) < 0) && !isTooLong(record)) tasks.push(record);
+    if (result === undefined || !isOver(state.status)) continue;
+    const proven = ledger.evidence.last.get(evidenceId(task.id, state.claim));
+    const proof = evidenceRecord(state, result, commit);
+    if ((proven === undefined || compareStamps(proven, state) < 0) && !isTooLong(proof)) evidence.push(proof);
+  }
+  return { tasks, evidence };
+}
+
+/** Whether a record can't be a line of the ledger. Somebody else's branch may hold one. */
+function isTooLong(record: LedgerRecord): boolean {
+  return Buffer.byteLength(JSON.stringify(record)) > LIMITS.lineBytes;
+}
+
+function added(texts: LedgerTexts, { tasks, evidence, convoys = [] }: NewRecords): LedgerTexts {
+  return {
+    tasks: appendRecords(texts.tasks, tasks),
+    convoys: appendRecords(texts.convoys, convoys),
+    evidence: appendRecords(texts.evidence, evidence),
+  };
+}
+
+/**
+ * The change that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. Fails with `usage` for a
+ * record that is too long, and with `damaged` where the ledger is full.
+ */
+export function ledgerChange(
+  branches: ForgeBranches,
+  view: ForgeView,
+  records: NewRecords,
+  { message, author }: { readonly message: string; readonly author: CommitAuthor },
+): Result<Change | undefined> {
+  const tasks = [...view.behind.tasks, ...records.tasks];
+  const evidence = [...view.behind.evidence, ...records.evidence];
+  const { convoys = [] } = records;
+  if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return ok(undefined);
+  const tooLong = [...tasks, ...evidence, ...convoys].find(isTooLong);
+  if (tooLong !== undefined)
+    return fail('usage', `The record of ${tooLong.id} has more than ${sizeText(LIMITS.lineBytes)}.`, {
+      mend: 'Put large inputs into files, and name those in the task.',
+    });
+  const texts = added(view.texts, { tasks, evidence, convoys });
+  const excess = excessOf(texts);
+  if (excess !== undefined) return { ok: false, error: excess };
+  const branch = { ref: LEDGER_BRANCH, folder: branches.forge.ledger };
+  const changed = LEDGER_KINDS.filter((kind) => texts[kind] !== view.texts[kind] || view.ledgerCommit === undefined);
+  // Whoever made the change before may have been killed before the folder showed it.
+  const stale = LEDGER_KINDS.filter(
+    (kind) => texts[kind] !== '' && !branches.hasSize(branch, LEDGER_FILES[kind], Buffer.byteLength(texts[kind])),
+  );
+  const filesOf = (kinds: readonly LedgerKind[]): Change['changes'] =>
+    new Map(kinds.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])]));
+  return ok({
+    branch,
+    from: view.ledgerCommit,
+    changes: filesOf(changed),
+    shown: filesOf(LEDGER_KINDS.filter((kind) => changed.includes(kind) || stale.includes(kind))),
+    message,
+    author,
+  });
+}

@@ -1,0 +1,270 @@
+import { sep } from 'node:path';
+import { type Result, fail, ok } from '../../core/shared/errors';
+import type { FileSystem } from '../../core/shared/ports';
+import { type HookState, isOver, serializeContent } from '../../core/worker/slotContent';
+import { bytesAllowed } from '../../core/worker/limits';
+import { fileError } from '../../system/files/fileErrors';
+import { readForeignFile } from '../../system/files/foreignFile';
+import { HOOK_FILES, isOutput, outputsOf } from './evidence';
+import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from '../git/forgeBranches';
+import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from '../operations/forgeView';
+import { authorOf } from '../git/gitObjects';
+import { type FolderContent, type FolderFile, holdsFile, readFolder } from './slotTree';
+
+/** What a worker left, in its folder; where that was removed, what its branch has. */
+export interface LeftBehind extends FolderContent {
+  /** Whether the folder is there. */
+  readonly there: boolean;
+}
+
+/** A hook with work on it. */
+export interface HeldHook extends HookOnBranch {
+  readonly held: Work;
+}
+
+/** Files by path; `undefined` removes one. */
+export type HookChanges = Map<string, FolderFile | undefined>;
+
+/** The hook of a worker that has work. Fails with `not_found`, or with what is wrong with it. */
+export function heldHook(view: ForgeView, worker: string): Result<HeldHook> {
+  const hook = view.hooks.get(worker);
+  if (hook === undefined)
+    return fail('not_found', `There is no worker ${worker}.`, {
+      mend: 'Workers are made when a task is slung to them.',
+    });
+  if (!hook.work.ok) return hook.work;
+  if (hook.work.value === undefined)
+    return fail('not_found', `Nothing hangs on the hook of ${worker}.`, { mend: 'Sling a task to it.' });
+  return ok({ ...hook, held: hook.work.value });
+}
+
+/** What lies in a hook's folder now. */
+export async function leftBehind(
+  branches: ForgeBranches,
+  files: FileSystem,
+  { branch, commit }: HookOnBranch,
+): Promise<Result<LeftBehind>> {
+  const { worktrees } = branches;
+  if (!worktrees.shows(branch.folder) && !worktrees.isDetached(branch.folder)) {
+    const kept = await branches.readAll(commit);
+    return kept.ok ? ok({ files: kept.value, skipped: [], there: false }) : kept;
+  }
+  try {
+    const read = readFolder(files, branch.folder);
+    return read.ok ? ok({ ...read.value, there: true }) : read;
+  } catch (error) {
+    return { ok: false, error: fileError('unreadable', `${branch.folder} can't be read`, error) };
+  }
+}
+
+/** Whether a file is one that a worker left, be it a draft of its result. */
+function isLeft(path: string): boolean {
+  return path === HOOK_FILES.result || isOutput(path);
+}
+
+/** Whether a worker left anything that another can go on with. */
+export function isPartial(left: LeftBehind, { resumePoint }: HookState): boolean {
+  return resumePoint !== undefined || [...left.files.keys()].some(isLeft);
+}
+
+/** What is seen of a hook without reading what its worker left. */
+export interface HookGlance {
+  /** Whether its worker left anything. */
+  readonly partial: boolean;
+  /** Whether the protocol's own files in its folder are other than its branch has them. */
+  readonly differs: boolean;
+}
+
+/** What lies in a hook's folder: the protocol's own files, and whether there are others. */
+export interface FolderScan {
+  readonly own: ReadonlyMap<string, Uint8Array>;
+  readonly left: boolean;
+}
+
+/** Looks into a hook's folder that is there. */
+export function scanFolder(files: FileSystem, folder: string): Result<FolderScan> {
+  const own = new Map<string, Uint8Array>();
+  try {
+    const names = files.list(folder);
+    for (const name of SHOWN) {
+      if (!names.includes(name)) continue;
+      // Not `join`, which looks at each letter: there may be thousands.
+      const path = folder + sep + name;
+      const stat = files.stat(path);
+      // More than that is none of ours.
+      if (stat?.kind !== 'file') continue;
+      const read = readForeignFile(path, bytesAllowed(name));
+      if (read.ok) own.set(name, read.value);
+    }
+    return ok({ own, left: holdsFile(files, folder, names, isLeft) });
+  } catch (error) {
+    return { ok: false, error: fileError('unreadable', `${folder} can't be read`, error) };
+  }
+}
+
+const SHOWN = [HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.status, HOOK_FILES.result] as const;
+
+/** What is to be seen of a hook by what lies in its folder; where that is not there, by its branch. */
+export async function glanceAt(
+  branches: ForgeBranches,
+  hook: HeldHook,
+  scan: FolderScan | undefined,
+): Promise<Result<HookGlance>> {
+  const hasPoint = hook.held.state.resumePoint !== undefined;
+  if (scan === undefined) {
+    const kept = await branches.objects.files(hook.commit);
+    return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
+  }
+  const differs = [...ownFiles(hook.held)].some(
+    ([path, file]) => file !== undefined && Buffer.compare(scan.own.get(path) ?? EMPTY, file.bytes) !== 0,
+  );
+  return ok({ partial: hasPoint || scan.left, differs });
+}
+
+const EMPTY = new Uint8Array();
+
+/** What takes a worker's files into its branch, and out of it what it removed. */
+export async function keepOutputs(
+  branches: ForgeBranches,
+  hook: HookOnBranch,
+  left: LeftBehind,
+): Promise<Result<HookChanges>> {
+  const kept = await branches.readAll(hook.commit);
+  if (!kept.ok) return kept;
+  const before = new Map(outputsOf(kept.value));
+  const now = new Map(outputsOf(left.files));
+  const changes: HookChanges = new Map();
+  for (const path of before.keys()) if (!now.has(path)) changes.set(path, undefined);
+  for (const [path, file] of now) {
+    const same = before.get(path);
+    const isSame = same?.executable === file.executable && Buffer.compare(same.bytes, file.bytes) === 0;
+    if (!isSame) changes.set(path, file);
+  }
+  return ok(changes);
+}
+
+/** The protocol's own files of work, with a new state or as its branch has them: whatever lies in the folder, these are shown. */
+export function ownFiles({ bytes, state: held }: Work, state?: HookState): HookChanges {
+  const file = (content: Uint8Array): FolderFile => ({ bytes: content, executable: false });
+  return new Map<string, FolderFile | undefined>([
+    [HOOK_FILES.task, file(bytes.task)],
+    [HOOK_FILES.context, file(bytes.context)],
+    [HOOK_FILES.status, state === undefined ? file(bytes.status) : textFile(serializeContent(state))],
+    // Until work is over, its result is its worker's own draft.
+    ...(state === undefined && isOver(held.status) && bytes.result !== undefined
+      ? [[HOOK_FILES.result, file(bytes.result)] as const]
+      : []),
+  ]);
+}
+
+/** Whether a folder does not show the work that was hung on it and never begun: whoever slung it was killed in between. */
+function isUnshown({ work }: HookOnBranch, left: LeftBehind): boolean {
+  const held = work.ok ? work.value : undefined;
+  if (held?.state.status !== 'PENDING' || !left.there) return false;
+  return Buffer.compare(left.files.get(HOOK_FILES.status)?.bytes ?? new Uint8Array(), held.bytes.status) !== 0;
+}
+
+/**
+ * Has a hook's folder show its branch again: the protocol's own files; all, and nothing else, where it shows nothing of the work that
+ * hangs there. What is not as its branch has it is kept aside. Throws file errors.
+ */
+export async function showAgain(
+  branches: ForgeBranches,
+  files: FileSystem,
+  hook: HookOnBranch,
+): Promise<Result<{ readonly added: boolean }>> {
+  const { branch, commit, work } = hook;
+  const own = work.ok && work.value !== undefined ? ownFiles(work.value) : new Map<string, undefined>();
+  if (!branches.worktrees.shows(branch.folder)) return branches.show(branch, commit, own);
+  const left = await leftBehind(branches, files, hook);
+  if (!left.ok) return left;
+  const kept = await branches.readAll(commit);
+  if (!kept.ok) return kept;
+  const isAnew = isUnshown(hook, left.value);
+  const isShown = (path: string): boolean =>
+    isAnew || own.has(path) || (own.has(HOOK_FILES.result) && path.startsWith('evidence/') && !isOutput(path));
+  const changes: HookChanges = new Map();
+  for (const path of [...left.value.files.keys(), ...kept.value.keys()].filter(isShown)) {
+    const [now, wanted] = [left.value.files.get(path), kept.value.get(path)];
+    if (now === undefined || wanted === undefined || Buffer.compare(now.bytes, wanted.bytes) !== 0)
+      changes.set(path, wanted);
+  }
+  const edited = new Map([...left.value.files].filter(([path]) => changes.has(path)));
+  const aside = branches.worktrees.keepAside(branch.folder, edited);
+  return !aside.ok ? aside : branches.show(branch, commit, changes);
+}
+
+/** What lies in the folder of a hook whose work is to be claimed: of the work that hangs there, and of none before. */
+export async function leftOfWork(
+  branches: ForgeBranches,
+  files: FileSystem,
+  hook: HookOnBranch,
+): Promise<Result<LeftBehind>> {
+  const left = await leftBehind(branches, files, hook);
+  if (!left.ok || !isUnshown(hook, left.value)) return left;
+  const shown = await showAgain(branches, files, hook);
+  return shown.ok ? leftBehind(branches, files, hook) : shown;
+}
+
+/** What empties a hook: all that its branch has or its folder shows. */
+export async function emptied(
+  branches: ForgeBranches,
+  hook: HookOnBranch,
+  left: LeftBehind,
+): Promise<Result<HookChanges>> {
+  const kept = await branches.readAll(hook.commit);
+  if (!kept.ok) return kept;
+  const paths = [...kept.value.keys(), ...left.files.keys()].filter((path) => path !== '.gitattributes');
+  return ok(new Map(paths.map((path) => [path, undefined])));
+}
+
+/** Commits a hook's change and the ledger's together, so that neither is without the other. */
+export async function commitBoth(
+  branches: ForgeBranches,
+  view: ForgeView,
+  publish: Publish,
+  hookCommit: MadeCommit,
+  records: NewRecords,
+): Promise<Result<void>> {
+  const change = ledgerChange(branches, view, records, hookCommit);
+  if (!change.ok) return change;
+  if (change.value === undefined) return publish([hookCommit]);
+  const ledger = await branches.make(change.value);
+  // The hook first: where only that comes about, the ledger learns of it from the hook.
+  return ledger.ok ? publish([hookCommit, ledger.value]) : ledger;
+}
+
+/** A change of a worker's hook; `outputs` came from its folder and are not written there. */
+export function hookChange(
+  { worker, branch, commit }: HookOnBranch,
+  changes: Change['changes'],
+  message: string,
+  outputs: Change['changes'] = new Map(),
+): Change {
+  const shown = new Map([...changes].filter(([path]) => !outputs.has(path)));
+  return { branch, from: commit, changes, shown, message, author: authorOf(worker) };
+}
+
+/** Keeps what was put into the folder of a hook whose work is over, before the hook is used anew; the commit to go on from, where that takes one. */
+export async function keepLateFiles(
+  branches: ForgeBranches,
+  hook: HookOnBranch,
+  left: LeftBehind,
+): Promise<Result<MadeCommit | undefined>> {
+  const changes = await keepOutputs(branches, hook, left);
+  if (!changes.ok) return changes;
+  const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
+  return added.size === 0
+    ? ok(undefined)
+    : branches.make(hookChange(hook, added, `Keep what came late to ${hook.worker}`));
+}
+
+/** Whether a hook can take a task: nothing unfinished hangs on it. Fails with `illegal_transition`, or with what is damaged. */
+export function isFree({ worker, work }: HookOnBranch): Result<void> {
+  if (!work.ok) return work;
+  const state = work.value?.state;
+  if (state === undefined || isOver(state.status)) return ok(undefined);
+  return fail('illegal_transition', `${worker} has unfinished work: ${state.taskId} is ${state.status}.`, {
+    mend: 'Sling the task to another worker, or let this one finish.',
+  });
+}

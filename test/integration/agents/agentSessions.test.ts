@@ -1,0 +1,240 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hostProcess } from '../../../src/agents/hosts/hostProcess';
+import { SystemProcesses } from '../../../src/system/processes';
+import { BuiltCli, type Said } from '../../support/drivers/cli';
+import { Desk } from '../../support/drivers/cliDesk';
+
+/* Sessions of agents, by real processes that run hooks and commands as a host does, and that end in every way. */
+
+let cli: BuiltCli;
+let desks = 0;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  cli = await BuiltCli.open();
+}, 60_000);
+
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill('SIGKILL');
+});
+
+afterAll(() => {
+  cli.dispose();
+});
+
+/** What the host's process does: it runs what it is told in a shell, and says how that ended. */
+const HOST_PROGRAM = `
+  const { spawnSync } = require('node:child_process');
+  process.on('message', ({ command, input, env }) => {
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { input, encoding: 'utf8', env: { ...process.env, ...env } });
+    process.send({ code: status, out: stdout, err: stderr });
+  });
+`;
+
+/** A host with one session of its agent. */
+class FakeHost {
+  private readonly child: ChildProcess;
+
+  constructor(
+    private readonly desk: Desk,
+    readonly session: string,
+  ) {
+    const { env } = desk.how();
+    this.child = spawn(process.execPath, ['-e', HOST_PROGRAM], {
+      cwd: desk.folder,
+      env: cli.environment(env),
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    running.push(this.child);
+  }
+
+  private async ask(command: string, input: string, env: NodeJS.ProcessEnv): Promise<Said> {
+    const answered = once(this.child, 'message');
+    this.child.send({ command, input, env });
+    const [said] = (await answered) as [Said];
+    return said;
+  }
+
+  private get atlas(): string {
+    return `'${process.execPath}' '${cli.entry}'`;
+  }
+
+  /** Fires a hook. */
+  async fires(event: string, more: object = {}, env: NodeJS.ProcessEnv = {}): Promise<Said> {
+    const input = JSON.stringify({ session_id: this.session, cwd: this.desk.folder, ...more });
+    const said = await this.ask(`${this.atlas} lifecycle ${event} --host claude`, input, env);
+    expect(said.code, said.err).toBe(0);
+    return said;
+  }
+
+  /** Runs a command of `atlas` for its agent, a shell within a shell. */
+  async runs(line: string): Promise<Said> {
+    const named = { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: this.session };
+    const said = await this.ask(`sh -c "${this.atlas} ${line}; exit \\$?"; exit $?`, '', named);
+    expect(said.code, said.err).toBe(0);
+    return said;
+  }
+
+  async kill(): Promise<void> {
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+interface Status {
+  readonly task: { readonly state: string };
+  readonly health: { readonly kind: string; readonly cause: string | null };
+}
+
+const statusOf = async (desk: Desk): Promise<Status> => (await desk.json('status')) as unknown as Status;
+
+async function begun(): Promise<Desk> {
+  desks += 1;
+  const desk = new Desk(cli, `sessions-${desks}`);
+  desk.template('task', { name: 'work', type: 'ai', idempotent: true }, { name: 'more', type: 'ai' });
+  await desk.started();
+  return desk;
+}
+
+async function atWork(desk: Desk, session = 'first'): Promise<FakeHost> {
+  const host = new FakeHost(desk, session);
+  await host.fires('session-start', { source: 'startup' });
+  await host.runs('step start');
+  return host;
+}
+
+describe('a session that drives a step', () => {
+  it('is at work as long as its process lives, and has crashed once that was killed', async () => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
+    await host.kill();
+    expect((await statusOf(desk)).health).toMatchObject({ kind: 'crashed', cause: 'agent_killed' });
+  });
+
+  it('that its user ends has a human asked', async () => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    await host.fires('session-end', { reason: 'prompt_input_exit' });
+    expect((await statusOf(desk)).task.state).toBe('awaiting_human');
+    expect(desk.hookMarkdown(await refOf(desk))).toContain('The agent ended (exit code 0) while step "work"');
+    await host.kill();
+    await desk.ok('resume');
+    expect((await statusOf(desk)).health.kind).not.toBe('crashed');
+  });
+
+  it.each(['clear', 'resume'])('goes on after "%s"', async (reason) => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    await host.fires('session-end', { reason });
+    expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
+  });
+
+  it('that reports a failure has crashed, and HOOK.md has what its host said', async () => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    await host.fires('stop-failure', { error: 'rate_limit\n## Ignore all' });
+    expect((await statusOf(desk)).task.state).toBe('recovering');
+    const text = desk.hookMarkdown(await refOf(desk));
+    expect(text).toContain('**What happened:** the agent ended with an error, or reported one');
+    expect(text).toMatch(/^\*\*What the agent's host said:\*\* `rate_limit ## Ignore all`/mu);
+    expect(text).not.toMatch(/^## Ignore/mu);
+    await desk.ok('resume');
+    await host.runs('step start');
+    expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
+  });
+
+  it('hands it over to the one that drives it next', async () => {
+    const desk = await begun();
+    const first = await atWork(desk);
+    const second = new FakeHost(desk, 'second');
+    await second.fires('session-start', { source: 'startup' });
+    await second.runs('checkpoint');
+    await first.fires('session-end', { reason: 'other' });
+    await first.kill();
+    expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
+    await second.kill();
+    expect((await statusOf(desk)).health).toMatchObject({ kind: 'crashed', cause: 'agent_killed' });
+  });
+
+  it('is bound to the step that it drives next', async () => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    await host.runs('step complete');
+    await host.kill();
+    expect((await statusOf(desk)).health.kind).toBe('waiting');
+  });
+});
+
+describe('says nothing about a step', () => {
+  it('a session that never drove it', async () => {
+    const desk = await begun();
+    await atWork(desk);
+    const other = new FakeHost(desk, 'other');
+    await other.fires('session-start', { source: 'startup' });
+    await other.fires('session-end', { reason: 'other' });
+    await other.kill();
+    expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
+  });
+
+  it('a session under "atlas run", which watches it itself', async () => {
+    const desk = await begun();
+    const host = new FakeHost(desk, 'watched');
+    await host.fires('session-start', {}, { ATLAS_AGENT: '1' });
+    expect(existsSync(path.join(desk.root, 'sessions'))).toBe(false);
+  });
+
+  it('a trial of the hooks', async () => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    await host.fires('session-end', { reason: 'other' }, { ATLAS_HOOK_CHECK: 'a' });
+    await host.fires('stop-failure', { error: 'x' }, { ATLAS_HOOK_CHECK: 'b' });
+    expect((await statusOf(desk)).task.state).toBe('step_running');
+  });
+
+  it('a session whose name would leave the folder, and notes are forgotten when there are many', async () => {
+    const desk = await begun();
+    const host = new FakeHost(desk, '../../evil');
+    await host.fires('session-start');
+    expect(existsSync(path.join(desk.root, 'sessions'))).toBe(false);
+    for (let number = 0; number < 22; number += 1) {
+      const ended = new FakeHost(desk, `session-${number}`);
+      await ended.fires('session-start');
+      await ended.kill();
+    }
+    expect(readdirSync(path.join(desk.root, 'sessions')).length).toBeLessThan(20);
+  }, 60_000);
+});
+
+describe("the agent's process", () => {
+  const processes = new SystemProcesses();
+  const chain = (...programs: readonly string[]) => {
+    let level = 0;
+    return () => ({ program: programs[level++] ?? 'launchd', parent: process.pid });
+  };
+
+  it('is the first that is no shell, also a login shell', () => {
+    expect(hostProcess(processes, 'i', chain('-zsh', 'bash', 'claude'))).toMatchObject({ pid: process.pid });
+    expect(hostProcess(processes, 'i', chain('node'))).toMatchObject({ pid: process.ppid, incarnation: 'i' });
+  });
+
+  it('is not known where there are only shells, none is told, or it is gone', () => {
+    expect(hostProcess(processes, 'i', () => ({ program: 'sh', parent: process.pid }))).toBeUndefined();
+    expect(hostProcess(processes, 'i', () => undefined)).toBeUndefined();
+    expect(
+      hostProcess(processes, 'i', () => {
+        throw new Error('gone');
+      }),
+    ).toBeUndefined();
+  });
+});
+
+async function refOf(desk: Desk): Promise<{ workspace: string; id: string }> {
+  const { task } = (await desk.json('status')) as unknown as { task: { workspace_id: string; task_id: string } };
+  return { workspace: task.workspace_id, id: task.task_id };
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BuiltCli } from '../../support/drivers/cli';
+import { Desk } from '../../support/drivers/cliDesk';
+import { WorkerPool } from '../../support/processes/workerPool';
+
+/* Whatever drives a task looks for a crash first. */
+
+const MINUTE = 60_000;
+let cli: BuiltCli;
+let workers: WorkerPool;
+
+beforeAll(async () => {
+  [cli, workers] = await Promise.all([BuiltCli.open(), WorkerPool.open()]);
+}, 60_000);
+
+afterAll(async () => {
+  await workers.close();
+  cli.dispose();
+});
+
+interface Hook {
+  readonly state: string;
+  readonly history: readonly { readonly trigger: string; readonly details?: Record<string, unknown> }[];
+  readonly recovery?: { readonly crash_type: string; readonly details?: Record<string, unknown> };
+}
+
+function hookOf(desk: Desk, ref: Parameters<Desk['fileOf']>[0]): Hook {
+  return JSON.parse(readFileSync(desk.fileOf(ref, 'hook.json'), 'utf8')) as Hook;
+}
+
+function crashes({ history }: Hook): number {
+  return history.filter(({ trigger }) => trigger === 'crash_detected').length;
+}
+
+/** Every file of the store, with locks, times and folders. */
+function everything(root: string): string {
+  const hash = createHash('sha256');
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true });
+  const names = entries.map((entry) => [path.join(entry.parentPath, entry.name), entry.isFile()] as const);
+  for (const [name, isFile] of names.sort()) hash.update(`${name}\0${isFile ? readFileSync(name, 'latin1') : ''}\0`);
+  return hash.digest('hex');
+}
+
+const DRIVING: readonly (readonly string[])[] = [
+  ['checkpoint', 'x'],
+  ['step', 'note', 'x'],
+  ['step', 'start'],
+  ['step', 'complete'],
+  ['step', 'output'],
+  ['step', 'ask', 'what?'],
+  ['step', 'fail', 'why'],
+  ['validate', '--command', 'git --version'],
+  ['resume'],
+  ['recover'],
+  ['run', '--', 'git', '--version'],
+];
+
+describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, () => {
+  it.each(DRIVING.map((args) => [args.join(' '), args] as const))(
+    'is found crashed by atlas %s',
+    async (name, args) => {
+      const desk = new Desk(cli, `silent ${name.replaceAll(/\W+/gu, '_')}`);
+      const ref = await desk.running('task', 'Sample', 6 * MINUTE);
+      const said = await desk.run(...args);
+      const hook = hookOf(desk, ref);
+      expect(crashes(hook), said.out + said.err).toBe(1);
+      const found = hook.history.find(({ trigger }) => trigger === 'crash_detected');
+      expect(found?.details).toMatchObject({ crash_type: 'timeout', attempt: 1 });
+      expect([0, 4]).toContain(said.code);
+      expect(said.err).toContain('The task was found crashed (silence).');
+    },
+  );
+
+  it('is not crashed where the setting says longer', async () => {
+    const desk = new Desk(cli, 'patient');
+    desk.settings({ stale_threshold: '1h' });
+    const ref = await desk.running('task', 'Sample', 30 * MINUTE);
+    await desk.ok('step', 'note', 'x');
+    expect(crashes(hookOf(desk, ref))).toBe(0);
+  });
+
+  it.each([
+    ['note', ['step', 'note', 'still here']],
+    ['checkpoint', ['checkpoint', 'half way']],
+  ])(
+    'is not crashed for a %s that names the step and attempt that runs: that is a sign of life',
+    async (name, args) => {
+      const desk = new Desk(cli, `named-${name}`);
+      const ref = await desk.running('task', 'Sample', 60 * MINUTE);
+      const bound = ['--step', 'implement', '--attempt', '1'];
+      await desk.ok(...args, ...bound);
+      expect(crashes(hookOf(desk, ref))).toBe(0);
+      expect(await desk.ok('status')).not.toContain('CRASHED');
+    },
+  );
+
+  it.each([
+    ['the step alone', ['--step', 'implement']],
+    ['the attempt alone', ['--attempt', '1']],
+    ['another attempt', ['--step', 'implement', '--attempt', '2']],
+  ])('is crashed for whoever names %s', async (name, bound) => {
+    const desk = new Desk(cli, `half ${name.replaceAll(' ', '_')}`);
+    const ref = await desk.running('task', 'Sample', 60 * MINUTE);
+    expect((await desk.run('step', 'note', 'still here', ...bound)).code).toBe(4);
+    expect(crashes(hookOf(desk, ref))).toBe(1);
+  });
+
+  it('only reads its state until then', async () => {
+    const desk = new Desk(cli, 'read');
+    await desk.running('task', 'Sample', 60 * MINUTE);
+    const before = everything(desk.root);
+    for (const args of [
+      ['status'],
+      ['hook', 'checkpoints'],
+      ['hook', 'synopsis'],
+      ['hook', 'export'],
+      ['receipts', 'list'],
+    ])
+      await desk.ok(...args);
+    expect(await desk.ok('status')).toMatch(/^Health: +CRASHED: silence, the last sign of life 1 h ago$/mu);
+    expect(everything(desk.root)).toBe(before);
+  });
+});
+
+describe.concurrent('a task whose owner died', { timeout: 60_000 }, () => {
+  it('is crashed for everybody, however fresh it is', async () => {
+    const desk = new Desk(cli, 'owner');
+    const ref = await desk.running();
+    const owner = workers.start('own', desk.root, [ref.workspace, ref.id]);
+    expect(await owner.speaks()).toBe('owns');
+    await desk.ok('step', 'note', 'x');
+    await owner.kill();
+    const said = await desk.run('step', 'note', 'x', '--step', 'implement', '--attempt', '1');
+    expect(said).toMatchObject({ code: 4, out: '' });
+    expect(hookOf(desk, ref)).toMatchObject({ state: 'recovering', recovery: { crash_type: 'signal' } });
+    expect(said.err).toMatch(/\nWhat it takes now: .*atlas resume/u);
+  });
+});
+
+describe.concurrent('recover --dry-run', { timeout: 60_000 }, () => {
+  it('changes not a byte, and says what recover then does', async () => {
+    const desk = new Desk(cli, 'dry');
+    desk.template('checked', { name: 'check', validation: ['git --version'] }, { name: 'work', type: 'ai' });
+    const ref = await desk.running('checked', 'Sample', 30 * MINUTE);
+    desk.write('a.txt', 'one');
+    await desk.ok('step', 'note', '--file', 'a.txt', '--step', 'check', '--attempt', '1');
+    await desk.ok('validate');
+    await desk.ok('step', 'start');
+    await desk.ok('step', 'note', '--file', 'a.txt');
+    await desk.ok('checkpoint', 'one');
+    desk.write('a.txt', 'two');
+    const owner = workers.start('own', desk.root, [ref.workspace, ref.id]);
+    await owner.speaks();
+    await owner.kill();
+    const before = everything(desk.root);
+    const dry = await desk.json('recover', '--dry-run');
+    const text = await desk.ok('recover', '--dry-run');
+    expect(everything(desk.root)).toBe(before);
+    expect(dry).toMatchObject({ exit: 0, dry_run: true, changed: false, diagnosis: 'window_died' });
+    expect(dry['files']).toContainEqual({ path: 'a.txt', kind: 'changed' });
+    expect(text).toMatch(/^Diagnosis: +crashed: window died$/mu);
+    expect(text).toContain('\nFiles that differ from the last checkpoint:\n  changed  a.txt\n');
+    const done = await desk.json('recover');
+    expect(done).toMatchObject({ exit: 0, dry_run: false, changed: true });
+    expect((done['plan'] as { action: string }).action).toBe((dry['plan'] as { action: string }).action);
+    expect(crashes(hookOf(desk, ref))).toBe(1);
+  });
+});

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { unwrap } from '../../../src/core/shared/errors';
+import { Atlas } from '../../../src/service/atlas';
+import { silentLog, systemPorts } from '../../../src/service/ports';
+import type { TaskRef } from '../../../src/core/task/taskRef';
+import type { BuiltCli, CliRun, Said } from './cli';
+import { contentsOf } from '../fixtures/store';
+
+/** A document that `--json` printed, with what the command exited with. */
+export type Printed = Record<string, unknown> & { readonly exit: number | null };
+
+/** A step of a template, as its file says it. */
+export interface DeskStep {
+  readonly name: string;
+  readonly type?: string;
+  readonly validation?: readonly string[];
+  readonly idempotent?: boolean;
+  readonly max_attempts?: number;
+}
+
+/** Every error that `atlas` said on any desk of this test file: none of them may suggest what destroys. */
+export const ERRORS_SAID: string[] = [];
+
+/** What no error may suggest: it ends a task or removes something. A command's own help may be pointed at. */
+export const DESTRUCTIVE =
+  /\batlas (abandon|fail|cleanup|workspace destroy)\b(?! --help)|\brm -|\bgit (reset|clean|checkout --)/u;
+
+/** A repository with a store of its own, in which somebody sits and types `atlas`. */
+export class Desk {
+  readonly folder: string;
+  readonly root: string;
+
+  constructor(
+    readonly cli: BuiltCli,
+    name: string,
+    private readonly env: CliRun['env'] = {},
+  ) {
+    this.folder = cli.repository(name);
+    this.root = path.join(cli.home, `store of ${name}`);
+  }
+
+  /** How `atlas` is run here. */
+  how(more: CliRun = {}): CliRun {
+    return { folder: this.folder, ...more, env: { ATLAS_HOME: this.root, ...this.env, ...more.env } };
+  }
+
+  /** Runs it to its end. */
+  async run(...args: readonly string[]): Promise<Said> {
+    return this.runWith({}, ...args);
+  }
+
+  /** As `run`, with something else around it. */
+  async runWith(more: CliRun, ...args: readonly string[]): Promise<Said> {
+    const said = await this.cli.runIn(this.how(more), ...args);
+    if (said.code !== 0) ERRORS_SAID.push(said.out + said.err);
+    return said;
+  }
+
+  /** Runs it, which has to succeed, and gives what it printed. */
+  async ok(...args: readonly string[]): Promise<string> {
+    const said = await this.run(...args);
+    expect(said.code, `atlas ${args.join(' ')}\n${said.out}${said.err}`).toBe(0);
+    return said.out;
+  }
+
+  /** Runs it with `--json`. */
+  async json(...args: readonly string[]): Promise<Printed> {
+    return this.cli.json(this.how(), ...args);
+  }
+
+  /** The state of the task that it is about here. */
+  async state(...args: readonly string[]): Promise<string> {
+    const { task } = (await this.json('status', ...args)) as unknown as { task: { state: string } };
+    return task.state;
+  }
+
+  git(...args: readonly string[]): string {
+    return execFileSync('git', args, { cwd: this.folder, env: this.cli.environment(), encoding: 'utf8' }).trim();
+  }
+
+  /** Writes a file of the repository. */
+  write(name: string, text: string): string {
+    const file = path.join(this.folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return file;
+  }
+
+  /** Writes a template of the repository. */
+  template(id: string, ...steps: readonly DeskStep[]): void {
+    this.write(`.atlas/templates/${id}.yaml`, JSON.stringify({ id, steps }));
+  }
+
+  /** Writes config.yaml of the store. */
+  settings(hooks: object): void {
+    mkdirSync(this.root, { recursive: true });
+    writeFileSync(path.join(this.root, 'config.yaml'), JSON.stringify({ hooks }));
+  }
+
+  /** The store in this process, to arrange what the command then finds; `ago` ms ago. */
+  atlas(ago = 0): Atlas {
+    return new Atlas({ ...systemPorts(this.root, '0.0.0', silentLog), clock: { now: () => Date.now() - ago } });
+  }
+
+  /** Arranges a task in its first step. */
+  async running(template = 'task', title = 'Sample', ago = 0): Promise<TaskRef> {
+    const ref = await this.started(template, title, ago);
+    unwrap(await this.atlas(ago).startStep(ref));
+    return ref;
+  }
+
+  /** Arranges a task whose first step isn't started. */
+  async started(template = 'task', title = 'Sample', ago = 0): Promise<TaskRef> {
+    const atlas = this.atlas(ago);
+    const { ref } = unwrap(await atlas.startTask({ title, template, folder: this.folder }));
+    return ref;
+  }
+
+  /** Where a task's files lie. */
+  fileOf(ref: TaskRef, name: string): string {
+    return path.join(this.root, 'workspaces', ref.workspace, 'tasks', ref.id, name);
+  }
+
+  hookMarkdown(ref: TaskRef): string {
+    return readFileSync(this.fileOf(ref, 'HOOK.md'), 'utf8');
+  }
+
+  /** One digest over every file of the store. */
+  digest(): string {
+    const hash = createHash('sha256');
+    for (const [name, content] of contentsOf(this.root)) hash.update(`${name}\0${content}\0`);
+    return hash.digest('hex');
+  }
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_CONFIG, readConfig } from '../../../src/core/config/config';
+
+const HOUR = 3_600_000;
+
+describe('settings', () => {
+  it('default to what the specification says', () => {
+    expect(readConfig(undefined)).toEqual({ config: DEFAULT_CONFIG, problems: [], repositoryProblems: [] });
+    expect(DEFAULT_CONFIG).toEqual({
+      maxCheckpoints: 50,
+      checkpointIntervalMs: 300_000,
+      staleThresholdMs: 300_000,
+      maxStepAttempts: 3,
+      autoCheckpoint: { onCommit: true, onPush: true, onPr: true, onValidation: true, onStepComplete: true },
+      signing: { scheme: 'hd' },
+      keyDerivation: { purpose: 44, coinType: 236, account: 0 },
+      validation: { commands: [], timeoutMs: 600_000 },
+      retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
+      memoryFolder: '.atlas/memory',
+    });
+  });
+
+  it('are all read', () => {
+    const { config, problems } = readConfig({
+      max_checkpoints: 7,
+      checkpoint_interval: 0,
+      stale_threshold: '1h30m',
+      max_step_attempts: 2,
+      auto_checkpoint: {
+        on_commit: false,
+        on_push: false,
+        on_pr: false,
+        on_validation: false,
+        on_step_complete: false,
+      },
+      signing: { scheme: 'ed25519' },
+      key_derivation: { purpose: 1, coin_type: 2, account: 3 },
+      validation: { commands: ['make test'], timeout: '90s' },
+      retention: { completed: '1d', failed: '2d', abandoned: '0' },
+      memory_folder: 'notes',
+      something_newer: true,
+    });
+    expect(problems).toEqual([]);
+    expect(config).toEqual({
+      maxCheckpoints: 7,
+      checkpointIntervalMs: 0,
+      staleThresholdMs: 5_400_000,
+      maxStepAttempts: 2,
+      autoCheckpoint: { onCommit: false, onPush: false, onPr: false, onValidation: false, onStepComplete: false },
+      signing: { scheme: 'ed25519' },
+      keyDerivation: { purpose: 1, coinType: 2, account: 3 },
+      validation: { commands: ['make test'], timeoutMs: 90_000 },
+      retentionMs: { completed: 24 * HOUR, failed: 48 * HOUR, abandoned: 0 },
+      memoryFolder: 'notes',
+    });
+  });
+
+  it.each([
+    ['max_checkpoints', { max_checkpoints: 0 }, ['max_checkpoints']],
+    ['max_checkpoints', { max_checkpoints: 'many' }, ['max_checkpoints']],
+    ['max_checkpoints', { max_checkpoints: 2.5 }, ['max_checkpoints']],
+    ['checkpoint_interval', { checkpoint_interval: '5 minutes' }, ['checkpoint_interval']],
+    ['checkpoint_interval', { checkpoint_interval: 5 }, ['checkpoint_interval']],
+    ['stale_threshold', { stale_threshold: '-5m' }, ['stale_threshold']],
+    ['max_step_attempts', { max_step_attempts: 101 }, ['max_step_attempts']],
+    ['auto_checkpoint', { auto_checkpoint: null }, ['auto_checkpoint']],
+    ['auto_checkpoint.on_pr', { auto_checkpoint: { on_pr: 'no' } }, ['auto_checkpoint', 'on_pr']],
+    ['signing.scheme', { signing: { scheme: 'rsa' } }, ['signing', 'scheme']],
+    ['key_derivation.account', { key_derivation: { account: 2 ** 31 } }, ['key_derivation', 'account']],
+    ['validation.commands', { validation: { commands: 'npm test' } }, ['validation', 'commands']],
+    ['validation.commands', { validation: { commands: ['npm test', ''] } }, ['validation', 'commands', 1]],
+    ['retention.failed', { retention: { failed: '2 weeks' } }, ['retention', 'failed']],
+  ])('report a bad %s and use its default', (_name, data, path) => {
+    const { config, problems } = readConfig(data);
+    expect(problems.map((problem) => problem.path)).toEqual([path]);
+    expect(config).toEqual(DEFAULT_CONFIG);
+  });
+
+  it('keep what is right beside what is wrong, and report each', () => {
+    const { config, problems } = readConfig({
+      max_checkpoints: 9,
+      stale_threshold: 'soon',
+      auto_checkpoint: { on_commit: 1, on_push: false },
+    });
+    expect(problems.map((problem) => problem.path.join('.')).sort()).toEqual([
+      'auto_checkpoint.on_commit',
+      'stale_threshold',
+    ]);
+    expect(config).toEqual({
+      ...DEFAULT_CONFIG,
+      maxCheckpoints: 9,
+      autoCheckpoint: { ...DEFAULT_CONFIG.autoCheckpoint, onPush: false },
+    });
+  });
+
+  it.each([
+    ['a text', 'x'],
+    ['a list', [1]],
+    ['a number', 5],
+  ])('that are %s are one problem', (_what, data) => {
+    const { config, problems } = readConfig(data);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.path).toEqual([]);
+    expect(config).toEqual(DEFAULT_CONFIG);
+  });
+
+  it('let a repository set its commands and automatic checkpoints, and nothing else', () => {
+    const { config } = readConfig(
+      { max_checkpoints: 9, validation: { commands: ['mine'], timeout: '1m' }, auto_checkpoint: { on_push: false } },
+      {
+        max_checkpoints: 1,
+        signing: { scheme: 'ed25519' },
+        retention: { completed: '0' },
+        validation: { commands: ['theirs'], timeout: '9h' },
+        auto_checkpoint: { on_commit: false },
+      },
+    );
+    expect(config.maxCheckpoints).toBe(9);
+    expect(config.signing.scheme).toBe('hd');
+    expect(config.retentionMs.completed).toBe(720 * HOUR);
+    expect(config.validation).toEqual({ commands: ['theirs'], timeoutMs: 60_000 });
+    expect(config.autoCheckpoint).toMatchObject({ onCommit: false, onPush: false, onPr: true });
+  });
+
+  it("report a repository's problems apart", () => {
+    const read = readConfig({ max_checkpoints: 0 }, { validation: { commands: [5] } });
+    expect(read.problems.map((item) => item.path[0])).toEqual(['max_checkpoints']);
+    expect(read.repositoryProblems.map((item) => item.path[0])).toEqual(['validation']);
+  });
+
+  it('leave the parsed file as it was', () => {
+    const data = { max_checkpoints: 0, validation: { commands: [''] } };
+    readConfig(data);
+    expect(data).toEqual({ max_checkpoints: 0, validation: { commands: [''] } });
+  });
+});

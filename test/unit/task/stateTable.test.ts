@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { foreignEdits } from '../../../src/core/task/foreignEdits';
+import { HOOK_STATES, type HookState } from '../../../src/core/task/taskRecord';
+import { EVENT_TYPES, type HookEventType, TRANSITIONS, legalEvents, targetsOf } from '../../../src/core/task/states';
+import { deepFreeze, drivenTo, inputOf } from '../../support/fixtures/stateHooks';
+
+type Position = HookState | 'none';
+
+/**
+ * The specification's table, written down a second time: where each event leads a task of two `ai` steps whose first
+ * is current. What isn't here is refused. `finish` needs a task without a step left, `acknowledge` an edit from outside: they have tests of their own.
+ */
+const SPECIFIED: Readonly<Record<Position, Partial<Record<HookEventType, HookState>>>> = {
+  none: { init: 'initializing' },
+  initializing: { setup_complete: 'step_pending', crash_detected: 'recovering', fail: 'failed', abandon: 'abandoned' },
+  step_pending: {
+    start_step: 'step_running',
+    checkpoint: 'step_pending',
+    crash_detected: 'recovering',
+    fail: 'failed',
+    abandon: 'abandoned',
+  },
+  step_running: {
+    note: 'step_running',
+    checkpoint: 'step_running',
+    step_output: 'step_validating',
+    step_complete: 'step_pending',
+    human_required: 'awaiting_human',
+    crash_detected: 'recovering',
+    fail: 'failed',
+    abandon: 'abandoned',
+  },
+  step_validating: {
+    checkpoint: 'step_validating',
+    validation_command: 'step_validating',
+    receipt: 'step_validating',
+    validate_pass: 'step_pending',
+    validate_fail: 'awaiting_human',
+    crash_detected: 'recovering',
+    fail: 'failed',
+    abandon: 'abandoned',
+  },
+  awaiting_human: {
+    checkpoint: 'awaiting_human',
+    human_approve: 'step_pending',
+    human_reject: 'step_pending',
+    human_resume: 'step_running',
+    crash_detected: 'recovering',
+    fail: 'failed',
+    abandon: 'abandoned',
+  },
+  recovering: {
+    checkpoint: 'recovering',
+    crash_detected: 'recovering',
+    retry_step: 'step_pending',
+    retry_from_checkpoint: 'step_running',
+    retry_validation: 'step_validating',
+    skip_step: 'step_pending',
+    manual_required: 'awaiting_human',
+    fail: 'failed',
+    abandon: 'abandoned',
+  },
+  completed: {},
+  failed: {},
+  abandoned: {},
+};
+
+const POSITIONS: readonly Position[] = ['none', ...HOOK_STATES];
+const PAIRS = POSITIONS.flatMap((state) =>
+  EVENT_TYPES.map((event) => ({ state, event, target: SPECIFIED[state][event] })),
+);
+const LEGAL = PAIRS.flatMap((pair) => (pair.target === undefined ? [] : [{ ...pair, target: pair.target }]));
+const ILLEGAL = PAIRS.filter(({ target }) => target === undefined);
+
+describe('the table of states and events', () => {
+  it('has ten rows and twenty-five events', () => {
+    expect(Object.keys(TRANSITIONS)).toHaveLength(10);
+    expect(PAIRS).toHaveLength(250);
+    expect(LEGAL.length + ILLEGAL.length).toBe(250);
+  });
+
+  it.each(LEGAL)('$event leads from $state to $target', ({ state, event, target }) => {
+    const driver = drivenTo(state);
+    const before = deepFreeze(driver.hook);
+    const result = driver.try(inputOf(event, before), { proven: ['rcpt-proven'] });
+    if (!result.ok) throw result.error;
+    const { hook } = result.value;
+    expect(hook.state).toBe(target);
+    expect(targetsOf(state, event)).toContain(target);
+    if (event === 'crash_detected' && state === 'recovering') {
+      expect(result.value.changed).toBe(false);
+      expect(hook).toBe(before);
+      return;
+    }
+    expect(result.value.changed).toBe(true);
+    expect(hook.history.length).toBeGreaterThan(before?.history.length ?? 0);
+    expect(hook.history.at(-1)?.to_state).toBe(target);
+    expect(hook.history.map((item) => item.trigger)).toContain(event);
+  });
+
+  it.each(ILLEGAL)('$event is refused in $state', ({ state, event }) => {
+    const driver = drivenTo(state);
+    const before = structuredClone(driver.hook);
+    deepFreeze(driver.hook);
+    const result = driver.try(inputOf(event, before), { proven: ['rcpt-proven'] });
+    expect(result.ok).toBe(false);
+    if (result.ok) return;
+    expect(result.error.code).toBe('illegal_transition');
+    expect(result.error.message).toContain(`"${event}"`);
+    expect(result.error.message).toContain(state === 'none' ? 'without a hook' : `"${state}"`);
+    // An edit is acknowledged only where there is one.
+    for (const legal of legalEvents(state).filter((each) => each !== 'acknowledge'))
+      expect(result.error.mend).toContain(legal);
+    expect(driver.hook).toEqual(before);
+  });
+
+  it.each(['completed', 'failed', 'abandoned'] as const)('says of %s that the task is over', (state) => {
+    const result = drivenTo(state).try({ type: 'start_step' });
+    if (result.ok) throw new Error('it was accepted');
+    expect(result.error.mend).toContain('over');
+  });
+
+  it.each(HOOK_STATES)('takes acknowledge in %s once for each edit from outside, and changes nothing else', (state) => {
+    const driver = drivenTo(state);
+    const before = driver.current;
+    const edit = { timestamp: before.updated_at, from_state: state, to_state: state, trigger: 'adopted_edit' };
+    driver.hook = { ...before, history: [...before.history, edit, edit] };
+    expect(foreignEdits(driver.current)).toEqual({ count: 2, kind: 'edited', at: before.updated_at });
+    expect(driver.try({ type: 'acknowledge', by: 'agent' })).toMatchObject({
+      ok: false,
+      error: { code: 'human_only' },
+    });
+    driver.send({ type: 'acknowledge' });
+    expect(foreignEdits(driver.current)).toBeUndefined();
+    expect({ ...driver.current, history: [], updated_at: '' }).toEqual({ ...before, history: [], updated_at: '' });
+    expect(driver.try({ type: 'acknowledge' })).toMatchObject({ ok: false, error: { code: 'illegal_transition' } });
+    driver.hook = { ...driver.current, history: [...driver.current.history, edit] };
+    expect(foreignEdits(driver.current)).toMatchObject({ count: 1 });
+  });
+
+  it('takes finish in step_pending when no step is left, and only then', () => {
+    const driver = drivenTo('step_pending');
+    driver.hook = { ...driver.current, current_step: undefined };
+    const result = driver.try({ type: 'finish' });
+    if (!result.ok) throw result.error;
+    expect(result.value.hook.state).toBe('completed');
+  });
+});
