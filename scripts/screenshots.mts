@@ -69,7 +69,7 @@ async function walkthrough(workbench: Workbench): Promise<void> {
   await workbench.page.locator('.quick-input-list .monaco-list-row', { hasText: 'bug' }).first().waitFor();
   await shoot(workbench, 'media/walkthrough/start.png', { x: 330, y: 0, width: 620, height: 400 });
   await workbench.page.keyboard.press('Escape');
-  await workbench.palette('Atlas: Checkpoint');
+  await workbench.palette('Atlas: Record Checkpoint');
   await workbench.quickInput.fill('Server is checked; Database and Cache are next');
   await shoot(workbench, 'media/walkthrough/checkpoint.png', { x: 330, y: 0, width: 620, height: 400 });
   await workbench.page.keyboard.press('Escape');

@@ -165,7 +165,7 @@ describe('a crash in the middle of a step', () => {
     const { workbench, task, status } = sceneParts();
     await status('crashed').click();
     await workbench.quickTitle(TITLE);
-    await workbench.quickPick('Resume');
+    await workbench.quickPick('Resume Task');
     const hook = await task.state('step_running');
     expect(hook.current_step?.step_name).toBe('implement');
     expect(hook.current_step?.attempt).toBe(before.current_step?.attempt);
@@ -268,9 +268,9 @@ describe('silence under a window that lives', () => {
     await scene.status('stale').click();
     await workbench.quickTitle(TITLE);
     expect(await workbench.quickRows().locator('.label-name').allTextContents()).toEqual(
-      expect.arrayContaining([' Resume', ' Still Working', ' Open HOOK.md', ' Abandon Task']),
+      expect.arrayContaining([' Resume Task', ' Mark as Still Working', ' Open HOOK.md', ' Abandon Task…']),
     );
-    await workbench.quickPick('Still Working');
+    await workbench.quickPick('Mark as Still Working');
     await workbench.statusItem(STATUS).filter({ hasNotText: 'stale' }).waitFor();
     expect(task.triggers().at(-1)).toBe('note');
     scene.expectNoAlarm();

@@ -128,7 +128,7 @@ describe('the HOOK.md panel in a browser', () => {
     const opened = await open(modelOf(driven));
     const { page } = opened;
     await page.setViewportSize({ width: 900, height: 300 });
-    await page.locator('button', { hasText: 'Checkpoint…' }).focus();
+    await page.locator('button', { hasText: 'Record Checkpoint…' }).focus();
     await page.evaluate(`(() => {
       window.first = document.querySelector('#document-heading');
       getSelection().selectAllChildren(window.first);
@@ -147,7 +147,7 @@ describe('the HOOK.md panel in a browser', () => {
     expect(await page.locator('dd', { hasText: 'something else' }).count()).toBe(1);
     expect(await page.locator('[data-mark]').count()).toBe(8);
     expect(await page.getByRole('status').textContent()).toBe('');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Checkpoint…');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Record Checkpoint…');
     const after = await page.evaluate<number[]>(standing);
     expect(after.slice(1)).toEqual(before.slice(1));
     // Scrolling is in whole pixels, lines are not.

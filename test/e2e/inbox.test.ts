@@ -51,7 +51,7 @@ describe('the inbox', () => {
   });
 
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
-  const pane = (): Locator => workbench.page.locator('.pane-header', { hasText: 'Inbox' });
+  const pane = (): Locator => workbench.page.locator('.pane-header', { hasText: 'Agent Queue' });
   /** The command, as a process of its own. */
   const command = async (...args: string[]): Promise<string> =>
     run(process.execPath, [path.join(PROJECT, 'dist', 'cli.js'), 'inbox', ...args], {
@@ -68,8 +68,8 @@ describe('the inbox', () => {
     await workbench.openSidebar('Atlas');
     await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
     expect(await pane().count()).toBe(0);
-    await workbench.palette('Atlas: Add Inbox Item');
-    await workbench.quickTitle('Add Inbox Item');
+    await workbench.palette('Atlas: Add to Agent Queue');
+    await workbench.quickTitle('Add to Agent Queue');
     await workbench.quickType('Look at the invoices');
     await pane().click();
     await row('Look at the invoices').waitFor();
@@ -93,18 +93,18 @@ describe('the inbox', () => {
   it('is claimed by its inline action, which shows it, and completed with a summary and a way back', async () => {
     await row('Look at the invoices').hover();
     expect(await row('Look at the invoices').locator('a.action-label').count()).toBeLessThanOrEqual(3);
-    await workbench.rowAction(row('Look at the invoices'), 'Claim Inbox Item');
+    await workbench.rowAction(row('Look at the invoices'), 'Claim Queue Item');
     await workbench.page.locator('.tab.active', { hasText: 'inbox-1.txt' }).waitFor();
     await workbench.page.locator('.view-lines', { hasText: /Look\sat\sthe\sinvoices/ }).waitFor();
     await row(/^Look at the invoices.*in progress$/).waitFor();
-    await workbench.palette('Atlas: Complete Inbox Item');
-    await workbench.quickTitle('Complete Inbox Item (1/2)');
+    await workbench.palette('Atlas: Complete Queue Item');
+    await workbench.quickTitle('Complete Queue Item (1/2)');
     await workbench.quickPick('Look at the invoices');
-    await workbench.quickTitle('Complete Inbox Item (2/2)');
+    await workbench.quickTitle('Complete Queue Item (2/2)');
     await workbench.page.locator('.quick-input-titlebar .codicon-quick-input-back').click();
-    await workbench.quickTitle('Complete Inbox Item (1/2)');
+    await workbench.quickTitle('Complete Queue Item (1/2)');
     await workbench.quickPick('Look at the invoices');
-    await workbench.quickTitle('Complete Inbox Item (2/2)');
+    await workbench.quickTitle('Complete Queue Item (2/2)');
     await workbench.quickType('All are paid');
     await until('the item is done', async () => (await statusOf(1)) === 'done');
     await row(/^Finished1$/).waitFor();
@@ -113,12 +113,12 @@ describe('the inbox', () => {
   });
 
   it('is cancelled only after a modal question', async () => {
-    await workbench.rowAction(row('onerror'), 'Cancel Inbox Item');
+    await workbench.rowAction(row('onerror'), 'Cancel Queue Item');
     await workbench.dialog.filter({ hasText: 'Cancel the item' }).waitFor();
     await workbench.dialog.getByRole('button', { name: 'Keep It' }).click();
     await workbench.dialog.waitFor({ state: 'detached' });
     expect(await statusOf(2)).toBe('pending');
-    await workbench.rowAction(row('onerror'), 'Cancel Inbox Item');
+    await workbench.rowAction(row('onerror'), 'Cancel Queue Item');
     await workbench.dialog.getByRole('button', { name: 'Cancel Item' }).click();
     await until('the item is cancelled', async () => (await statusOf(2)) === 'cancelled');
   });

@@ -147,8 +147,8 @@ describe('a task from its start to its end', () => {
   });
 
   it('makes a checkpoint with a description', async () => {
-    await workbench.palette('Atlas: Checkpoint');
-    await workbench.quickTitle(`Checkpoint of "${TITLE}"`);
+    await workbench.palette('Atlas: Record Checkpoint');
+    await workbench.quickTitle(`Record Checkpoint for "${TITLE}"`);
     await workbench.quickType('Half of the parser');
     await row('Half of the parser').waitFor();
     await workbench.webview().locator('.legend li', { hasText: 'Manual × 1' }).waitFor();
@@ -159,7 +159,7 @@ describe('a task from its start to its end', () => {
     await workbench.page.locator('.tab.active', { hasText: 'ckpt-' }).waitFor();
     await workbench.page.locator('.view-lines', { hasText: /Description\s+Half\sof\sthe\sparser/ }).waitFor();
     writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\n');
-    await workbench.rowAction(row('Half of the parser'), 'Compare Checkpoint with Now');
+    await workbench.rowAction(row('Half of the parser'), 'Compare Checkpoint with Current Files');
     await workbench.quickTitle('compared with now');
     await workbench.quickRows('parser.txt').locator('.codicon-diff-modified').waitFor();
     await workbench.quickPick('parser.txt');
@@ -174,8 +174,8 @@ describe('a task from its start to its end', () => {
     await task.state('awaiting_human');
     await status('waiting for you').waitFor();
     await workbench.toast(`"${TITLE}" waits for you at step review.`).waitFor();
-    await workbench.palette('Atlas: Reject');
-    await workbench.quickTitle('Reject');
+    await workbench.palette('Atlas: Reject Step');
+    await workbench.quickTitle('Reject Step');
     await workbench.quickType('The tests are missing');
     const rejected = (await task.state('step_pending')).history.findLast((event) => event.trigger === 'human_reject');
     expect(rejected?.details?.['reason']).toBe('The tests are missing');
@@ -183,7 +183,7 @@ describe('a task from its start to its end', () => {
     await task.state('awaiting_human');
     expect(task.hook().current_step?.attempt).toBe(2);
     await status('waiting for you').click();
-    await workbench.quickPick('Approve');
+    await workbench.quickPick('Approve Step');
     await status('docs 3/3').waitFor();
     expect(task.hook().current_step?.step_name).toBe('docs');
   });
@@ -214,9 +214,9 @@ describe('a task from its start to its end', () => {
     await page.keyboard.press('Enter');
     await task.state('step_running');
     await button('Complete Step').waitFor();
-    await tabTo('Checkpoint…');
+    await tabTo('Record Checkpoint…');
     await page.keyboard.press('Space');
-    await workbench.quickTitle('Checkpoint of');
+    await workbench.quickTitle('Record Checkpoint for');
     await page.keyboard.type('By the keyboard');
     await page.keyboard.press('Enter');
     await task.checkpoint('By the keyboard');
@@ -270,7 +270,7 @@ describe('in a folder that is not trusted', () => {
     await panel.locator('.notice', { hasText: 'In an untrusted folder Atlas only reads.' }).waitFor();
     expect(await panel.locator('.actions button').allTextContents()).toEqual([
       'Open HOOK.md as text',
-      'Copy Recovery Synopsis',
+      'Copy Agent Prompt',
       'Copy Path',
     ]);
 
@@ -281,9 +281,9 @@ describe('in a folder that is not trusted', () => {
       'Start Task',
       'Start Step',
       'Complete Step',
-      'Checkpoint\n',
+      'Record Checkpoint',
       'Abandon',
-      'Recover\n',
+      'Recover Task',
       'Doctor',
     ]) {
       expect(offered).not.toContain(`Atlas: ${driving}`);

@@ -66,10 +66,10 @@ describe('the workers', () => {
     await workbench.openSidebar('Atlas');
     await workbench.page.locator('.welcome-view-content', { hasText: 'No task yet.' }).waitFor();
     expect(await pane().count()).toBe(0);
-    await workbench.palette('Atlas: Sling Task to Worker');
-    await workbench.quickTitle('Sling Task to Worker (1/2)');
+    await workbench.palette('Atlas: Assign to Worker');
+    await workbench.quickTitle('Assign to Worker (1/2)');
     await workbench.quickType('translate-1');
-    await workbench.quickTitle('Sling Task to Worker (2/2)');
+    await workbench.quickTitle('Assign to Worker (2/2)');
     await workbench.quickType('No Worker');
     await workbench.page.locator('.quick-input-message', { hasText: "can't be the name of a worker" }).waitFor();
     await workbench.quickType('translators/ada');

@@ -307,7 +307,7 @@ describe('the inbox in a window', () => {
         shown.map(({ message, buttons }) => [message, ...buttons]),
         [
           ['Inbox item 1 of email is done: answer', 'Show'],
-          ['5 inbox items that sessions wait for are done.', 'Show Inbox'],
+          ['5 inbox items that sessions wait for are done.', 'Show Agent Queue'],
         ],
       );
       offers.dispose();

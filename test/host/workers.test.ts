@@ -359,7 +359,7 @@ describe('the workers in a window', () => {
     ]) {
       // It asks for a worker instead.
       const asked = vscode.commands.executeCommand('atlas.copyHookPath', argument);
-      if (hasUi) await callUi('quickTitle', 'Copy Path of Hook');
+      if (hasUi) await callUi('quickTitle', 'Copy Path');
       await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
       if (hasUi) await asked;
     }
@@ -389,8 +389,8 @@ describe('the workers in a window', () => {
     await answered(
       'slingTask',
       { kind: 'task', repository: folder, task: 'asked', under: '' },
-      ['Sling Task to Worker', 'New Worker…'],
-      ['Sling Task to Worker (2/2)', 'fresh/one'],
+      ['Assign to Worker', 'New Worker…'],
+      ['Assign to Worker (2/2)', 'fresh/one'],
     );
     assert.equal((await statusOf('fresh/one'))?.state?.status, 'PENDING');
     const lease = await claim('fresh/one', self());
@@ -404,7 +404,7 @@ describe('the workers in a window', () => {
     assert.equal(handed?.state?.resumePoint, 'line 7');
     assert.equal(handed.state.incarnation, lease.incarnation);
     await claim('fresh/one');
-    await answered('failWork', row('fresh/one'), ['Fail Work', 'it rained']);
+    await answered('failWork', row('fresh/one'), ['Mark Work as Failed', 'it rained']);
     assert.equal((await statusOf('fresh/one'))?.result?.error?.message, 'it rained');
     const opened = new Promise<vscode.Terminal>((resolve) => {
       const listener = vscode.window.onDidOpenTerminal((terminal) => {

@@ -28,7 +28,7 @@ function refOfFile(context: CommandContext, uri: vscode.Uri): { workspace: strin
   return vscode.Uri.file(path).path === uri.path ? ref : undefined;
 }
 
-/** Atlas: Copy Recovery Synopsis. */
+/** Atlas: Copy Agent Prompt. */
 export const copyRecoverySynopsis: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
   const text = (await context.session.atlas.drive()).synopsis(task);
@@ -45,7 +45,7 @@ export const regenerateHookMd: CommandHandler = async (context, argument) => {
   took(context, await atlas.regenerate(task.ref));
 };
 
-/** Atlas: Export Hook. */
+/** Atlas: Export Task. */
 export const exportHook: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
   const exported = context.session.atlas.export(task.ref);
@@ -134,7 +134,7 @@ const DRIFT_ICON: Readonly<Record<FileDrift['kind'], string>> = {
   unknown: 'question',
 };
 
-/** Atlas: Compare Checkpoint with Now. The files that differ come first; choosing one shows the difference. */
+/** Atlas: Compare Checkpoint with Current Files. The files that differ come first; choosing one shows the difference. */
 export const compareCheckpointWithNow: CommandHandler = async (context, argument) => {
   const { task, checkpoint } = await checkpointFor(context, argument);
   const worktree = worktreeOf(task.task);

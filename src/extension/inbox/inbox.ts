@@ -67,7 +67,7 @@ function itemQuestion(
   const fitting = everyItem(model).filter(fits);
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No item of the inbox is in a status that allows this.'), {
-      mend: vscode.l10n.t('Add one with "Atlas: Add Inbox Item".'),
+      mend: vscode.l10n.t('Add one with "Atlas: Add to Agent Queue".'),
     });
   const items = choices(model, fitting);
   return async (step) => askPick({ title, placeholder: vscode.l10n.t('Which item?'), items }, step, keep);
@@ -92,10 +92,10 @@ function unreachable(): never {
   throw new Error('a question ended without an answer');
 }
 
-/** Atlas: Add Inbox Item. */
+/** Atlas: Add to Agent Queue. */
 const addInboxItem: CommandHandler = async (context) => {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  const title = vscode.l10n.t('Add Inbox Item');
+  const title = vscode.l10n.t('Add to Agent Queue');
   let folder = folders[0]?.uri.fsPath;
   let content = '';
   if (folder === undefined)
@@ -125,11 +125,11 @@ const addInboxItem: CommandHandler = async (context) => {
   vscode.window.setStatusBarMessage(vscode.l10n.t('Item {0} is in the inbox.', added.id), 4000);
 };
 
-/** Atlas: Claim Inbox Item. It is this window's until that ends, for a day at most. */
+/** Atlas: Claim Queue Item. It is this window's until that ends, for a day at most. */
 function claimInboxItem(documents: TextDocuments): CommandHandler {
   return async (context, argument) => {
     const { model } = await context.inbox();
-    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Inbox Item'), isPending);
+    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Queue Item'), isPending);
     const owner = { process: context.session.atlas.ports.processes.self() };
     const claimed = unwrapped(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
     model.look();
@@ -137,10 +137,10 @@ function claimInboxItem(documents: TextDocuments): CommandHandler {
   };
 }
 
-/** Atlas: Complete Inbox Item. A person may, whoever claimed it. */
+/** Atlas: Complete Queue Item. A person may, whoever claimed it. */
 const completeInboxItem: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
-  const title = vscode.l10n.t('Complete Inbox Item');
+  const title = vscode.l10n.t('Complete Queue Item');
   let found = namedItem(model, argument);
   let summary = '';
   const questions: Question[] = [];
@@ -169,10 +169,10 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
   if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was done already.', item.id));
 };
 
-/** Atlas: Cancel Inbox Item. */
+/** Atlas: Cancel Queue Item. */
 const cancelInboxItem: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
-  const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Cancel Inbox Item'), isOpen);
+  const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Cancel Queue Item'), isOpen);
   const cancel: vscode.MessageItem = { title: vscode.l10n.t('Cancel Item') };
   // The editor's own button for closing is called "Cancel".
   const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep It'), isCloseAffordance: true };
@@ -195,11 +195,11 @@ function cancelDetail(item: InboxItem): string {
   return [working, waiting, vscode.l10n.t("That can't be undone.")].filter((part) => part !== '').join(' ');
 }
 
-/** Atlas: Show Inbox Item. */
+/** Atlas: Show Queue Item. */
 function showInboxItem(documents: TextDocuments): CommandHandler {
   return async (context, argument) => {
     const { model } = await context.inbox();
-    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Show Inbox Item'), () => true);
+    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Show Queue Item'), () => true);
     await documents.show(nameOf(workspace, item), describe(item));
   };
 }
@@ -264,7 +264,7 @@ function offeredSession(argument: unknown): { workspace: string; sessionId: stri
 /** Shows one page more of an inbox. */
 const showMoreInboxItems: CommandHandler = async (context, argument) => {
   const workspace = workspaceFrom(argument);
-  if (workspace === undefined) throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Inbox view.'));
+  if (workspace === undefined) throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Agent Queue view.'));
   const of = (argument as { of?: unknown }).of === 'open' ? 'open' : 'finished';
   (await context.inbox()).tree.showMore(workspace, of);
 };

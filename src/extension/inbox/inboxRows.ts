@@ -86,7 +86,7 @@ export function itemRow(node: InboxNode & { kind: 'item' }, item: InboxItem, now
   shown.description = itemDetails(item, now);
   shown.iconPath = themeIcon(LOOKS[item.status]);
   shown.contextValue = ['inboxItem', item.status, ...(isResumable(item) ? ['resumable'] : [])].join(' ');
-  shown.command = { command: 'atlas.showInboxItem', title: vscode.l10n.t('Show Inbox Item'), arguments: [node] };
+  shown.command = { command: 'atlas.showInboxItem', title: vscode.l10n.t('Show Queue Item'), arguments: [node] };
   shown.accessibilityInformation = {
     label: plain([vscode.l10n.t('Item {0}', item.id), title, shown.description].join(', '), 500),
   };

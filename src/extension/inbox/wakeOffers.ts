@@ -138,7 +138,7 @@ export class WakeOffers implements vscode.Disposable {
   }
 
   private tellAll(offers: readonly Offer[]): void {
-    const show = vscode.l10n.t('Show Inbox');
+    const show = vscode.l10n.t('Show Agent Queue');
     const message = vscode.l10n.t('{0} inbox items that sessions wait for are done.', offers.length);
     this.answered(offers, vscode.window.showInformationMessage(message, show), (answer) => {
       if (answer === show) this.actions.showAll();

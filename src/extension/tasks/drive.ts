@@ -51,12 +51,12 @@ export const submitStepOutput: CommandHandler = async (context, argument) => {
   await send(context, task, { type: 'step_output', output });
 };
 
-/** Atlas: Checkpoint. */
+/** Atlas: Record Checkpoint. */
 export const checkpoint: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, offers('checkpoint'));
   const description = chosen(
     await vscode.window.showInputBox({
-      title: vscode.l10n.t('Checkpoint of "{0}"', plain(task.task.description, 60)),
+      title: vscode.l10n.t('Record Checkpoint for "{0}"', plain(task.task.description, 60)),
       prompt: vscode.l10n.t('What was accomplished? Leave it empty for a plain checkpoint.'),
     }),
   );
@@ -64,17 +64,17 @@ export const checkpoint: CommandHandler = async (context, argument) => {
   took(context, await atlas.checkpoint(task.ref, description));
 };
 
-/** Atlas: Approve. */
+/** Atlas: Approve Step. */
 export const approve: CommandHandler = async (context, argument) => {
   await send(context, await taskFor(context.session, argument, offers('approve')), { type: 'human_approve' });
 };
 
-/** Atlas: Reject. */
+/** Atlas: Reject Step. */
 export const reject: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, offers('reject'));
   const reason = chosen(
     await vscode.window.showInputBox({
-      title: vscode.l10n.t('Reject'),
+      title: vscode.l10n.t('Reject Step'),
       prompt: vscode.l10n.t('Why? The step is done again, and its agent is told.'),
     }),
   );
@@ -88,12 +88,12 @@ export const acknowledge: CommandHandler = async (context, argument) => {
   took(context, await atlas.send(task.ref, { type: 'acknowledge', by: 'human' }));
 };
 
-/** Atlas: Fail Task. */
+/** Atlas: Mark Task as Failed. */
 export const failTask: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, offers('failTask'));
   const reason = chosen(
     await vscode.window.showInputBox({
-      title: vscode.l10n.t('Fail Task "{0}"', plain(task.task.description, 60)),
+      title: vscode.l10n.t('Mark "{0}" as Failed', plain(task.task.description, 60)),
       prompt: vscode.l10n.t('Why did it fail? This ends the task.'),
     }),
   );
@@ -118,7 +118,7 @@ export const abandonTask: CommandHandler = async (context, argument) => {
   took(context, await atlas.send(task.ref, { type: 'abandon', by: 'human' }));
 };
 
-/** Atlas: Recover. In `recovering` the plan is shown, and a human may choose another action. */
+/** Atlas: Recover Task. In `recovering` the plan is shown, and a human may choose another action. */
 export const recover: CommandHandler = async (context, argument) => {
   const { session } = context;
   const task = await taskFor(session, argument, offers('recover'));
@@ -156,7 +156,7 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
   return chosen(picked).action;
 }
 
-/** Atlas: Resume. Applies a crashed task's plan, opens HOOK.md, and starts the agent that the settings name. */
+/** Atlas: Resume Task. Applies a crashed task's plan, opens HOOK.md, and starts the agent that the settings name. */
 export const resume: CommandHandler = async (context, argument) => {
   const { session } = context;
   const task = await taskFor(session, argument, canResume);

@@ -7,7 +7,7 @@ import type { TaskOrder } from './tree/tasksTree';
 import { chosen, workspaceFrom } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
 
-/** Atlas: Clean Up Hooks. Shows what would go, asks, and says what went. */
+/** Atlas: Delete Old Task Files. Shows what would go, asks, and says what went. */
 export const cleanUpHooks: CommandHandler = async (context) => {
   const { cleanup, configs } = await context.session.atlas.drive();
   const { config } = await configs.forWorktree(undefined);
@@ -47,7 +47,7 @@ function listItems(items: readonly CleanupItem[]): string {
   return [...shown, ...(items.length > shown.length ? ['…'] : [])].join('\n');
 }
 
-/** Atlas: Destroy Workspace. */
+/** Atlas: Delete All Tasks of Workspace. */
 export const destroyWorkspace: CommandHandler = async (context, argument) => {
   const { workspaces, cleanup } = await context.session.atlas.drive();
   const name =

@@ -35,9 +35,9 @@ export class Notifications implements vscode.Disposable {
       plain(recovery.reason, 300),
     );
     this.tell('notifications.crash', `crash:${refKey(task.ref)}:${recovery.detected_at}`, task.ref, message, [
-      [vscode.l10n.t('Resume'), 'atlas.resume'],
+      [vscode.l10n.t('Resume Task'), 'atlas.resume'],
       [vscode.l10n.t('Open HOOK.md'), 'atlas.openHookMd'],
-      [vscode.l10n.t('Recover…'), 'atlas.recover'],
+      [vscode.l10n.t('Recover Task…'), 'atlas.recover'],
     ]);
   }
 
@@ -59,9 +59,9 @@ export class Notifications implements vscode.Disposable {
       [
         [vscode.l10n.t('Open HOOK.md'), 'atlas.openHookMd'],
         ...(approvable
-          ? [[vscode.l10n.t('Approve'), 'atlas.approve'] as const]
-          : [[vscode.l10n.t('Resume'), 'atlas.resume'] as const]),
-        [vscode.l10n.t('Reject'), 'atlas.reject'],
+          ? [[vscode.l10n.t('Approve Step'), 'atlas.approve'] as const]
+          : [[vscode.l10n.t('Resume Task'), 'atlas.resume'] as const]),
+        [vscode.l10n.t('Reject Step…'), 'atlas.reject'],
       ],
     );
   }

@@ -62,7 +62,7 @@ export class StatusBar implements vscode.Disposable {
     this.item.tooltip = taskTooltip(view);
     this.item.command = {
       command: 'atlas.showTaskActions',
-      title: vscode.l10n.t('Task Actions'),
+      title: vscode.l10n.t('Show Task Actions'),
       arguments: [{ kind: 'task', ref }],
     };
     this.item.accessibilityInformation = {

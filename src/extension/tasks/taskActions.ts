@@ -14,18 +14,18 @@ export const showTaskActions: CommandHandler = async (context, argument) => {
   const offered = new Set(trusted ? offeredActions(task.hook, task.task).map(({ action }) => action as string) : []);
   const items: { label: string; command: string; show: boolean }[] = [
     {
-      label: `$(debug-continue) ${vscode.l10n.t('Resume')}`,
+      label: `$(debug-continue) ${vscode.l10n.t('Resume Task')}`,
       command: 'atlas.resume',
       show: (stuck && trusted) || offered.has('resume'),
     },
     {
-      label: `$(watch) ${vscode.l10n.t('Still Working')}`,
+      label: `$(watch) ${vscode.l10n.t('Mark as Still Working')}`,
       command: 'atlas.stillWorking',
       show: trusted && fares === 'quiet',
     },
     { label: `$(book) ${vscode.l10n.t('Open HOOK.md')}`, command: 'atlas.openHookMd', show: true },
     {
-      label: `$(bookmark) ${vscode.l10n.t('Checkpoint')}`,
+      label: `$(bookmark) ${vscode.l10n.t('Record Checkpoint…')}`,
       command: 'atlas.checkpoint',
       show: offered.has('checkpoint') && !stuck,
     },
@@ -35,15 +35,15 @@ export const showTaskActions: CommandHandler = async (context, argument) => {
       command: 'atlas.completeStep',
       show: offered.has('completeStep') && !stuck,
     },
-    { label: `$(thumbsup) ${vscode.l10n.t('Approve')}`, command: 'atlas.approve', show: offered.has('approve') },
-    { label: `$(thumbsdown) ${vscode.l10n.t('Reject')}`, command: 'atlas.reject', show: offered.has('reject') },
+    { label: `$(thumbsup) ${vscode.l10n.t('Approve Step')}`, command: 'atlas.approve', show: offered.has('approve') },
+    { label: `$(thumbsdown) ${vscode.l10n.t('Reject Step…')}`, command: 'atlas.reject', show: offered.has('reject') },
     {
-      label: `$(debug-restart) ${vscode.l10n.t('Recover')}`,
+      label: `$(debug-restart) ${vscode.l10n.t('Recover Task…')}`,
       command: 'atlas.recover',
       show: offered.has('recover') && stuck,
     },
     {
-      label: `$(circle-slash) ${vscode.l10n.t('Abandon Task')}`,
+      label: `$(circle-slash) ${vscode.l10n.t('Abandon Task…')}`,
       command: 'atlas.abandonTask',
       show: offered.has('abandonTask'),
     },

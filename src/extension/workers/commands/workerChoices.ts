@@ -137,7 +137,7 @@ export async function workerFor(
   );
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No worker is in a state that allows this.'), {
-      mend: vscode.l10n.t('Workers are made when a task is slung to them: "Atlas: Sling Task to Worker".'),
+      mend: vscode.l10n.t('Workers are made when a task is slung to them: "Atlas: Assign to Worker".'),
     });
   return askOne({ title, placeholder: vscode.l10n.t('Which worker?'), items: fitting.map(workerChoice) });
 }

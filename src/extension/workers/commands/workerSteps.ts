@@ -57,11 +57,11 @@ export const handOffWork: CommandHandler = async (context, argument) => {
   await model.look();
 };
 
-/** Atlas: Complete Work and Atlas: Fail Work, for work that no process of ours is seen to do. */
+/** Atlas: Complete Work and Atlas: Mark Work as Failed, for work that no process of ours is seen to do. */
 export function endWork(how: 'complete' | 'fail'): CommandHandler {
   return async (context, argument) => {
     const { model } = await context.workers();
-    const title = how === 'complete' ? vscode.l10n.t('Complete Work') : vscode.l10n.t('Fail Work');
+    const title = how === 'complete' ? vscode.l10n.t('Complete Work') : vscode.l10n.t('Mark Work as Failed');
     const found = await workerFor(model, argument, title, 'held');
     const state = stateOf(found);
     if (model.isAlive(found.status))
@@ -129,10 +129,10 @@ export const clearWorker: CommandHandler = async (context, argument) => {
   await model.look();
 };
 
-/** Atlas: Copy Path of Hook. */
+/** Atlas: Copy Path. */
 export const copyHookPath: CommandHandler = async (context, argument) => {
   const { model } = await context.workers();
-  const { status } = await workerFor(model, argument, vscode.l10n.t('Copy Path of Hook'), undefined);
+  const { status } = await workerFor(model, argument, vscode.l10n.t('Copy Path'), undefined);
   await vscode.env.clipboard.writeText(status.folder);
   vscode.window.setStatusBarMessage(vscode.l10n.t('The path of the hook of {0} is copied.', status.worker), 4000);
 };

@@ -102,11 +102,11 @@ function kindOf(ledger: Ledger): (id: string) => string {
   };
 }
 
-/** Atlas: Sling Task to Worker. */
+/** Atlas: Assign to Worker. */
 const slingTask: CommandHandler = async (context, argument) => {
   const { model } = await context.workers();
   await model.look();
-  const title = vscode.l10n.t('Sling Task to Worker');
+  const title = vscode.l10n.t('Assign to Worker');
   const looked = await repositoryFor(model, argument, title);
   const named = namedWorker(model, argument)?.status;
   const answers = { task: namedTask(looked, argument), worker: named?.worker };
@@ -165,11 +165,11 @@ function workerQuestion(looked: LookedAt, title: string, keep: (worker: string) 
     });
 }
 
-/** Atlas: Create Convoy. */
+/** Atlas: Create Batch. */
 const createConvoy: CommandHandler = async (context, argument) => {
   const { model } = await context.workers();
   await model.look();
-  const title = vscode.l10n.t('Create Convoy');
+  const title = vscode.l10n.t('Create Batch');
   const looked = await repositoryFor(model, argument, title);
   const { ledger } = statusIn(looked);
   const ids = [...ledger.tasks.last.keys()];
