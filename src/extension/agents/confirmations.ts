@@ -6,8 +6,6 @@ import type { StoredTask } from '../../core/task/storedTask';
 import type { Session } from '../windowTasks';
 import { isAboutTask, workspaceIn } from './toolFolder';
 
-const { t } = vscode.l10n;
-
 /** As much of an argument as a person reads before they allow a call, in characters and in lines. */
 const [SHOWN, SHOWN_LINES] = [600, 12];
 
@@ -18,84 +16,90 @@ interface ToolTexts {
 }
 
 const TEXTS: Readonly<Record<string, ToolTexts>> = {
-  atlas_status: { running: () => t('Looking at the task') },
-  atlas_read_hook: { running: () => t('Reading HOOK.md') },
-  atlas_verify_receipts: { running: () => t('Verifying the receipts') },
+  atlas_status: { running: () => vscode.l10n.t('Looking at the task') },
+  atlas_read_hook: { running: () => vscode.l10n.t('Reading HOOK.md') },
+  atlas_verify_receipts: { running: () => vscode.l10n.t('Verifying the receipts') },
   atlas_start_step: {
-    running: () => t('Starting the step'),
+    running: () => vscode.l10n.t('Starting the step'),
     confirm: {
-      title: () => t('Start the step?'),
-      what: () => t('Starts the current step of the task. After a crash, the computed plan is applied first.'),
+      title: () => vscode.l10n.t('Start the step?'),
+      what: () =>
+        vscode.l10n.t('Starts the current step of the task. After a crash, the computed plan is applied first.'),
     },
   },
   atlas_note: {
-    running: () => t('Noting progress'),
-    confirm: { title: () => t('Note progress?'), what: () => t('Records what is worked on in the step that runs.') },
+    running: () => vscode.l10n.t('Noting progress'),
+    confirm: {
+      title: () => vscode.l10n.t('Note progress?'),
+      what: () => vscode.l10n.t('Records what is worked on in the step that runs.'),
+    },
   },
   atlas_checkpoint: {
-    running: () => t('Making a checkpoint'),
+    running: () => vscode.l10n.t('Making a checkpoint'),
     confirm: {
-      title: () => t('Make a checkpoint?'),
-      what: () => t('Records how far the work is, with the state of git and of the files. No file is changed.'),
+      title: () => vscode.l10n.t('Make a checkpoint?'),
+      what: () =>
+        vscode.l10n.t('Records how far the work is, with the state of git and of the files. No file is changed.'),
     },
   },
   atlas_validate: {
-    running: () => t('Running the validation'),
+    running: () => vscode.l10n.t('Running the validation'),
     confirm: {
-      title: () => t('Run the validation?'),
+      title: () => vscode.l10n.t('Run the validation?'),
       what: () =>
-        t(
+        vscode.l10n.t(
           'Runs the commands that the step declares, signs a receipt of each, and passes or fails the step. Only what a human has allowed is run.',
         ),
     },
   },
   atlas_submit_output: {
-    running: () => t("Submitting the step's output"),
+    running: () => vscode.l10n.t("Submitting the step's output"),
     confirm: {
-      title: () => t("Submit the step's output?"),
-      what: () => t("Records the step's output. Its validation comes next."),
+      title: () => vscode.l10n.t("Submit the step's output?"),
+      what: () => vscode.l10n.t("Records the step's output. Its validation comes next."),
     },
   },
   atlas_complete_step: {
-    running: () => t('Completing the step'),
+    running: () => vscode.l10n.t('Completing the step'),
     confirm: {
-      title: () => t('Complete the step?'),
-      what: () => t('Ends the step, which declares no checks, and goes on to the next one.'),
+      title: () => vscode.l10n.t('Complete the step?'),
+      what: () => vscode.l10n.t('Ends the step, which declares no checks, and goes on to the next one.'),
     },
   },
   atlas_ask_human: {
-    running: () => t('Handing the step to you'),
+    running: () => vscode.l10n.t('Handing the step to you'),
     confirm: {
-      title: () => t('Hand the step to you?'),
-      what: () => t('The task waits until you have answered.'),
+      title: () => vscode.l10n.t('Hand the step to you?'),
+      what: () => vscode.l10n.t('The task waits until you have answered.'),
     },
   },
   atlas_recover: {
-    running: () => t('Recovering the task'),
+    running: () => vscode.l10n.t('Recovering the task'),
     confirm: {
-      title: () => t('Recover the task?'),
-      what: () => t('Finds out what a crash left, and applies the computed plan.'),
+      title: () => vscode.l10n.t('Recover the task?'),
+      what: () => vscode.l10n.t('Finds out what a crash left, and applies the computed plan.'),
     },
   },
   atlas_get_next_task: {
-    running: () => t('Looking into the inbox'),
+    running: () => vscode.l10n.t('Looking into the inbox'),
     confirm: {
-      title: () => t('Take the next item of the inbox?'),
-      what: () => t('Gives the item to this agent. Nobody else gets it for an hour, or as long as is said.'),
+      title: () => vscode.l10n.t('Take the next item of the inbox?'),
+      what: () =>
+        vscode.l10n.t('Gives the item to this agent. Nobody else gets it for an hour, or as long as is said.'),
     },
   },
   atlas_task_complete: {
-    running: () => t('Completing the item'),
+    running: () => vscode.l10n.t('Completing the item'),
     confirm: {
-      title: () => t('Complete the item of the inbox?'),
-      what: () => t('Records what came of the item, and wakes the session that waits for the answer.'),
+      title: () => vscode.l10n.t('Complete the item of the inbox?'),
+      what: () => vscode.l10n.t('Records what came of the item, and wakes the session that waits for the answer.'),
     },
   },
   atlas_inbox_add: {
-    running: () => t('Adding to the inbox'),
+    running: () => vscode.l10n.t('Adding to the inbox'),
     confirm: {
-      title: () => t('Add to the inbox?'),
-      what: () => t('Asks the sessions of this workspace for something.'),
+      title: () => vscode.l10n.t('Add to the inbox?'),
+      what: () => vscode.l10n.t('Asks the sessions of this workspace for something.'),
     },
   },
 };
@@ -107,9 +111,9 @@ export function prepared(
   session: Pick<Session, 'ownTasks'>,
 ): vscode.PreparedToolInvocation {
   const texts = TEXTS[name];
-  const invocationMessage = texts?.running() ?? t('Calling a tool of Atlas');
+  const invocationMessage = texts?.running() ?? vscode.l10n.t('Calling a tool of Atlas');
   if (texts?.confirm === undefined && texts !== undefined) return { invocationMessage };
-  const title = texts?.confirm?.title() ?? t('Call a tool of Atlas?');
+  const title = texts?.confirm?.title() ?? vscode.l10n.t('Call a tool of Atlas?');
   const message = new vscode.MarkdownString(texts?.confirm?.what() ?? '');
   // In a block of code nothing of others is a link, an icon or a heading.
   const facts = [...(isAboutTask(name) ? taskFacts(name, input, session) : []), ...argumentFacts(input)];

@@ -1,0 +1,31 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { getL10nJson } from '@vscode/l10n-dev';
+import { PROJECT } from '../test/support/project.ts';
+
+/** Where the bundle lies, from the project's root. */
+export const L10N_BUNDLE = path.join('l10n', 'bundle.l10n.json');
+
+const SOURCES = path.join(PROJECT, 'src', 'extension');
+
+/** The messages that a source file of the extension shows, sorted, by the file's path from the project's root. */
+export async function messagesByFile(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => path.join(SOURCES, name))
+    .sort();
+  const found = new Map<string, readonly string[]>();
+  for (const file of files) {
+    const messages = Object.keys(await getL10nJson([{ extension: '.ts', contents: readFileSync(file, 'utf8') }]));
+    const name = path.relative(PROJECT, file).split(path.sep).join('/');
+    if (messages.length > 0) found.set(name, messages.sort());
+  }
+  return found;
+}
+
+/** The bundle that a translation starts from: each message by itself, as VS Code looks it up. */
+export async function l10nBundle(): Promise<string> {
+  const messages = [...(await messagesByFile()).values()].flat();
+  const bundle = Object.fromEntries([...new Set(messages)].sort().map((message) => [message, message]));
+  return `${JSON.stringify(bundle, null, 2)}\n`;
+}
