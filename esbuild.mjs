@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { analyzeMetafile, build, context } from 'esbuild';
 
@@ -147,11 +147,14 @@ if (watch) {
 } else {
   const results = await Promise.all(present.map((bundle) => build(optionsOf(bundle))));
   if (printSizes) {
-    mkdirSync(path.join(root, 'out'), { recursive: true });
+    const folder = path.join(root, 'out');
+    mkdirSync(folder, { recursive: true });
+    // Those of a bundle that no longer exists would count as shipped.
+    for (const file of readdirSync(folder)) if (file.endsWith('.meta.json')) rmSync(path.join(folder, file));
     for (const [i, { metafile }] of results.entries()) {
       if (metafile === undefined) continue;
       const name = present[i]?.out.replaceAll('/', '-');
-      writeFileSync(path.join(root, 'out', `${name}.meta.json`), JSON.stringify(metafile));
+      writeFileSync(path.join(folder, `${name}.meta.json`), JSON.stringify(metafile));
       console.log(await analyzeMetafile(metafile));
     }
   }

@@ -1,10 +1,11 @@
 /* `npm run package`: makes atlas-hooks.vsix, and refuses files that were not meant to ship and a package that grew too big. */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Metafile } from 'esbuild';
 import { createVSIX, listFiles, PackageManager } from '@vscode/vsce';
-import { PROJECT } from '../test/support/project.ts';
+import { OUT, PROJECT } from '../test/support/project.ts';
 import { run } from '../test/support/drivers/run.ts';
+import { NOTICES, thirdPartyNotices } from './thirdParty.mts';
 
 const VSIX = path.join(PROJECT, 'atlas-hooks.vsix');
 const BUDGET_BYTES = 1_100_000;
@@ -16,7 +17,7 @@ const LATE_PACKAGES = ['marked', '@bsv/sdk', 'yaml', 'chokidar'];
 /** What may ship. `.vscodeignore` decides what does; this list notices when that file is loosened by mistake. */
 const ALLOWED = [
   /^package(\.nls(\.[a-z-]+)?)?\.json$/,
-  /^(README\.md|CHANGELOG\.md|LICENSE)$/,
+  /^(README\.md|CHANGELOG\.md|LICENSE|THIRD-PARTY-NOTICES\.txt)$/,
   /^dist\/(extension|window|cli|command|hook)\.js$/,
   /^dist\/(parts|editor)\/[a-zA-Z0-9]+\.js$/,
   /^dist\/webview\/[a-zA-Z]+\.(js|css)$/,
@@ -36,12 +37,12 @@ const REQUIRED = [
   'dist/command.js',
   'dist/hook.js',
   'dist/package.json',
-].concat(['README.md', 'CHANGELOG.md', 'LICENSE']);
+].concat(['README.md', 'CHANGELOG.md', 'LICENSE', 'l10n/bundle.l10n.json', NOTICES]);
 
 await run('npm', ['run', '--silent', 'build', '--', '--metafile'], { cwd: PROJECT, output: 'pipe' });
 /** What runs when a window begins: the entry and what it imports at once. And the packages in the window's file. */
 function runAtBegin(): { bytes: number; packages: Set<string> } {
-  const meta = JSON.parse(readFileSync(path.join(PROJECT, 'out', 'window.meta.json'), 'utf8')) as Metafile;
+  const meta = JSON.parse(readFileSync(path.join(OUT, 'window.meta.json'), 'utf8')) as Metafile;
   const inFile = meta.outputs['dist/window.js']?.inputs ?? {};
   const packages = new Set(
     Object.keys(inFile).flatMap((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []),
@@ -65,6 +66,11 @@ const problems = [
   ...shipped.filter((file) => !ALLOWED.some((pattern) => pattern.test(file))).map((file) => `must not ship: ${file}`),
   ...REQUIRED.filter((file) => !shipped.includes(file)).map((file) => `is missing: ${file}`),
 ];
+const notices = thirdPartyNotices();
+problems.push(...notices.problems);
+const committed = path.join(PROJECT, NOTICES);
+if (!existsSync(committed) || readFileSync(committed, 'utf8') !== notices.text)
+  problems.push(`${NOTICES} is out of date; run: npm run notices`);
 const { bytes, packages } = runAtBegin();
 console.log(`${bytes} bytes of ${BEGIN_BUDGET_BYTES} run when a window begins`);
 if (bytes === 0) problems.push('nothing runs when a window begins: the build names its files otherwise');
