@@ -27,6 +27,12 @@ const ALLOWED = [
   /^media\/([a-zA-Z0-9-]+\/)*[a-zA-Z0-9-]+\.(svg|png|md)$/,
 ];
 
+/** The categories that the Marketplace shows; vsce takes any word. */
+const CATEGORIES = ['AI', 'Azure', 'Chat', 'Data Science', 'Debuggers', 'Education', 'Extension Packs', 'Formatters']
+  .concat(['Keymaps', 'Language Packs', 'Linters', 'Machine Learning', 'Notebooks', 'Other', 'Programming Languages'])
+  .concat(['SCM Providers', 'Snippets', 'Testing', 'Themes', 'Visualization']);
+const MAX_KEYWORDS = 30;
+
 /** Without these the package does nothing. */
 const REQUIRED = [
   'package.json',
@@ -66,6 +72,12 @@ const problems = [
   ...shipped.filter((file) => !ALLOWED.some((pattern) => pattern.test(file))).map((file) => `must not ship: ${file}`),
   ...REQUIRED.filter((file) => !shipped.includes(file)).map((file) => `is missing: ${file}`),
 ];
+const { categories, keywords } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8')) as {
+  readonly categories: readonly string[];
+  readonly keywords: readonly string[];
+};
+for (const name of categories) if (!CATEGORIES.includes(name)) problems.push(`the Marketplace has no category ${name}`);
+if (keywords.length > MAX_KEYWORDS) problems.push(`${keywords.length} keywords, ${MAX_KEYWORDS} allowed`);
 const notices = thirdPartyNotices();
 problems.push(...notices.problems);
 const committed = path.join(PROJECT, NOTICES);
@@ -81,8 +93,6 @@ if (problems.length === 0) {
     cwd: PROJECT,
     packagePath: VSIX,
     dependencies: false,
-    allowMissingRepository: true,
-    rewriteRelativeLinks: false, // there is no public address yet that they could lead to
   });
   const { size } = statSync(VSIX);
   console.log(`${size} bytes of ${BUDGET_BYTES}`);
