@@ -29,6 +29,14 @@ export interface TaskView {
   readonly findings: readonly string[];
 }
 
+/** What the views were told of a task. */
+interface Told {
+  /** The same object as long as nobody wrote the task's files. */
+  readonly read: WeakRef<object>;
+  readonly kind: Diagnosis['kind'] | undefined;
+  readonly findings: number;
+}
+
 /** This window's view of the store: which tasks it has, how they fare, and the work that keeps them recoverable. */
 export class Session implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<TaskRef | undefined>();
@@ -48,6 +56,10 @@ export class Session implements vscode.Disposable {
   private looking: Promise<void> = Promise.resolve();
   private watching: Promise<void> | undefined;
   private shown = '';
+  /** The workspaces and open tasks that the views were told of when all were looked at. */
+  private listed: string | undefined;
+  /** What the views were told last of each task. */
+  private readonly told = new Map<string, Told>();
   private disposed = false;
 
   /** Tells of a changed task, or without a name of any. */
@@ -80,7 +92,7 @@ export class Session implements vscode.Disposable {
     if (!vscode.workspace.isTrusted) return;
     const { WindowSpool } = await import('./gitHooks/windowSpool');
     if (this.disposed) return;
-    this.spool ??= new WindowSpool(this.atlas, this.watcher);
+    this.spool ??= new WindowSpool(this.atlas, this.watcher, (refs) => this.changedAll(refs));
     await this.spool.start();
     await this.look();
     this.timers.push(
@@ -136,10 +148,29 @@ export class Session implements vscode.Disposable {
     this.touches.fire(worktree);
   }
 
-  /** Runs a change of this window and tells of it at once, without waiting for the watcher. */
+  /** Tells at once of a change that this window made; what the watcher notices of it later is no news. */
   changed(ref: TaskRef): void {
+    this.changedAll([ref]);
+  }
+
+  private changedAll(refs: readonly TaskRef[]): void {
+    if (refs.length === 0) return;
     this.follow();
-    this.changes.fire(ref);
+    for (const ref of new Map(refs.map((each) => [refKey(each), each])).values()) {
+      this.isNews(ref);
+      this.changes.fire(ref);
+    }
+  }
+
+  /** Whether a task is another than the views were told last, which this notes as told. */
+  private isNews(ref: TaskRef): boolean {
+    const key = refKey(ref);
+    const read = this.atlas.catalog.read(ref);
+    const now = { kind: this.view(ref)?.diagnosis.kind, findings: this.findings.get(key)?.length ?? 0 };
+    const before = this.told.get(key);
+    if (before?.read.deref() === read && before.kind === now.kind && before.findings === now.findings) return false;
+    this.told.set(key, { ...now, read: new WeakRef(read) });
+    return true;
   }
 
   /** Looks for crashes, commits and foreign edits now. One look at a time. */
@@ -161,7 +192,17 @@ export class Session implements vscode.Disposable {
     }
     this.follow();
     await this.scanGit();
-    this.changes.fire(undefined);
+    this.tellNews();
+  }
+
+  /** Tells of the tasks that are others than the views were told last, and of all where one came or went. */
+  private tellNews(): void {
+    const open = this.ownWorkspaces().flatMap((workspace) => this.atlas.catalog.open(workspace));
+    const news = open.filter((ref) => this.isNews(ref));
+    const list = [...this.ownWorkspaces(), ...open.map(refKey)].join('\n');
+    if (list !== this.listed) this.changes.fire(undefined);
+    else for (const ref of news) this.changes.fire(ref);
+    this.listed = list;
   }
 
   private async readConfigs(): Promise<void> {
@@ -211,7 +252,7 @@ export class Session implements vscode.Disposable {
       try {
         const made = await this.atlas.git.scan(repository);
         if (!made.ok) this.atlas.ports.log.warn('Reading commits failed.', { error: made.error.message });
-        else if (made.value > 0) this.changes.fire(undefined);
+        else this.changedAll(made.value);
       } catch (error) {
         this.atlas.ports.log.warn('Reading commits failed.', { error: messageOf(error) });
       }
@@ -251,7 +292,7 @@ export class Session implements vscode.Disposable {
         if (read.ok && isTerminal(read.value.hook.state)) this.watcher.remove(ref);
       }
       this.follow();
-      for (const ref of refs) this.changes.fire(ref);
+      for (const ref of refs) if (this.isNews(ref)) this.changes.fire(ref);
     })().catch((error: unknown) => {
       this.atlas.ports.log.error('Taking up a change failed.', { error: messageOf(error) });
     });

@@ -1,3 +1,4 @@
+import { eventsOf } from '../core/history/historyEvent';
 import type { Hook, ValidationReceipt } from '../core/task/taskRecord';
 import {
   type ReceiptCheck,
@@ -82,10 +83,8 @@ function isOwn(task: TaskReceipts, receipt: ValidationReceipt, chain: ChainRecor
   if (receipt.attempt !== undefined || schemeOf(receipt.key_path) === 'hd') return true;
   if (receipt.stdout_hash.length === WHOLE_HASH || receipt.stderr_hash.length === WHOLE_HASH) return true;
   if (chain.records.has(receipt.receipt_id)) return true;
-  return task.hook.history.some(({ trigger, details }) => {
-    if (trigger !== 'receipt' && trigger !== 'validation_command') return false;
-    return details?.['receipt_id'] === receipt.receipt_id;
-  });
+  const started = eventsOf(task.hook.history, 'receipt', 'validation_command');
+  return started.some(({ details }) => details.receipt_id === receipt.receipt_id);
 }
 
 /** One receipt being looked at: collects its checks. */

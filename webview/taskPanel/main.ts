@@ -7,7 +7,7 @@ import {
 } from '../../src/protocol/hookPanel';
 import type { PanelMessage } from '../../src/protocol/panel';
 import { Page, emptyPage } from '../shared/page';
-import '../hook/hook.css';
+import './taskPanel.css';
 import { attachTimeline } from './timelineKeys';
 import { type HookViewState, hookView } from './view';
 

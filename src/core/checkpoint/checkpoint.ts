@@ -1,3 +1,4 @@
+import { eventsOf } from '../history/historyEvent';
 import type { HookConfig } from '../config/config';
 import type { CheckpointTrigger, FileSnapshot, Hook, StepCheckpoint } from '../task/taskRecord';
 
@@ -52,16 +53,13 @@ export function isAutomaticEnabled(
 
 /** Whether the history has a checkpoint for this commit or push already, pruned ones included. */
 export function hasGitCheckpoint(hook: Hook, trigger: CheckpointTrigger, source: GitSource): boolean {
-  return hook.history.some((event) => {
-    const details = event.details;
-    return (
-      event.trigger === 'checkpoint' &&
-      details?.['trigger'] === trigger &&
-      details['commit'] === source.commit &&
-      details['repository'] === source.repository &&
-      details['ref'] === source.ref
-    );
-  });
+  return eventsOf(hook.history, 'checkpoint').some(
+    ({ details }) =>
+      details.trigger === trigger &&
+      details.commit === source.commit &&
+      details.repository === source.repository &&
+      details.ref === source.ref,
+  );
 }
 
 /** The newest `max` checkpoints; the journal still has the others. */

@@ -1,3 +1,4 @@
+import { recoveryDetails } from '../recovery/recoveryDetails';
 import { type ForeignEdits, foreignEdits } from '../task/foreignEdits';
 import { isTerminal } from '../task/taskRecord';
 import { worktreeOf } from '../task/task';
@@ -98,14 +99,12 @@ const CAUSES: Readonly<Record<string, string>> = {
 function interruption({ hook }: HookView): string[] {
   const { recovery } = hook;
   if (recovery === undefined) return [];
-  const cause = recovery.details?.['cause'];
-  const failure = recovery.details?.['agent_failure'];
-  const sign = recovery.details?.['last_sign_of_life'];
-  const signMs = typeof sign === 'string' ? toMs(sign) : Number.NaN;
+  const { cause, agentFailure, lastSignOfLife: sign } = recoveryDetails(recovery);
+  const signMs = sign === undefined ? Number.NaN : toMs(sign);
   const quiet = toMs(recovery.detected_at) - signMs;
   const known = [
-    `**What happened:** ${(typeof cause === 'string' ? CAUSES[cause] : undefined) ?? 'not known'} (\`${crashType(recovery.crash_type)}\`), while in \`${recovery.last_known_state}\``,
-    ...(typeof failure === 'string' ? [`**What the agent's host said:** ${code(failure)}`] : []),
+    `**What happened:** ${CAUSES[cause ?? ''] ?? 'not known'} (\`${crashType(recovery.crash_type)}\`), while in \`${recovery.last_known_state}\``,
+    ...(agentFailure === undefined ? [] : [`**What the agent's host said:** ${code(agentFailure)}`]),
     `**Detected:** ${utc(recovery.detected_at)}${Number.isNaN(quiet) ? '' : `, ${formatDuration(Math.max(0, quiet))} after the last sign of life`}`,
     ...(recovery.validation_cmd === undefined
       ? []

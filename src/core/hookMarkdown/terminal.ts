@@ -27,10 +27,11 @@ const OVER: Readonly<Record<TerminalState, { heading: string; intro: string; tel
 /** A terminal state: nothing is to be done any more. */
 export function overAdvice(view: HookView, state: TerminalState): Advice {
   const texts = OVER[state];
-  const reason = view.entered?.details?.['reason'];
+  const { reason } =
+    (view.entered !== undefined && 'reason' in view.entered.details ? view.entered.details : undefined) ?? {};
   return {
     heading: texts.heading,
-    intro: `${texts.intro}${typeof reason === 'string' && reason.trim() !== '' ? ` The reason given: "${prose(reason)}"` : ''}`,
+    intro: `${texts.intro}${reason !== undefined && reason.trim() !== '' ? ` The reason given: "${prose(reason)}"` : ''}`,
     steps: [texts.tell, 'For more work, ask the human to start a new task (`atlas start "<description>"`)'],
     donts: [texts.dont, ...keepWhatIsDone(view)],
   };

@@ -1,5 +1,7 @@
+import { recoveryDetails } from '../recovery/recoveryDetails';
+import { type HistoryEvent, historyEvent } from '../history/historyEvent';
 import { lastCheckpointOf } from '../checkpoint/checkpoint';
-import type { Hook, HookEvent, StepCheckpoint, StepContext } from '../task/taskRecord';
+import type { Hook, StepCheckpoint, StepContext } from '../task/taskRecord';
 import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task/task';
 import type { Verdict } from '../receipt/receipt';
 import { aligned } from '../task/taskAlignment';
@@ -43,7 +45,7 @@ export interface HookView extends HookMarkdownInput {
   readonly branch: string | undefined;
   readonly files: readonly TouchedFile[];
   /** What brought the task into its present state. */
-  readonly entered: HookEvent | undefined;
+  readonly entered: HistoryEvent | undefined;
 }
 
 /** Looks up what the sections need; the task is brought in line with its hook first, so that they can't disagree. */
@@ -54,6 +56,7 @@ export function viewOf(input: HookMarkdownInput): HookView {
   const planned = step === undefined ? undefined : task.steps[step.step_index];
   const checkpoint =
     (step === undefined ? undefined : lastCheckpointOf(hook, step.step_index)) ?? hook.checkpoints.at(-1);
+  const entered = hook.history.findLast((event) => event.from_state !== event.to_state);
   return {
     ...input,
     task,
@@ -64,7 +67,7 @@ export function viewOf(input: HookMarkdownInput): HookView {
     checkpoint,
     branch: branchOf(hook, task),
     files: filesOf(hook),
-    entered: hook.history.findLast((event) => event.from_state !== event.to_state),
+    entered: entered === undefined ? undefined : historyEvent(entered),
   };
 }
 
@@ -77,13 +80,7 @@ function branchOf(hook: Hook, task: Task): string | undefined {
 
 /** The files of a recovery plan: how each differs from the last checkpoint. */
 export function recoveredFiles(hook: Hook): TouchedFile[] {
-  const files = hook.recovery?.details?.['files'];
-  if (!Array.isArray(files)) return [];
-  return files.flatMap((file: unknown): TouchedFile[] => {
-    if (typeof file !== 'object' || file === null) return [];
-    const { path, state } = file as Record<string, unknown>;
-    return typeof path === 'string' ? [{ path, state: typeof state === 'string' ? state : undefined }] : [];
-  });
+  return [...recoveryDetails(hook.recovery).files];
 }
 
 function filesOf(hook: Hook): TouchedFile[] {

@@ -31,12 +31,11 @@ export function initializingAdvice(): Advice {
 /** Why the step waits to be started, when that isn't simply that the one before it ended. */
 function beforeStart(view: HookView): { word: string; intro?: string } {
   const event = view.entered;
-  const reason = event?.details?.['reason'];
-  switch (event?.trigger) {
+  switch (event?.type) {
     case 'human_reject':
       return {
         word: '🔁 REDO',
-        intro: `A human rejected the attempt before${typeof reason === 'string' ? ` and wrote: "${prose(reason)}". Do it differently this time.` : ' without giving a reason; ask them if it is not clear why.'}`,
+        intro: `A human rejected the attempt before${event.details.reason !== undefined ? ` and wrote: "${prose(event.details.reason)}". Do it differently this time.` : ' without giving a reason; ask them if it is not clear why.'}`,
       };
     case 'retry_step':
       return {

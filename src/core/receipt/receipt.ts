@@ -1,3 +1,4 @@
+import { eventsOf } from '../history/historyEvent';
 import * as z from 'zod/mini';
 import { type Hook, type ValidationReceipt, validationReceiptSchema } from '../task/taskRecord';
 import { toMs } from '../shared/time';
@@ -243,10 +244,9 @@ export interface RecordedReceipt {
 
 /** The receipts whose statements were recorded in a history, in order. */
 export function recordedReceipts(history: Hook['history']): RecordedReceipt[] {
-  return history.flatMap((event) => {
-    if (event.trigger !== 'receipt') return [];
-    const { receipt_id: id, envelope_sha256: sha, chain_count: count } = event.details ?? {};
-    if (typeof id !== 'string' || typeof sha !== 'string' || typeof count !== 'number') return [];
+  return eventsOf(history, 'receipt').flatMap(({ details }) => {
+    const { receipt_id: id, envelope_sha256: sha, chain_count: count } = details;
+    if (id === undefined || sha === undefined || count === undefined) return [];
     return [{ receiptId: id, envelopeSha256: sha, sequence: count }];
   });
 }
@@ -260,10 +260,7 @@ export interface ReceiptPlace {
 
 /** The key and the place in the chain that the next receipt of a task gets. */
 export function nextPlace(hook: Hook): ReceiptPlace {
-  const used = hook.history.flatMap(({ trigger, details }) => {
-    const index = trigger === 'validation_command' ? details?.['index'] : undefined;
-    return typeof index === 'number' ? [index] : [];
-  });
+  const used = eventsOf(hook.history, 'validation_command').flatMap(({ details }) => details.index ?? []);
   const recorded = recordedReceipts(hook.history);
   const last = recorded.at(-1);
   const previous = last === undefined ? null : { receipt_id: last.receiptId, sha256: last.envelopeSha256 };

@@ -1,3 +1,4 @@
+import { historyEvent } from '../history/historyEvent';
 import * as z from 'zod/mini';
 import { type Hook, isInFlight, isTerminal } from '../task/taskRecord';
 import { newestKnown, toMs } from '../shared/time';
@@ -105,13 +106,19 @@ const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge'])
 /** History triggers that show a live agent; an interval checkpoint and what Atlas does itself don't. */
 function isAgentSign(event: Hook['history'][number]): boolean {
   if (NO_AGENT_SIGN.has(event.trigger)) return false;
-  return event.trigger !== 'checkpoint' || event.details?.['trigger'] !== 'interval';
+  const read = historyEvent(event);
+  return read.type !== 'checkpoint' || read.details.trigger !== 'interval';
+}
+
+/** When an event happened that was noticed only later, RFC 3339. */
+function earlierTime(event: Hook['history'][number]): string | undefined {
+  const read = historyEvent(event);
+  return read.type === 'checkpoint' ? read.details.at : undefined;
 }
 
 /** When an event happened (ms), which for one that was noticed later is not when it was recorded. */
 function happenedAt(event: Hook['history'][number]): number {
-  const at = event.details?.['at'];
-  return toMs(typeof at === 'string' ? at : event.timestamp);
+  return toMs(earlierTime(event) ?? event.timestamp);
 }
 
 /** The last change (ms) that shows life: a commit that was only noticed late doesn't make the task younger. */
@@ -120,7 +127,7 @@ function lastChange(hook: Hook): number {
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
     if (event === undefined) break;
-    if (event.details?.['at'] === undefined) {
+    if (earlierTime(event) === undefined) {
       return Math.max(newest, index === hook.history.length - 1 ? toMs(hook.updated_at) : toMs(event.timestamp));
     }
     newest = Math.max(newest, happenedAt(event));
@@ -140,7 +147,7 @@ export function lastAgentSign(
     if (event === undefined || !isAgentSign(event)) continue;
     signs.push(happenedAt(event));
     // A time in the future is unknown, and what lies before it no longer says when the last sign was.
-    if (event.details?.['at'] === undefined) return newestKnown(signs, now);
+    if (earlierTime(event) === undefined) return newestKnown(signs, now);
   }
   return newestKnown([...signs, toMs(hook.created_at)], now);
 }

@@ -1,3 +1,4 @@
+import { lastEventOf } from '../history/historyEvent';
 import { type DriftKind, type FileDrift, lastCheckpointOf } from '../checkpoint/checkpoint';
 import type { Hook, RecoveryAction, RecoveryContext, StepCheckpoint } from '../task/taskRecord';
 import type { CrashFinding } from './liveness';
@@ -243,11 +244,8 @@ const DRIFT_WORD: Readonly<Record<DriftKind, string>> = {
 
 /** The last validation command of the current attempt that history knows, if one was running. */
 function runningCommand(hook: Hook): string | undefined {
-  const event = hook.history.findLast(
-    (item) => item.trigger === 'validation_command' || item.trigger === 'step_output',
-  );
-  const command = event?.details?.['command'];
-  return typeof command === 'string' ? command : undefined;
+  const event = lastEventOf(hook.history, 'validation_command', 'step_output');
+  return event?.type === 'validation_command' ? event.details.command : undefined;
 }
 
 /** What `crash_detected` writes: the finding and the plan, with all that explains them. */

@@ -1,6 +1,7 @@
+import { type WrittenDetails } from '../history/historyEvent';
 import { isAutomaticEnabled } from '../checkpoint/checkpoint';
 import type { HookConfig } from '../config/config';
-import { type Details, type Draft, MAX_DESCRIPTION } from './transitionBuilder';
+import { type Draft, MAX_DESCRIPTION } from './transitionBuilder';
 import type { HookInput, InputOf } from './events';
 import { foreignEdits } from './foreignEdits';
 import type { StepContext } from './taskRecord';
@@ -171,7 +172,13 @@ function keepOutput(draft: Draft, output: string | undefined): void {
   if (output !== undefined && draft.step !== undefined) draft.step = { ...draft.step, last_output: cut(output) };
 }
 
-function wait(draft: Draft, trigger: string, kind: WaitKind, message: string | undefined, more: Details = {}): void {
+function wait(
+  draft: Draft,
+  trigger: 'validate_fail' | 'human_required' | 'manual_required',
+  kind: WaitKind,
+  message: string | undefined,
+  more: WrittenDetails = {},
+): void {
   draft.record(trigger, 'awaiting_human', {
     kind,
     ...(message === undefined ? {} : { message: cut(message, MAX_MESSAGE) }),
@@ -182,7 +189,7 @@ function wait(draft: Draft, trigger: string, kind: WaitKind, message: string | u
 type Advance = 'step_complete' | 'validate_pass' | 'human_approve' | 'skip_step';
 
 /** Ends the current step: its checkpoint, the event, the next step as pending, and `finish` when none is left. */
-function advance(draft: Draft, trigger: Advance, more: Details = {}): void {
+function advance(draft: Draft, trigger: Advance, more: WrittenDetails = {}): void {
   const step = draft.step;
   if (step === undefined) return;
   if (isAutomaticEnabled('step_complete', draft.context.config)) {
@@ -214,7 +221,7 @@ function end(draft: Draft, input: InputOf<'fail'> | InputOf<'abandon'>): void {
 }
 
 /** Takes the recovery out of the draft, for the details of the event that leaves `recovering`. */
-function takeRecovery(draft: Draft): Details {
+function takeRecovery(draft: Draft): WrittenDetails {
   const recovery = draft.recovery;
   draft.recovery = undefined;
   return recovery === undefined ? {} : { recovery };

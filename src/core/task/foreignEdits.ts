@@ -1,3 +1,4 @@
+import { eventsOf } from '../history/historyEvent';
 import type { Hook } from './taskRecord';
 
 /** How hook.json was changed by something else: written first, edited, or put back to an older version. */
@@ -14,9 +15,9 @@ export interface ForeignEdits {
 /** The edits of hook.json from outside since a human last acknowledged some; `undefined` where there are none. */
 export function foreignEdits({ history }: Pick<Hook, 'history'>): ForeignEdits | undefined {
   const acknowledged = history.findLastIndex(({ trigger }) => trigger === 'acknowledge');
-  const edits = history.slice(acknowledged + 1).filter(({ trigger }) => trigger === 'adopted_edit');
+  const edits = eventsOf(history.slice(acknowledged + 1), 'adopted_edit');
   const last = edits.at(-1);
   if (last === undefined) return undefined;
-  const kind = FOREIGN_EDITS.find((each) => each === last.details?.['kind']) ?? 'edited';
+  const kind = FOREIGN_EDITS.find((each) => each === last.details.kind) ?? 'edited';
   return { count: edits.length, kind, at: last.timestamp };
 }

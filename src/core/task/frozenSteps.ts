@@ -1,3 +1,4 @@
+import { type EventOf, historyEvent } from '../history/historyEvent';
 import type { Hook } from './taskRecord';
 import { type Task, type TaskStep, commandsOf, stepTypeOf, worktreeOf } from './task';
 
@@ -28,8 +29,9 @@ function asFrozen(value: unknown): FrozenStep | undefined {
   return { name, type, validation: validation.filter((command): command is string => typeof command === 'string') };
 }
 
-function settledAtStart(hook: Hook): Readonly<Record<string, unknown>> {
-  return hook.history.find(({ trigger }) => trigger === 'init')?.details ?? {};
+function settledAtStart(hook: Hook): EventOf<'init'>['details'] | undefined {
+  const first = hook.history.find(({ trigger }) => trigger === 'init');
+  return first === undefined ? undefined : (historyEvent(first) as EventOf<'init'>).details;
 }
 
 /**
@@ -37,8 +39,8 @@ function settledAtStart(hook: Hook): Readonly<Record<string, unknown>> {
  * history doesn't say.
  */
 export function restoreSteps(task: Task, hook: Hook): TaskStep[] {
-  const recorded = settledAtStart(hook)['steps'];
-  if (!Array.isArray(recorded) || recorded.length === 0) return task.steps;
+  const recorded = settledAtStart(hook)?.steps ?? [];
+  if (recorded.length === 0) return task.steps;
   return recorded.flatMap((value, index): TaskStep[] => {
     const settled = asFrozen(value);
     const step = task.steps[index];
@@ -51,8 +53,8 @@ export function restoreSteps(task: Task, hook: Hook): TaskStep[] {
 
 /** A task's metadata with the worktree in which it was started put back. */
 export function restoreMetadata(task: Task, hook: Hook): Task['metadata'] {
-  const { worktree } = settledAtStart(hook);
-  return typeof worktree === 'string' && task.metadata['worktree'] !== worktree
+  const worktree = settledAtStart(hook)?.worktree;
+  return worktree !== undefined && task.metadata['worktree'] !== worktree
     ? { ...task.metadata, worktree }
     : task.metadata;
 }

@@ -1,3 +1,4 @@
+import { lastEventOf } from '../history/historyEvent';
 import type { HookInput, InputOf, TransitionContext } from './events';
 import { foreignEdits } from './foreignEdits';
 import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './taskRecord';
@@ -107,7 +108,7 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
  * has no fork.
  */
 function guardReserved(hook: Hook, receiptId: string): string | undefined {
-  const reserved = hook.history.findLast(({ trigger }) => trigger === 'validation_command')?.details?.['receipt_id'];
+  const reserved = lastEventOf(hook.history, 'validation_command')?.details.receipt_id;
   if (reserved === receiptId) return undefined;
   return 'its command was not the last one to be started: another validation of this step took over';
 }

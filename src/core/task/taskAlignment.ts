@@ -1,3 +1,4 @@
+import { historyEvent } from '../history/historyEvent';
 import { restoreMetadata, restoreSteps } from './frozenSteps';
 import { type Hook, type HookEvent, isTerminal } from './taskRecord';
 import { type StepResult, type Task, type TaskStep, commandsOf, taskSchema } from './task';
@@ -48,11 +49,6 @@ interface StepFacts {
   result: string | undefined;
 }
 
-function stepIndexOf(event: HookEvent): number | undefined {
-  const index = event.details?.['step_index'];
-  return typeof index === 'number' && Number.isInteger(index) ? index : undefined;
-}
-
 function foldHistory(task: Task, hook: Hook): StepFacts[] {
   const facts = task.steps.map((step): StepFacts => ({
     attempts: step.attempts,
@@ -61,19 +57,18 @@ function foldHistory(task: Task, hook: Hook): StepFacts[] {
     result: undefined,
   }));
   const own = facts.map(() => false);
-  for (const event of hook.history) {
-    if (!changesSteps(event)) continue;
-    const index = stepIndexOf(event);
+  for (const event of hook.history.filter(changesSteps).map(historyEvent)) {
+    const index = event.details.step_index;
     const fact = index === undefined ? undefined : facts[index];
     if (fact === undefined || index === undefined) continue;
-    if (event.trigger === 'start_step') {
+    if (event.type === 'start_step') {
       // The history knows better than what task.json said before.
       if (own[index] !== true) fact.attempts = 0;
       if (own[index] !== true) fact.startedAt = event.timestamp;
       own[index] = true;
-      if (event.details?.['attempts_spent'] !== true) fact.attempts += 1;
+      if (!event.details.attempts_spent) fact.attempts += 1;
     }
-    const result = ADVANCES[event.trigger];
+    const result = ADVANCES[event.type];
     if (result !== undefined) {
       fact.completedAt = event.timestamp;
       fact.result = result;

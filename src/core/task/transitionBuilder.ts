@@ -1,3 +1,4 @@
+import { type HistoryEventType, type WrittenDetails, eventsOf } from '../history/historyEvent';
 import { type GitSource, pruneCheckpoints } from '../checkpoint/checkpoint';
 import type { TransitionContext, Transitioned } from './events';
 import {
@@ -19,9 +20,6 @@ import { oneLine } from '../shared/text';
 
 /** The most characters of a description or of what is being worked on. */
 export const MAX_DESCRIPTION = 500;
-
-/** What a history event says beside its states. */
-export type Details = Record<string, unknown>;
 
 /** Collects the parts of one write: a working copy, to which history and checkpoints are appended. */
 export class Draft {
@@ -50,7 +48,12 @@ export class Draft {
   }
 
   /** Moves to a state and records the event in the history. */
-  record(trigger: string, to: HookState, details: Details = {}, stepName: string | undefined = this.stepName): void {
+  record(
+    trigger: Exclude<HistoryEventType, 'init' | 'other' | 'adopted_edit'>,
+    to: HookState,
+    details: WrittenDetails = {},
+    stepName: string | undefined = this.stepName,
+  ): void {
     const all = { ...this.stepDetails(), ...details };
     this.history.push({
       timestamp: this.context.now,
@@ -63,7 +66,7 @@ export class Draft {
     this.state = to;
   }
 
-  private stepDetails(): Details {
+  private stepDetails(): WrittenDetails {
     return this.step === undefined ? {} : { step_index: this.step.step_index, attempt: this.step.attempt };
   }
 
@@ -139,10 +142,9 @@ type StepAt = Pick<StepContext, 'step_name' | 'step_index' | 'attempt'>;
 
 /** The step that was started last before a time; `undefined` when the history doesn't tell. */
 function stepRunningAt(hook: Hook, at: string): StepAt | undefined {
-  const started = hook.history.findLast((event) => event.trigger === 'start_step' && event.timestamp <= at);
-  const index = started?.details?.['step_index'];
-  const attempt = started?.details?.['attempt'];
-  if (started?.step_name === undefined || typeof index !== 'number' || typeof attempt !== 'number') return undefined;
+  const started = eventsOf(hook.history, 'start_step').findLast((event) => event.timestamp <= at);
+  const { step_index: index, attempt } = started?.details ?? {};
+  if (started?.step_name === undefined || index === undefined || attempt === undefined) return undefined;
   return { step_name: started.step_name, step_index: index, attempt };
 }
 

@@ -1,3 +1,4 @@
+import { historyEvent } from '../history/historyEvent';
 import type { Hook } from './taskRecord';
 
 /** Why a task waits for a human. */
@@ -28,10 +29,11 @@ export function waitingSince(hook: Hook): { kind: WaitKind; message: string | un
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
     if (event === undefined || event.to_state !== 'awaiting_human' || event.from_state === 'awaiting_human') continue;
-    const message = event.details?.['message'];
+    const { details } = historyEvent(event);
+    const { kind, message } = 'kind' in details ? details : {};
     return {
-      kind: WAIT_KINDS.find((kind) => kind === event.details?.['kind']) ?? kindByTrigger(event.trigger),
-      message: typeof message === 'string' ? message : undefined,
+      kind: WAIT_KINDS.find((each) => each === kind) ?? kindByTrigger(event.trigger),
+      message,
       since: event.timestamp,
     };
   }

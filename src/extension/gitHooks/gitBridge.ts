@@ -5,7 +5,7 @@ import type { Session } from '../windowTasks';
 import type { GitApi, GitExtension, GitRepository } from './gitApi';
 import { ReflogWatch } from './reflogWatch';
 
-/** Several notices of one git command lead to one look, after this time in ms. */
+/** One git command leads to several notices: after a scan, what comes within this time (ms) leads to one more. */
 const SETTLE_MS = 150;
 
 /** Worker hooks' worktrees are not the user's repositories. */
@@ -20,6 +20,7 @@ export class GitBridge implements vscode.Disposable {
   private readonly repositories = new Map<string, vscode.Disposable>();
   private api: GitApi | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private again = false;
 
   constructor(
     private readonly session: Session,
@@ -95,11 +96,18 @@ export class GitBridge implements vscode.Disposable {
     if (!isFolder) void this.session.removeRoot(root);
   }
 
+  /** The first notice is acted on at once: somebody may be looking at the tree. */
   private noticed(): void {
-    this.timer ??= setTimeout(() => {
+    if (this.timer !== undefined) {
+      this.again = true;
+      return;
+    }
+    this.again = false;
+    this.timer = setTimeout(() => {
       this.timer = undefined;
-      void this.session.scanGit();
+      if (this.again) this.noticed();
     }, SETTLE_MS);
+    void this.session.scanGit();
   }
 
   dispose(): void {

@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/shared/errors';
+import type { TaskRef } from '../../core/task/taskRef';
 import type { LazyAtlas } from '../../service/lazyAtlas';
 import type { SpoolService } from '../../service/git/spoolService';
 import type { StoreWatcher } from '../../store/storeWatcher';
@@ -11,6 +12,7 @@ export class WindowSpool {
   constructor(
     private readonly atlas: LazyAtlas,
     private readonly watcher: StoreWatcher,
+    private readonly onCheckpoints: (tasks: readonly TaskRef[]) => void,
   ) {}
 
   /** Announces the window; what waits and what is written from then on is for it to drain. */
@@ -28,7 +30,8 @@ export class WindowSpool {
     try {
       if (this.service === undefined || this.service.pending() === 0) return;
       const drained = await this.service.drain({ signal: this.ending.signal });
-      if (!drained.ok) this.warn(drained.error);
+      if (drained.ok) this.onCheckpoints(drained.value.checkpoints);
+      else this.warn(drained.error);
     } catch (error) {
       this.warn(error);
     }

@@ -1,3 +1,4 @@
+import { lastEventOf } from '../../core/history/historyEvent';
 import type { Capture } from '../../core/checkpoint/checkpoint';
 import type { FileSnapshot, Hook } from '../../core/task/taskRecord';
 import type { GitGlance, Repository } from '../../core/shared/ports';
@@ -30,9 +31,7 @@ export async function repositoryOf(ports: ServicePorts, task: Task): Promise<Rep
 
 /** Files that were uncommitted before the current attempt began. */
 function dirtyBefore(hook: Hook): ReadonlySet<string> {
-  const started = hook.history.findLast((event) => event.trigger === 'start_step');
-  const files: unknown = started?.details?.['dirty_before'];
-  return new Set(Array.isArray(files) ? files.filter((file): file is string => typeof file === 'string') : []);
+  return new Set(lastEventOf(hook.history, 'start_step')?.details.dirty_before);
 }
 
 /** The newest snapshot of each file. */

@@ -13,6 +13,7 @@ import { fileError } from '../../system/files/fileErrors';
 import type { HookStore } from '../../store/task/taskStore';
 import { GenerationLock, type HeldLock } from '../../system/locks/lock';
 import type { StoredTask } from '../../core/task/storedTask';
+import type { TaskRef } from '../../core/task/taskRef';
 import type { WorkspaceStore } from '../../store/workspace/workspaces';
 import type { Catalog } from '../tasks/catalog';
 import type { ConfigSource } from '../tasks/configSource';
@@ -40,11 +41,11 @@ export class GitCheckpoints {
   /**
    * Reads what happened in a repository since the last look and makes the checkpoints. One at a time per workspace,
    * across processes. A repository that is seen for the first time starts from now.
-   * @returns how many checkpoints were made
+   * @returns the task of each checkpoint that was made, in their order
    */
-  async scan(repository: Repository): Promise<Result<number>> {
+  async scan(repository: Repository): Promise<Result<readonly TaskRef[]>> {
     const workspace = this.workspaces.find(repository.main);
-    if (workspace === undefined) return ok(0);
+    if (workspace === undefined) return ok([]);
     const { currentCursor, readGitEvents } = await import('../../git/read/gitEvents');
     let lock: HeldLock | undefined;
     try {
@@ -52,10 +53,10 @@ export class GitCheckpoints {
       const cursor = this.readCursor(workspace);
       if (cursor === undefined) {
         this.writeCursor(workspace, currentCursor(repository));
-        return ok(0);
+        return ok([]);
       }
       const read = await readGitEvents(repository, cursor);
-      const made = read.events.length === 0 ? ok(0) : await this.turn(repository, workspace, read.events);
+      const made = read.events.length === 0 ? ok([]) : await this.turn(repository, workspace, read.events);
       // What could not be written is read again the next time.
       if (made.ok && JSON.stringify(read.cursor) !== JSON.stringify(cursor)) this.writeCursor(workspace, read.cursor);
       return made;
@@ -107,8 +108,12 @@ export class GitCheckpoints {
     replaceFile(files, ids, this.cursorPath(workspace), `${JSON.stringify(cursor, null, 2)}\n`, { durable: false });
   }
 
-  private async turn(repository: Repository, workspace: string, events: readonly GitEvent[]): Promise<Result<number>> {
-    let made = 0;
+  private async turn(
+    repository: Repository,
+    workspace: string,
+    events: readonly GitEvent[],
+  ): Promise<Result<readonly TaskRef[]>> {
+    const made: TaskRef[] = [];
     const oldest = Math.min(...events.map((event) => event.at));
     const finished = this.finishedSince(workspace, oldest);
     for (const event of events) {
@@ -130,7 +135,7 @@ export class GitCheckpoints {
       if (!isAutomaticEnabled(trigger, config)) continue;
       const result = await this.checkpoint(event, source, task, config);
       if (!result.ok) return result;
-      made += result.value ? 1 : 0;
+      if (result.value) made.push(task.ref);
     }
     return ok(made);
   }

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { type AtlasErrorCode, type Result, messageOf, ok } from '../../core/shared/errors';
 import type { Repository } from '../../core/shared/ports';
+import type { TaskRef } from '../../core/task/taskRef';
 import { codeOf, fileError } from '../../system/files/fileErrors';
 import { GenerationLock, type HeldLock } from '../../system/locks/lock';
 import { type KeptEvent, Spool, type SpoolEvent } from '../../git/hooks/spool';
@@ -14,7 +15,8 @@ export type { KeptEvent } from '../../git/hooks/spool';
 export interface Drained {
   /** Events that were dealt with: turned into checkpoints, or nobody's. */
   readonly events: number;
-  readonly checkpoints: number;
+  /** The task of each checkpoint that was made. */
+  readonly checkpoints: readonly TaskRef[];
   /** Events that could not be turned, and why. */
   readonly kept: readonly KeptEvent[];
   /** Events that are still there: something was busy, or it was aborted. They are looked at the next time. */
@@ -34,7 +36,7 @@ const PASSING = new Set<AtlasErrorCode>(['lock_timeout', 'write_failed', 'record
 
 interface Round {
   events: number;
-  checkpoints: number;
+  readonly checkpoints: TaskRef[];
   readonly kept: KeptEvent[];
   /** Events that this drain leaves alone. */
   readonly left: Set<string>;
@@ -62,7 +64,7 @@ export class SpoolService {
    * one is at it, this returns at once, and that one sees what is there now.
    */
   async drain(options: { readonly signal?: AbortSignal } = {}): Promise<Result<Drained>> {
-    const round: Round = { events: 0, checkpoints: 0, kept: [], left: new Set(), seen: new Map() };
+    const round: Round = { events: 0, checkpoints: [], kept: [], left: new Set(), seen: new Map() };
     if (this.running || !this.spool.exists) return ok(this.resultOf(round));
     this.running = true;
     try {
@@ -203,7 +205,7 @@ export class SpoolService {
   private async scan(repository: Repository, events: readonly SpoolEvent[], round: Round): Promise<void> {
     const made = await this.git.scan(repository);
     if (made.ok) {
-      round.checkpoints += made.value;
+      round.checkpoints.push(...made.value);
       for (const { name } of events) this.removeDone(name, round);
       return;
     }

@@ -1,3 +1,4 @@
+import { eventsOf } from '../../core/history/historyEvent';
 import { isAbsolute } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { Expected, HookInput } from '../../core/task/events';
@@ -309,7 +310,7 @@ export class ValidationService {
   private freshId({ hook }: StoredTask): string {
     const used = new Set([
       ...hook.receipts.map((receipt) => receipt.receipt_id),
-      ...hook.history.map((event) => event.details?.['receipt_id']),
+      ...eventsOf(hook.history, 'validation_command', 'receipt').map(({ details }) => details.receipt_id),
     ]);
     for (;;) {
       const id = `rcpt-${this.ports.ids.hex(4)}`;

@@ -1,3 +1,5 @@
+import { recoveryDetails } from '../../core/recovery/recoveryDetails';
+import { lastEventOf } from '../../core/history/historyEvent';
 import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { Caller, HookInput } from '../../core/task/events';
@@ -113,8 +115,7 @@ export class RecoveryService {
   }
 
   private recordedLastSign(hook: Hook): number {
-    const recorded = hook.recovery?.details?.['last_sign_of_life'];
-    return toMs(typeof recorded === 'string' ? recorded : hook.updated_at);
+    return toMs(recoveryDetails(hook.recovery).lastSignOfLife ?? hook.updated_at);
   }
 
   /**
@@ -215,11 +216,9 @@ export class RecoveryService {
   /** The end of the log of the validation command that was running. */
   private partialOutput(ref: TaskRef, hook: Hook): string | undefined {
     if (hook.state !== 'step_validating') return undefined;
-    const event = hook.history.findLast(
-      (item) => item.trigger === 'validation_command' || item.trigger === 'step_output',
-    );
-    const log = event?.details?.['log'];
-    if (typeof log !== 'string' || log.includes('..')) return undefined;
+    const event = lastEventOf(hook.history, 'validation_command', 'step_output');
+    const log = event?.type === 'validation_command' ? event.details.log : undefined;
+    if (log === undefined || log.includes('..')) return undefined;
     const path = artifactPath(this.ports.paths, ref, log);
     const stat = this.ports.files.stat(path);
     if (stat?.kind !== 'file') return undefined;

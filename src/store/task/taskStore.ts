@@ -1,6 +1,7 @@
+import { hasCheckpoint } from '../../core/history/historyEvent';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { HookInput, TransitionContext } from '../../core/task/events';
-import { type Hook, type HookEvent, serializeHook } from '../../core/task/taskRecord';
+import { type Hook, serializeHook } from '../../core/task/taskRecord';
 import type { Task } from '../../core/task/task';
 import { toTimestamp } from '../../core/shared/time';
 import { transition } from '../../core/task/transition';
@@ -193,16 +194,9 @@ export class HookStore extends HookReader {
   private freshIds(hook: Hook | undefined): [string, string] {
     for (;;) {
       const [one, other] = [`ckpt-${this.ports.ids.hex(4)}`, `ckpt-${this.ports.ids.hex(4)}`];
-      if (one !== other && !(hook?.history ?? []).some((event) => isOf(event, one, other))) return [one, other];
+      if (one !== other && !hasCheckpoint(hook?.history ?? [], [one, other])) return [one, other];
     }
   }
-}
-
-/** Whether an event is that of one of two checkpoints; asked of each event of a history at each change. */
-function isOf({ trigger, details }: HookEvent, one: string, other: string): boolean {
-  if (trigger !== 'checkpoint') return false;
-  const id = details?.['checkpoint_id'];
-  return id === one || id === other;
 }
 
 const FOREIGN_BUSY = 'Another program keeps changing hook.json.';

@@ -60,22 +60,22 @@ describe('a drain', () => {
     await world.commit('one');
     await world.commit('two');
     for (let each = 0; each < 50; each += 1) event();
-    expect(await drain()).toEqual({ events: 50, checkpoints: 2, kept: [], left: 0 });
+    expect(await drain()).toEqual({ events: 50, checkpoints: [ref, ref], kept: [], left: 0 });
     event();
-    expect(await drain()).toEqual({ events: 1, checkpoints: 0, kept: [], left: 0 });
+    expect(await drain()).toEqual({ events: 1, checkpoints: [], kept: [], left: 0 });
     expect(world.checkpoints(ref)).toEqual(['Commit: one', 'Commit: two']);
     expect(readdirSync(world.spoolFolder)).toEqual(['locks']);
   });
 
   it("of a repository without a workspace is nobody's", async () => {
     event();
-    expect(await drain()).toEqual({ events: 1, checkpoints: 0, kept: [], left: 0 });
+    expect(await drain()).toEqual({ events: 1, checkpoints: [], kept: [], left: 0 });
     expect(world.spool.kept()).toEqual([]);
   });
 
   it('without a spool makes none', async () => {
     rmSync(world.spoolFolder, { recursive: true });
-    expect(await drain()).toEqual({ events: 0, checkpoints: 0, kept: [], left: 0 });
+    expect(await drain()).toEqual({ events: 0, checkpoints: [], kept: [], left: 0 });
     expect(existsSync(world.spoolFolder)).toBe(false);
   });
 
@@ -90,10 +90,10 @@ describe('a drain', () => {
     expect(existsSync(claim())).toBe(true);
     await world.commit('meanwhile');
     event();
-    expect(unwrap(await other.drain())).toEqual({ events: 0, checkpoints: 0, kept: [], left: 0 });
+    expect(unwrap(await other.drain())).toEqual({ events: 0, checkpoints: [], kept: [], left: 0 });
     await until('it is seen', () => world.checkpoints(ref).length === 1 && world.events.length === 1);
     controller.abort();
-    expect(unwrap(await first)).toMatchObject({ events: 1, checkpoints: 1, left: 1 });
+    expect(unwrap(await first)).toMatchObject({ events: 1, checkpoints: [ref], left: 1 });
     expect([world.events, existsSync(claim())]).toEqual([[push], false]);
   });
 
@@ -112,12 +112,12 @@ describe('a drain', () => {
   }
 
   it('sees an event that comes while it ends', async () => {
-    await world.start();
+    const ref = await world.start();
     await world.commit();
     event();
     // The moment in which the lock is released: a process that the hook starts now may still find it held.
     const spool = await watching('append', 'locks', () => void event());
-    expect(unwrap(await spool.drain())).toMatchObject({ events: 2, checkpoints: 1 });
+    expect(unwrap(await spool.drain())).toMatchObject({ events: 2, checkpoints: [ref] });
     expect(world.events).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describe('a drain', () => {
     expect(world.events).toHaveLength(1);
     push.kill('SIGKILL');
     await once(push, 'exit');
-    expect(unwrap(await draining)).toEqual({ events: 2, checkpoints: 2, kept: [], left: 0 });
+    expect(unwrap(await draining)).toEqual({ events: 2, checkpoints: [ref, ref], kept: [], left: 0 });
     expect(world.checkpoints(ref)).toEqual(['Commit: before', 'Pushed main to origin (1 commit)']);
   });
 
@@ -204,17 +204,17 @@ describe('an event that is not whole', () => {
     const draining = drain();
     await until('it drains', () => existsSync(claim()));
     writeFileSync(path.join(world.spoolFolder, name), whole());
-    expect(await draining).toMatchObject({ events: 1, checkpoints: 1, kept: [] });
+    expect(await draining).toMatchObject({ events: 1, checkpoints: [ref], kept: [] });
     expect(world.checkpoints(ref)).toHaveLength(1);
   });
 
   it('and never will be is kept, and the others are dealt with', async () => {
-    await world.start();
+    const ref = await world.start();
     await world.commit();
     raw(whole().slice(0, 40));
     raw('');
     event();
-    expect(await drain()).toMatchObject({ events: 1, checkpoints: 1, left: 0 });
+    expect(await drain()).toMatchObject({ events: 1, checkpoints: [ref], left: 0 });
     expect(world.spool.kept().map(({ reason }) => reason)).toEqual(
       Array.from({ length: 2 }, () => 'It was not written to its end.'),
     );
@@ -252,7 +252,7 @@ describe('an event that can not be turned is kept with its reason', () => {
   it.each(cases)('%s', async (_what, make, reason) => {
     make();
     const drained = await drain();
-    expect(drained).toMatchObject({ events: 0, checkpoints: 0, left: 0 });
+    expect(drained).toMatchObject({ events: 0, checkpoints: [], left: 0 });
     expect(drained.kept).toHaveLength(1);
     expect(world.spool.kept()).toMatchObject([{ reason: expect.stringMatching(reason) as string }]);
     expect(world.spool.pending()).toBe(0);
@@ -291,9 +291,9 @@ describe('an event that can not be turned is kept with its reason', () => {
     const held = pool.start('hold', world.ws.atlasHome, [ref.workspace, ref.id]);
     await held.speaks();
     event();
-    expect(await drain()).toMatchObject({ events: 0, checkpoints: 0, kept: [], left: 1 });
+    expect(await drain()).toMatchObject({ events: 0, checkpoints: [], kept: [], left: 1 });
     await held.kill();
-    expect(await drain()).toMatchObject({ events: 1, checkpoints: 1, left: 0 });
+    expect(await drain()).toMatchObject({ events: 1, checkpoints: [ref], left: 0 });
   });
 });
 

@@ -5,6 +5,7 @@ import {
   ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { Ajv } from 'ajv';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TOOLS, prefixed } from '../../../src/cli/mcp/tools';
 import { BuiltCli } from '../../support/drivers/cli';
@@ -50,6 +51,29 @@ describe('the tools', { timeout: 60_000 }, () => {
       expect(Object.keys(inputSchema.properties ?? {}), name).not.toContain('command');
       expect(annotations?.destructiveHint, name).toBe(false);
     }
+  });
+
+  it('take what their schemas say, and nothing else', async () => {
+    const { tools } = await agent.client.listTools();
+    for (const { name, inputSchema } of tools) {
+      const validate = new Ajv({ strict: true }).compile(inputSchema);
+      const input = TOOLS.find((tool) => tool.name === name)?.input;
+      const tried: unknown[] = [
+        ...[{}, { task: 'x' }, { workspace: 7 }, { nonsense: 1 }, { attempt: 0 }, { attempt: 1 }, { step: 'x' }],
+        ...[{ description: 'x' }, { question: 'x' }, { content: 'x' }, { task_id: 0, response_summary: '' }],
+        ...[{ task_id: 1, response_summary: 'x' }, { command: 'x' }, { files: ['a', 1] }, { dry_run: 'yes' }, null, []],
+      ];
+      for (const value of tried)
+        expect(validate(value), `${name} ${JSON.stringify(value)}`).toBe(input?.safeParse(value).success);
+    }
+  });
+
+  it('say which of them only read', async () => {
+    const { tools } = await agent.client.listTools();
+    for (const { name, annotations } of tools)
+      expect(annotations?.readOnlyHint === true, name).toBe(
+        TOOLS.find((tool) => tool.name === name)?.readOnly === true,
+      );
   });
 
   it('have names that no host uses itself, where that is asked for', async () => {

@@ -23,14 +23,18 @@ describe('when the tree is drawn', () => {
     return draws - before;
   }
 
-  it('is drawn once for several changes, a tenth of a second after the first', () => {
+  it('is drawn at once and once for several changes, and those of the next tenth of a second together', () => {
+    for (let count = 0; count < 5; count += 1) pace.soon();
+    expect(draws).toBe(0);
+    vi.advanceTimersByTime(0);
+    expect(draws).toBe(1);
     for (let count = 0; count < 5; count += 1) pace.soon();
     vi.advanceTimersByTime(99);
-    expect(draws).toBe(0);
+    expect(draws).toBe(1);
     vi.advanceTimersByTime(1);
-    expect(draws).toBe(1);
+    expect(draws).toBe(2);
     vi.advanceTimersByTime(10_000);
-    expect(draws).toBe(1);
+    expect(draws).toBe(2);
   });
 
   it('is drawn for each change of a person or an agent at work', () => {

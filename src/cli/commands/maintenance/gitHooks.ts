@@ -86,10 +86,10 @@ export async function drainSpool(context: CliContext): Promise<Result<Answer>> {
   const { events, checkpoints, kept } = drained.value;
   const data: AnswerData<'spool drain'> = {
     turned: events,
-    checkpoints,
+    checkpoints: checkpoints.length,
     kept: kept.map(({ name, reason }) => ({ name, why: reason })),
   };
-  const text = `${count(events, 'event')} of git hooks: ${count(checkpoints, 'checkpoint')}.\n`;
+  const text = `${count(events, 'event')} of git hooks: ${count(checkpoints.length, 'checkpoint')}.\n`;
   if (kept.length === 0) return ok({ exit: EXIT.done, text, data });
   return ok({
     exit: EXIT.done,

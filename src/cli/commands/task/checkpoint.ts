@@ -55,7 +55,7 @@ async function make(
   if (!scanned.ok) return scanned;
   const now = atlas.catalog.read(stored.ref);
   if (!now.ok) return now;
-  if (scanned.value > 0 && now.value.hook.checkpoints.length > stored.hook.checkpoints.length) {
+  if (scanned.value.length > 0 && now.value.hook.checkpoints.length > stored.hook.checkpoints.length) {
     return ok({ ...now.value, changed: true, findings: [] });
   }
   const { commit } = atlas.ports.git.head(repository);
