@@ -115,7 +115,7 @@ describe('the inbox', () => {
   it('is cancelled only after a modal question', async () => {
     await workbench.rowAction(row('onerror'), 'Cancel Queue Item');
     await workbench.dialog.filter({ hasText: 'Cancel the item' }).waitFor();
-    await workbench.dialog.getByRole('button', { name: 'Keep It' }).click();
+    await workbench.dialog.getByRole('button', { name: 'Keep Item' }).click();
     await workbench.dialog.waitFor({ state: 'detached' });
     expect(await statusOf(2)).toBe('pending');
     await workbench.rowAction(row('onerror'), 'Cancel Queue Item');
@@ -128,7 +128,7 @@ describe('the inbox', () => {
     await command('add', 'Was it paid?', '--trigger', 'email', '--session', 'asker-1');
     await command('next', '--session', 'worker');
     await command('complete', '3', 'On Monday $(bug)', '--session', 'worker');
-    const toast = workbench.toast('Inbox item 3 of email is done: On Monday $ (bug)');
+    const toast = workbench.toast('Queue item 3 of email is done: On Monday $ (bug)');
     await toast.waitFor();
     await shoot('toast');
     await toast.getByRole('button', { name: 'Resume Session' }).click();

@@ -215,9 +215,9 @@ describe('the inbox in a window', () => {
 
   it('cancels only once that was confirmed', async () => {
     const id = await add('not wanted', { triggerName: 'email' });
-    const [asked] = await run('cancelInboxItem', id, 'Keep It');
-    assert.deepEqual(asked?.buttons, ['Cancel Item', 'Keep It']);
-    assert.match(asked.detail ?? '', /gets none/u);
+    const [asked] = await run('cancelInboxItem', id, 'Keep Item');
+    assert.deepEqual(asked?.buttons, ['Cancel Item', 'Keep Item']);
+    assert.match(asked.detail ?? '', /won't get one/u);
     assert.equal(item(id).status, 'pending');
     await run('cancelInboxItem', id);
     assert.equal(item(id).status, 'pending');
@@ -239,7 +239,7 @@ describe('the inbox in a window', () => {
         () => undefined,
         () => vscode.commands.executeCommand('atlas.claimInboxItem', argument),
       );
-      assert.match(shown[0]?.message ?? '', /No item of the inbox is in a status/u);
+      assert.match(shown[0]?.message ?? '', /No item of the agent queue allows this now/u);
     }
   });
 
@@ -279,7 +279,7 @@ describe('the inbox in a window', () => {
       second.dispose();
       assert.deepEqual(
         shown.map(({ message }) => message),
-        ids.map((id, index) => `Inbox item ${id} of email is done: answer ${'abcdef'[index]} $ (bug)`),
+        ids.map((id, index) => `Queue item ${id} of email is done: answer ${'abcdef'[index]} $ (bug)`),
       );
       for (const { buttons } of shown) assert.deepEqual(buttons, ['Resume Session', 'Show']);
     });
@@ -306,8 +306,8 @@ describe('the inbox in a window', () => {
       assert.deepEqual(
         shown.map(({ message, buttons }) => [message, ...buttons]),
         [
-          ['Inbox item 1 of email is done: answer', 'Show'],
-          ['5 inbox items that sessions wait for are done.', 'Show Agent Queue'],
+          ['Queue item 1 of email is done: answer', 'Show'],
+          ['5 queue items that sessions are waiting for are done.', 'Show Agent Queue'],
         ],
       );
       offers.dispose();
@@ -342,7 +342,7 @@ describe('the inbox in a window', () => {
         ).then((shown) => {
           assert.deepEqual(
             shown.map(({ message }) => message),
-            ['Inbox item 1 of email is done: answer 1'],
+            ['Queue item 1 of email is done: answer 1'],
           );
         });
       });

@@ -66,7 +66,7 @@ function itemQuestion(
   model.look();
   const fitting = everyItem(model).filter(fits);
   if (fitting.length === 0)
-    throw new AtlasError('not_found', vscode.l10n.t('No item of the inbox is in a status that allows this.'), {
+    throw new AtlasError('not_found', vscode.l10n.t('No item of the agent queue allows this now.'), {
       mend: vscode.l10n.t('Add one with "Atlas: Add to Agent Queue".'),
     });
   const items = choices(model, fitting);
@@ -99,7 +99,7 @@ const addInboxItem: CommandHandler = async (context) => {
   let folder = folders[0]?.uri.fsPath;
   let content = '';
   if (folder === undefined)
-    throw new AtlasError('usage', vscode.l10n.t('Open a folder first: an inbox belongs to one.'));
+    throw new AtlasError('usage', vscode.l10n.t('Open a folder first. Each folder has its own agent queue.'));
   const askFolder: Question = async (step) =>
     askFolderFor(title, step, (chosen) => {
       folder = chosen;
@@ -107,9 +107,9 @@ const addInboxItem: CommandHandler = async (context) => {
   const askContent: Question = async (step) => {
     const question = {
       title,
-      prompt: vscode.l10n.t('What is to be done? A session that asks for the next item gets this.'),
+      prompt: vscode.l10n.t('What should an agent do? The next session that asks for work gets this item.'),
       value: content,
-      empty: vscode.l10n.t('An item needs a content.'),
+      empty: vscode.l10n.t('Enter a description.'),
     };
     return askText(question, step, (text) => {
       content = text;
@@ -122,7 +122,7 @@ const addInboxItem: CommandHandler = async (context) => {
   // A folder gets its workspace with its first task or item.
   if (!context.session.ownWorkspaces().includes(workspace)) await context.session.locatePlaces();
   model.look();
-  vscode.window.setStatusBarMessage(vscode.l10n.t('Item {0} is in the inbox.', added.id), 4000);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Added item {0} to the agent queue.', added.id), 4000);
 };
 
 /** Atlas: Claim Queue Item. It is this window's until that ends, for a day at most. */
@@ -154,9 +154,9 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
     const asked = found === undefined ? '' : itemTitle(found.item, 60);
     const question = {
       title,
-      prompt: vscode.l10n.t('What came of "{0}"? Who waits for the answer gets this.', asked),
+      prompt: vscode.l10n.t('What is the result of "{0}"? The waiting session gets this answer.', asked),
       value: summary,
-      empty: vscode.l10n.t('Say what came of it.'),
+      empty: vscode.l10n.t('Enter the result.'),
     };
     return askText(question, step, (text) => {
       summary = text;
@@ -166,7 +166,7 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
   const { workspace, item } = found ?? unreachable();
   const { changed } = unwrapped(await model.inbox.complete(workspace, item.id, summary));
   model.look();
-  if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was done already.', item.id));
+  if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was already done.', item.id));
 };
 
 /** Atlas: Cancel Queue Item. */
@@ -175,7 +175,7 @@ const cancelInboxItem: CommandHandler = async (context, argument) => {
   const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Cancel Queue Item'), isOpen);
   const cancel: vscode.MessageItem = { title: vscode.l10n.t('Cancel Item') };
   // The editor's own button for closing is called "Cancel".
-  const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep It'), isCloseAffordance: true };
+  const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep Item'), isCloseAffordance: true };
   const answer = await vscode.window.showWarningMessage(
     vscode.l10n.t('Cancel the item "{0}"?', itemTitle(item, 80)),
     { modal: true, detail: cancelDetail(item) },
@@ -189,10 +189,12 @@ const cancelInboxItem: CommandHandler = async (context, argument) => {
 
 function cancelDetail(item: InboxItem): string {
   const working =
-    item.status === 'processing' ? vscode.l10n.t('Somebody works on it, and is told when they complete it.') : '';
+    item.status === 'processing'
+      ? vscode.l10n.t('A session is working on it, and is told so when it completes the item.')
+      : '';
   const waiting =
-    triggerOf(item) === undefined ? '' : vscode.l10n.t('The session that waits for its answer gets none.');
-  return [working, waiting, vscode.l10n.t("That can't be undone.")].filter((part) => part !== '').join(' ');
+    triggerOf(item) === undefined ? '' : vscode.l10n.t("The session that is waiting for the answer won't get one.");
+  return [working, waiting, vscode.l10n.t("You can't undo this.")].filter((part) => part !== '').join(' ');
 }
 
 /** Atlas: Show Queue Item. */
@@ -219,8 +221,8 @@ function describe(item: InboxItem): string {
     [vscode.l10n.t('Claimed by'), item.claim?.session_id],
     [vscode.l10n.t('Claimed until'), item.status === 'processing' ? item.claim?.until : undefined],
     [vscode.l10n.t('Finished'), item.processed_at],
-    [vscode.l10n.t('Waits for the answer'), plain(triggerOf(item) ?? '')],
-    [vscode.l10n.t('Its session'), item.session_id],
+    [vscode.l10n.t('Waiting for the answer'), plain(triggerOf(item) ?? '')],
+    [vscode.l10n.t('Waiting session'), item.session_id],
   ];
   const known = lines.filter(([, value]) => value !== undefined && value !== '');
   const width = Math.max(...known.map(([label]) => label.length));

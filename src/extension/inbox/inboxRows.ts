@@ -148,7 +148,7 @@ export function itemTooltip(item: InboxItem): vscode.MarkdownString {
   line(vscode.l10n.t('Added'), item.created_at);
   line(vscode.l10n.t('Finished'), item.processed_at);
   line(vscode.l10n.t('Claimed until'), isFinished(item.status) ? undefined : item.claim?.until);
-  line(vscode.l10n.t('Waits for the answer'), triggerOf(item));
+  line(vscode.l10n.t('Waiting for the answer'), triggerOf(item));
   line(vscode.l10n.t('Answer'), item.response_summary);
   return text;
 }

@@ -25,7 +25,9 @@ export class InboxWindow implements vscode.Disposable {
   private showBadge(): void {
     const pending = this.model.open().filter(({ item }) => item.status === 'pending').length;
     this.view.badge =
-      pending === 0 ? undefined : { value: pending, tooltip: vscode.l10n.t('{0} pending inbox items', pending) };
+      pending === 0
+        ? undefined
+        : { value: pending, tooltip: vscode.l10n.t('Pending items in the agent queue: {0}', pending) };
   }
 
   dispose(): void {

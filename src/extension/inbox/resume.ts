@@ -35,8 +35,8 @@ export function resumeCommand(template: string, sessionId: string): string {
   const checked = checkSession(sessionId);
   if (!checked.ok) throw checked.error;
   if (!template.includes(PLACE))
-    throw new AtlasError('usage', vscode.l10n.t('The setting atlas.resumeCommand does not say {0}.', PLACE), {
-      mend: vscode.l10n.t('Write it where the id of the session belongs.'),
+    throw new AtlasError('usage', vscode.l10n.t("The setting atlas.resumeCommand doesn't contain {0}.", PLACE), {
+      mend: vscode.l10n.t("Add it where the session's id belongs."),
     });
   // A line break would be the Enter that is left to the person.
   return oneLine(template, 2000).replaceAll(PLACE, sessionId);
@@ -45,7 +45,7 @@ export function resumeCommand(template: string, sessionId: string): string {
 /** Writes the command that resumes a session into a terminal in its folder. Enter is the person's. */
 export async function resumeInTerminal(session: Session, { workspace, sessionId, trigger }: Resumable): Promise<void> {
   if (sessionId === undefined || sessionId === null)
-    throw new AtlasError('not_found', vscode.l10n.t('It is not known which session waits for this answer.'));
+    throw new AtlasError('not_found', vscode.l10n.t("Atlas doesn't know which session is waiting for this answer."));
   const template = await templateFor(session, sessionId);
   if (template === undefined) return;
   const command = resumeCommand(template, sessionId);
@@ -72,7 +72,7 @@ async function templateFor(session: Session, sessionId: string): Promise<string 
   }));
   const picked = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('Resume Session'),
-    placeHolder: vscode.l10n.t('Whose session is it? The setting atlas.resumeCommand answers this for good.'),
+    placeHolder: vscode.l10n.t("Which agent's session is it? Set atlas.resumeCommand to skip this question."),
   });
   return picked?.template;
 }

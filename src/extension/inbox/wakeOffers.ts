@@ -123,7 +123,7 @@ export class WakeOffers implements vscode.Disposable {
   private tellOne(offer: Offer): void {
     const { task_id: id, trigger_name: trigger, session_id: sessionId, response_summary: summary } = offer.wake;
     const message = vscode.l10n.t(
-      'Inbox item {0} of {1} is done: {2}',
+      'Queue item {0} of {1} is done: {2}',
       id,
       plain(trigger, 60),
       plain(summary, MAX_SUMMARY),
@@ -139,7 +139,7 @@ export class WakeOffers implements vscode.Disposable {
 
   private tellAll(offers: readonly Offer[]): void {
     const show = vscode.l10n.t('Show Agent Queue');
-    const message = vscode.l10n.t('{0} inbox items that sessions wait for are done.', offers.length);
+    const message = vscode.l10n.t('{0} queue items that sessions are waiting for are done.', offers.length);
     this.answered(offers, vscode.window.showInformationMessage(message, show), (answer) => {
       if (answer === show) this.actions.showAll();
     });
