@@ -78,7 +78,7 @@ describe('the workers', () => {
     // A person would make room, too: the rows that are out of sight are not drawn.
     await workbench.page.locator('.pane-header', { hasText: 'Tasks' }).click();
     await row(/^translators1 worker$/).waitFor();
-    await row(/^adatranslate-1 · not begun · now$/).waitFor();
+    await row(/^adatranslate-1 · not started · now$/).waitFor();
     await row(/^Tasks1 in progress$/).waitFor();
   });
 
@@ -86,7 +86,7 @@ describe('the workers', () => {
     await command('task', 'add', 'hostile', '--type', HOSTILE.replaceAll('\u001b', ''));
     await row(/^Tasks1 ready · 1 in progress$/).waitFor();
     await command('sling', 'hostile', 'mallory');
-    await row(/^malloryhostile · not begun · now$/).waitFor();
+    await row(/^malloryhostile · not started · now$/).waitFor();
     await workbench.expand(row(/^malloryhostile/));
     const task = row('onerror');
     await task.waitFor();
@@ -100,10 +100,10 @@ describe('the workers', () => {
   it('that died are counted, and are recovered by the inline action, which shows the plan', async () => {
     const dead = { ...ports.processes.self(), pid: 2 ** 22 - 3, start_time: '1', incarnation: 'dead' };
     unwrap(await workers.steps.claim({ worker: 'mallory', owner: dead }));
-    await row(/^malloryhostile · its process has died · in progress/).waitFor();
+    await row(/^malloryhostile · process died · in progress/).waitFor();
     await workbench.page.locator('.activitybar .action-item .badge-content', { hasText: '1' }).waitFor();
     await workbench.rowAction(row(/^malloryhostile/), 'Recover Worker');
-    await workbench.dialog.filter({ hasText: 'Begin the work of mallory anew?' }).waitFor();
+    await workbench.dialog.filter({ hasText: "Restart mallory's task?" }).waitFor();
     await workbench.dialog.filter({ hasText: 'left nothing' }).waitFor();
     await workbench.dialog.getByRole('button', { name: 'Not Now' }).click();
     await workbench.dialog.waitFor({ state: 'detached' });

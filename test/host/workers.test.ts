@@ -132,25 +132,25 @@ describe('the workers in a window', () => {
       ['w-alive', 'task-w-alive · in progress · now', 'play-circle', 'worker IN_PROGRESS running'],
       [
         'w-dead',
-        'task-w-dead · its process has died · in progress · now',
+        'task-w-dead · process died · in progress · now',
         'warning',
         'worker IN_PROGRESS run recover held running',
       ],
       ['w-done', 'task-w-done · complete · now', 'pass', 'worker COMPLETE free clear'],
-      ['w-failed', 'task-w-failed · not to be tried again · failed · now', 'error', 'worker FAILED free clear'],
-      ['w-free', 'nothing to do', 'circle-outline', 'worker FREE free'],
-      ['w-gone', 'task-w-gone · its folder is gone · not begun · now', 'warning', 'worker PENDING run recover'],
+      ['w-failed', 'task-w-failed · failed for good · failed · now', 'error', 'worker FAILED free clear'],
+      ['w-free', 'free', 'circle-outline', 'worker FREE free'],
+      ['w-gone', 'task-w-gone · folder is gone · not started · now', 'warning', 'worker PENDING run recover'],
       [
         'w-held',
-        'task-w-held · nobody sees whether it is at work · in progress · now',
+        'task-w-held · unknown whether it is running · in progress · now',
         'warning',
         'worker IN_PROGRESS recover held running',
       ],
       ['w-hurt', 'damaged', 'error', 'worker DAMAGED'],
-      ['w-new', 'task-w-new · not begun · now', 'circle-large-outline', 'worker PENDING run'],
+      ['w-new', 'task-w-new · not started · now', 'circle-large-outline', 'worker PENDING run'],
       ['Tasks', '7 in progress · 1 failed · 2 complete', 'checklist', 'tasks'],
     ]);
-    assert.deepEqual(await texts('pool'), ['p1 | late · past its deadline · not begun · now']);
+    assert.deepEqual(await texts('pool'), ['p1 | late · past its deadline · not started · now']);
   });
 
   it('says what hangs there, and whatever it says is plain text', async () => {
@@ -169,10 +169,7 @@ describe('the workers in a window', () => {
     const failed = all.find((node) => node.kind === 'worker' && node.worker === 'w-failed');
     assert.ok(failed);
     const { tooltip, accessibilityInformation } = tree.resolveTreeItem(await tree.getTreeItem(failed), failed);
-    assert.match(
-      accessibilityInformation?.label ?? '',
-      /^Worker w-failed, task-w-failed, not to be tried again, failed/u,
-    );
+    assert.match(accessibilityInformation?.label ?? '', /^Worker w-failed, task-w-failed, failed for good, failed/u);
     assert.ok(tooltip instanceof vscode.MarkdownString);
     assert.equal(tooltip.isTrusted ?? false, false);
     assert.equal(tooltip.supportHtml ?? false, false);
@@ -204,7 +201,7 @@ describe('the workers in a window', () => {
     ]);
     rmSync(hook('w-done', 'output.txt'));
     await model.look();
-    assert.deepEqual((await evidence()).slice(4), ['output.txt | recorded, but gone']);
+    assert.deepEqual((await evidence()).slice(4), ['output.txt | recorded, but missing']);
   });
 
   it('shows the tasks by how they stand, convoys, and both sides of a conflict', async () => {
@@ -235,11 +232,11 @@ describe('the workers in a window', () => {
       'Complete | 2',
       '$ (trash) [x] (command:atlas.slingTask) <b>**bold**</b> | 1 of 2 complete',
     ]);
-    assert.deepEqual(await texts('Tasks', 'Blocked'), ['b1 | waits for r1 · t · now']);
+    assert.deepEqual(await texts('Tasks', 'Blocked'), ['b1 | blocked by r1 · t · now']);
     assert.deepEqual(await texts('Tasks', 'Conflicts'), ['r1 | task, recorded twice']);
     const sides = await texts('Tasks', 'Conflicts', 'r1');
     assert.match(sides[0] ?? '', /^OPEN · nobody \| counts/u);
-    assert.match(sides[1] ?? '', /^OPEN · nobody \| is kept, does not count/u);
+    assert.match(sides[1] ?? '', /^OPEN · nobody \| kept, doesn't count/u);
     const [finding] = await texts('Tasks', 'Damaged Lines');
     assert.match(finding ?? '', /^tasks\.jsonl:\d+ \| (?:torn|damaged) · no line$/u);
   });
@@ -278,18 +275,18 @@ describe('the workers in a window', () => {
     const recovered = await run('recoverWorker', row('w-new'), 'Not Now');
     assert.deepEqual(
       recovered.map(({ message, buttons }) => [message, ...buttons]),
-      [['Begin the work of w-new?', 'Run Worker', 'Not Now']],
+      [["Start w-new's task?", 'Run Worker', 'Not Now']],
     );
-    assert.match(recovered[0]?.detail ?? '', /It was never begun\. Its folder was made again\./u);
+    assert.match(recovered[0]?.detail ?? '', /It was never begun\. The folder was restored\./u);
     assert.deepEqual((await statusOf('w-new'))?.orphaned, []);
-    const asked = await run('recoverWorker', row('w-held'), 'They Are Gone');
+    const asked = await run('recoverWorker', row('w-held'), 'It Is Gone');
     assert.deepEqual(
       asked.map(({ message }) => message),
-      ['Is whoever worked on task-w-held gone?', 'Begin the work of w-held anew?'],
+      ['Is the process that worked on task-w-held gone?', "Restart w-held's task?"],
     );
     assert.equal((await statusOf('w-held'))?.state?.status, 'IN_PROGRESS');
     const [refused] = await run('completeWork', row('w-alive'), 'Complete');
-    assert.match(refused?.message ?? '', /w-alive is at work, and says itself how it ends/u);
+    assert.match(refused?.message ?? '', /w-alive is running and will report its own result/u);
     await run('completeWork', row('w-held'), 'Keep It Open');
     assert.equal((await statusOf('w-held'))?.state?.status, 'IN_PROGRESS');
     await run('completeWork', row('w-held'), 'Complete');
@@ -346,7 +343,7 @@ describe('the workers in a window', () => {
     assert.match(await git(bare, 'for-each-ref', '--format=%(refname)'), /^refs\/heads\/forge\/ledger$/mu);
     // Now it is known: nobody is asked again.
     const again = await run('syncWorkers', undefined);
-    assert.match(again.at(-1)?.message ?? '', /Workers here and at origin are the same/u);
+    assert.match(again.at(-1)?.message ?? '', /Workers are in sync with origin/u);
     rmSync(path.join(folder, '.forge', 'config.yaml'));
     await git(folder, 'update-ref', '-d', 'refs/remotes/origin/forge/ledger');
   });

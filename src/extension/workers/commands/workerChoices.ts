@@ -68,8 +68,8 @@ export async function repositoryFor(model: WorkersModel, argument: unknown, titl
   const all = model.all();
   const [only] = all;
   if (only === undefined)
-    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a git repository.'), {
-      mend: vscode.l10n.t('The hooks of workers are kept by git: open a repository, or start one with git init.'),
+    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a Git repository.'), {
+      mend: vscode.l10n.t('Workers need Git. Open a repository, or create one with git init.'),
     });
   if (all.length === 1) return only;
   const items = all.map((value) => ({
@@ -136,8 +136,8 @@ export async function workerFor(
     ({ status }) => ability === undefined || abilitiesOf(status, model.isAlive(status)).includes(ability),
   );
   if (fitting.length === 0)
-    throw new AtlasError('not_found', vscode.l10n.t('No worker is in a state that allows this.'), {
-      mend: vscode.l10n.t('Workers are made when a task is slung to them: "Atlas: Assign to Worker".'),
+    throw new AtlasError('not_found', vscode.l10n.t('No worker allows this now.'), {
+      mend: vscode.l10n.t('Create a worker with "Atlas: Assign to Worker".'),
     });
   return askOne({ title, placeholder: vscode.l10n.t('Which worker?'), items: fitting.map(workerChoice) });
 }

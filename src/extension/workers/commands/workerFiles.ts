@@ -35,10 +35,10 @@ async function askPart(status: WorkerStatus): Promise<Shown> {
   if (there.length === 0) return 'folder';
   const items: Choice<Shown>[] = [
     ...there.map((value) => ({ label: `$(json) ${HOOK_FILES[value]}`, value })),
-    { label: `$(folder-opened) ${vscode.l10n.t('Show Its Folder in the Explorer')}`, value: 'folder' },
+    { label: `$(folder-opened) ${vscode.l10n.t('Reveal Folder')}`, value: 'folder' },
   ];
   const title = vscode.l10n.t('Show Worker {0}', status.worker);
-  return askOne({ title, placeholder: vscode.l10n.t('What of it?'), items });
+  return askOne({ title, placeholder: vscode.l10n.t('Select a file to open'), items });
 }
 
 async function openFolder({ folder }: WorkerStatus): Promise<void> {

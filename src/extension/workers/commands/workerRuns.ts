@@ -21,9 +21,9 @@ export const runWorker: CommandHandler = async (context, argument) => {
   }
   throw new AtlasError(
     'illegal_transition',
-    vscode.l10n.t("{0} can't be run now: {1}", found.status.worker, plan.reason),
+    vscode.l10n.t("{0} can't run now: {1}", found.status.worker, plan.reason),
     {
-      mend: vscode.l10n.t('"Atlas: Recover Worker" shows how to go on.'),
+      mend: vscode.l10n.t('Run "Atlas: Recover Worker".'),
     },
   );
 };
@@ -35,9 +35,9 @@ async function runInTerminal(
 ): Promise<void> {
   const command = await askOneText({
     title: vscode.l10n.t('Run Worker {0}', status.worker),
-    prompt: vscode.l10n.t('Which command does the work? It finds the folder of its hook in FORGE_HOOK.'),
+    prompt: vscode.l10n.t("Which command does the work? FORGE_HOOK names the worker's folder."),
     value: memory.get<string>(COMMAND_KEY, ''),
-    empty: vscode.l10n.t('Say what is to be run.'),
+    empty: vscode.l10n.t('Enter a command.'),
   });
   await memory.update(COMMAND_KEY, command);
   const terminal = vscode.window.createTerminal({
@@ -69,11 +69,9 @@ export const recoverWorker: CommandHandler = async (context, argument) => {
   const restored = unwrapped(await looked.workers.steps.restore(worker));
   if (restored.added) await window.model.look();
   if (status.damage !== undefined) throw status.damage;
-  const again = restored.added ? vscode.l10n.t('Its folder was made again.') : '';
+  const again = restored.added ? vscode.l10n.t('The folder was restored.') : '';
   if (status.state === undefined) {
-    void vscode.window.showInformationMessage(
-      [vscode.l10n.t('Nothing hangs on the hook of {0}.', worker), again].join(' '),
-    );
+    void vscode.window.showInformationMessage([vscode.l10n.t('{0} has no task.', worker), again].join(' '));
     return;
   }
   await follow(window, found, again, unwrapped(await looked.workers.steps.plan(worker)), false);
@@ -92,12 +90,15 @@ async function follow(
   switch (plan.action) {
     case 'nothing':
       void vscode.window.showInformationMessage(
-        vscode.l10n.t('There is nothing to recover for {0}. {1}', status.worker, detail),
+        vscode.l10n.t('Nothing to recover for {0}. {1}', status.worker, detail),
       );
       return;
     case 'ask': {
-      const question = vscode.l10n.t('Is whoever worked on {0} gone?', plain(status.state?.taskId ?? status.worker));
-      await confirm(question, detail, vscode.l10n.t('They Are Gone'));
+      const question = vscode.l10n.t(
+        'Is the process that worked on {0} gone?',
+        plain(status.state?.taskId ?? status.worker),
+      );
+      await confirm(question, detail, vscode.l10n.t('It Is Gone'));
       await follow(window, found, '', unwrapped(await looked.workers.steps.plan(status.worker, true)), true);
       return;
     }
@@ -121,10 +122,10 @@ async function follow(
 function planQuestion(action: 'run' | 'resume' | 'restart', worker: string): string {
   switch (action) {
     case 'run':
-      return vscode.l10n.t('Begin the work of {0}?', worker);
+      return vscode.l10n.t("Start {0}'s task?", worker);
     case 'resume':
-      return vscode.l10n.t('Go on with the work of {0}?', worker);
+      return vscode.l10n.t("Continue {0}'s task?", worker);
     case 'restart':
-      return vscode.l10n.t('Begin the work of {0} anew?', worker);
+      return vscode.l10n.t("Restart {0}'s task?", worker);
   }
 }

@@ -13,15 +13,15 @@ function stateOf({ status }: FoundWorker): HookState {
   const { state, damage, worker } = status;
   if (damage !== undefined) throw damage;
   if (state !== undefined) return state;
-  throw new AtlasError('not_found', vscode.l10n.t('Nothing hangs on the hook of {0}.', worker), {
-    mend: vscode.l10n.t('Sling a task to it.'),
+  throw new AtlasError('not_found', vscode.l10n.t('{0} has no task.', worker), {
+    mend: vscode.l10n.t('Assign a task to it.'),
   });
 }
 
 function reasonLabel(reason: HandoffReason): string {
   switch (reason) {
     case 'context_limit':
-      return vscode.l10n.t('Its context is full; that counts for no attempt');
+      return vscode.l10n.t("The context is full (doesn't count as an attempt)");
     case 'timeout':
       return vscode.l10n.t('It took too long');
     case 'error':
@@ -44,9 +44,9 @@ export const handOffWork: CommandHandler = async (context, argument) => {
   const askPoint: Question = async (step) => {
     const question = {
       title,
-      prompt: vscode.l10n.t('Where does the next one go on with {0}?', plain(state.taskId)),
+      prompt: vscode.l10n.t('Where should the next process continue with {0}?', plain(state.taskId)),
       value: answers.point,
-      empty: vscode.l10n.t('Say where the next one goes on.'),
+      empty: vscode.l10n.t('Enter where to continue.'),
     };
     return askText(question, step, (point) => {
       answers.point = point;
@@ -67,7 +67,7 @@ export function endWork(how: 'complete' | 'fail'): CommandHandler {
     if (model.isAlive(found.status))
       throw new AtlasError(
         'illegal_transition',
-        vscode.l10n.t('{0} is at work, and says itself how it ends.', state.worker),
+        vscode.l10n.t('{0} is running and will report its own result.', state.worker),
         {
           mend: vscode.l10n.t('Wait for it, or end its process first.'),
         },
@@ -76,7 +76,7 @@ export function endWork(how: 'complete' | 'fail'): CommandHandler {
     await model.look();
     if (ended.length === 0) return;
     const left = plain(ended.join(', '), 300);
-    await vscode.window.showWarningMessage(vscode.l10n.t("Some of what lay in the folder can't be kept: {0}", left));
+    await vscode.window.showWarningMessage(vscode.l10n.t("Some files of the folder can't be kept: {0}", left));
   };
 }
 
@@ -89,7 +89,7 @@ async function complete({ looked, status }: FoundWorker, state: HookState): Prom
     {
       modal: true,
       detail: vscode.l10n.t(
-        'What lies in {0} is recorded as its result. Whoever worked on it is told when they say so themselves.',
+        'The files in {0} are recorded as the result. A late report by the worker itself is refused.',
         status.folder,
       ),
     },
@@ -103,9 +103,9 @@ async function complete({ looked, status }: FoundWorker, state: HookState): Prom
 async function fail({ looked }: FoundWorker, state: HookState, title: string): Promise<readonly string[]> {
   const message = await askOneText({
     title,
-    prompt: vscode.l10n.t('Why did {0} fail? Who tries it next is told.', plain(state.taskId)),
+    prompt: vscode.l10n.t('Why did {0} fail? The next attempt sees the reason.', plain(state.taskId)),
     value: '',
-    empty: vscode.l10n.t('Say why.'),
+    empty: vscode.l10n.t('Enter a reason.'),
   });
   const error = { code: 'by_hand', message, recoverable: true };
   return unwrapped(await looked.workers.steps.ending.end(leaseOf(state), 'fail', { error })).skipped;
@@ -117,10 +117,10 @@ export const clearWorker: CommandHandler = async (context, argument) => {
   const { looked, status } = await workerFor(model, argument, vscode.l10n.t('Clear Worker'), 'clear');
   const button: vscode.MessageItem = { title: vscode.l10n.t('Clear') };
   const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Clear the hook of {0}?', status.worker),
+    vscode.l10n.t('Clear {0}?', status.worker),
     {
       modal: true,
-      detail: vscode.l10n.t('{0} is emptied. The history of its branch keeps what was recorded there.', status.folder),
+      detail: vscode.l10n.t('This empties {0}. The branch keeps its history.', status.folder),
     },
     button,
   );
@@ -134,5 +134,5 @@ export const copyHookPath: CommandHandler = async (context, argument) => {
   const { model } = await context.workers();
   const { status } = await workerFor(model, argument, vscode.l10n.t('Copy Path'), undefined);
   await vscode.env.clipboard.writeText(status.folder);
-  vscode.window.setStatusBarMessage(vscode.l10n.t('The path of the hook of {0} is copied.', status.worker), 4000);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Copied the path of {0}.', status.worker), 4000);
 };

@@ -18,7 +18,7 @@ export const syncWorkers: CommandHandler = async (context, argument) => {
   const { sharing } = looked.workers;
   const known = unwrapped(await sharing.remoteName());
   const remote = known ?? (await firstRemote(looked, title));
-  const progress = vscode.l10n.t('Sharing workers with {0}…', plain(remote));
+  const progress = vscode.l10n.t('Syncing workers with {0}…', plain(remote));
   const report = unwrapped(
     await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: progress }, async () =>
       sharing.sync(remote),
@@ -35,15 +35,19 @@ async function firstRemote({ workers }: LookedAt, title: string): Promise<string
   const names = unwrapped(await workers.sharing.remotes());
   const [only, ...more] = names;
   if (only === undefined)
-    throw new AtlasError('not_found', vscode.l10n.t('The repository has no remote to share workers by.'), {
-      mend: vscode.l10n.t('Add one: git remote add origin <url>'),
-    });
+    throw new AtlasError(
+      'not_found',
+      vscode.l10n.t('The repository has no remote through which workers can be shared.'),
+      {
+        mend: vscode.l10n.t('Add one: git remote add origin <url>'),
+      },
+    );
   const items = names.map((name) => ({ label: plain(name), value: name }));
-  const placeholder = vscode.l10n.t('By which remote are workers shared?');
+  const placeholder = vscode.l10n.t('Through which remote should workers be shared?');
   const remote = more.length === 0 ? only : await askOne({ title, placeholder, items });
-  const question = vscode.l10n.t('Share the workers of this repository by {0}?', plain(remote));
+  const question = vscode.l10n.t('Share the workers of this repository through {0}?', plain(remote));
   const detail = vscode.l10n.t(
-    'The branches forge/* are pushed there: tasks, their contexts, and what workers left on their hooks. From then on a claim counts once the remote took it.',
+    'Atlas pushes the branches forge/* there: tasks, contexts and results. From then on, a claim counts once the remote accepted it.',
   );
   await confirm(question, detail, vscode.l10n.t('Share'));
   return remote;
@@ -54,27 +58,24 @@ function syncText({ remote, received, sent, superseded, clashing, conflicts }: S
   const isQuiet = received.length + sent.length === 0;
   return [
     isQuiet
-      ? vscode.l10n.t('Workers here and at {0} are the same.', name)
+      ? vscode.l10n.t('Workers are in sync with {0}.', name)
       : vscode.l10n.t(
-          '{0} branches were sent to {1}, {2} workers came from there.',
+          'Synced workers with {1}. Branches sent: {0}. Workers received: {2}.',
           sent.length,
           name,
           received.length,
         ),
     ...superseded.map(({ worker, counts }) =>
       counts === 'ours'
-        ? vscode.l10n.t('{0} was worked on in two clones: what this one did counts.', worker)
-        : vscode.l10n.t(
-            '{0} was worked on in two clones: what the other one did counts; yours is in its history.',
-            worker,
-          ),
+        ? vscode.l10n.t("Two clones worked on {0}. This clone's result counts.", worker)
+        : vscode.l10n.t("Two clones worked on {0}. The other clone's result counts; yours is in the history.", worker),
     ),
     ...clashing.map(({ ours, theirs }) =>
-      vscode.l10n.t('{0} is here and {1} there: a pool and a worker need different names.', ours, theirs),
+      vscode.l10n.t('{0} is here and {1} there. A pool and a worker need different names.', ours, theirs),
     ),
     ...(conflicts.length === 0
       ? []
-      : [vscode.l10n.t('{0} conflicts: the Workers view shows both sides.', conflicts.length)]),
+      : [vscode.l10n.t('Conflicts: {0}. The Workers view shows both sides.', conflicts.length)]),
   ].join(' ');
 }
 
@@ -87,11 +88,11 @@ export const repairWorkers: CommandHandler = async (context, argument) => {
   const todo = plan.filter(({ action }) => action !== 'by_hand');
   const byHand = plan.filter(({ action }) => action === 'by_hand');
   if (plan.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t('Nothing is wrong with the workers.'));
+    void vscode.window.showInformationMessage(vscode.l10n.t('No problems found in the workers.'));
     return;
   }
   if (todo.length === 0) {
-    void vscode.window.showWarningMessage(vscode.l10n.t('Only you can mend this: {0}', listed(byHand)));
+    void vscode.window.showWarningMessage(vscode.l10n.t('Only you can repair this: {0}', listed(byHand)));
     return;
   }
   await confirm(vscode.l10n.t('Repair the workers of this repository?'), listed(plan), vscode.l10n.t('Repair'));
@@ -99,8 +100,8 @@ export const repairWorkers: CommandHandler = async (context, argument) => {
   await model.look();
   const [first] = failed;
   if (first !== undefined)
-    throw new AtlasError('write_failed', vscode.l10n.t('{0} could not be mended: {1}', first.item.subject, first.why));
-  const text = vscode.l10n.t('{0} findings were mended.', done.length);
+    throw new AtlasError('write_failed', vscode.l10n.t("{0} couldn't be repaired: {1}", first.item.subject, first.why));
+  const text = vscode.l10n.t('Repaired: {0}.', done.length);
   void vscode.window.showInformationMessage([text, ...(left.length === 0 ? [] : [listed(left)])].join(' '));
 };
 

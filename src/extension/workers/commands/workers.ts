@@ -70,17 +70,17 @@ const addWorkerTask: CommandHandler = async (context, argument) => {
         },
       );
   const isKnown = (id: string): string | undefined =>
-    ledger.tasks.last.has(id.trim()) ? vscode.l10n.t('There is a task {0} already.', plain(id.trim())) : idProblem(id);
+    ledger.tasks.last.has(id.trim()) ? vscode.l10n.t('The task {0} already exists.', plain(id.trim())) : idProblem(id);
   await askInTurn([
-    ask('id', vscode.l10n.t('What is the id of the task?'), vscode.l10n.t('A task needs an id.'), isKnown),
-    ask('type', vscode.l10n.t('What kind of task is it?'), vscode.l10n.t('A task needs a type.')),
-    ask('input', vscode.l10n.t('What is to be done? A text, or a JSON object; it may be empty.'), undefined),
+    ask('id', vscode.l10n.t('Enter an id for the task.'), vscode.l10n.t('Enter an id.'), isKnown),
+    ask('type', vscode.l10n.t('Enter the type of the task.'), vscode.l10n.t('Enter a type.')),
+    ask('input', vscode.l10n.t('What should the worker do? Enter text or a JSON object (optional).'), undefined),
   ]);
   const blockedBy = await askBlockers(ledger, title);
   const task = { id: answers.id, type: answers.type, input: inputOf(answers.input) };
   unwrapped(await looked.workers.slinging.addTasks([{ ...task, ...(blockedBy.length === 0 ? {} : { blockedBy }) }]));
   await model.look();
-  vscode.window.setStatusBarMessage(vscode.l10n.t('Task {0} is in the ledger.', answers.id), 4000);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Added the task {0}.', answers.id), 4000);
 };
 
 /** What has to be complete first; asked only where something is open. */
@@ -89,7 +89,7 @@ async function askBlockers(ledger: Ledger, title: string): Promise<string[]> {
   if (open.length === 0) return [];
   const picked = await vscode.window.showQuickPick(taskChoices(ledger, open, kindOf(ledger)), {
     title,
-    placeHolder: vscode.l10n.t('Which tasks have to be complete first? None is an answer, too.'),
+    placeHolder: vscode.l10n.t('Select prerequisites (optional).'),
     canPickMany: true,
   });
   return chosen(picked).map(({ value }) => value);
@@ -119,10 +119,7 @@ const slingTask: CommandHandler = async (context, argument) => {
   const { task = '', worker = '' } = answers;
   const slung = unwrapped(await looked.workers.slinging.sling({ worker, task: { id: task } }));
   await model.look();
-  vscode.window.setStatusBarMessage(
-    vscode.l10n.t('Task {0} hangs on the hook of {1}.', plain(slung.task.id), slung.worker),
-    4000,
-  );
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Assigned {0} to {1}.', plain(slung.task.id), slung.worker), 4000);
 };
 
 function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task: string) => void): Question {
@@ -136,9 +133,9 @@ function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task:
   const fresh = {
     title,
     label: vscode.l10n.t('New Task…'),
-    prompt: vscode.l10n.t('What is the id of the new task?'),
+    prompt: vscode.l10n.t('Enter an id for the new task.'),
     value: '',
-    empty: vscode.l10n.t('A task needs an id.'),
+    empty: vscode.l10n.t('Enter an id.'),
     check: idProblem,
   };
   return async (step) =>
@@ -150,13 +147,13 @@ function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task:
 function workerQuestion(looked: LookedAt, title: string, keep: (worker: string) => void): Question {
   const free = statusIn(looked).workers.filter((status) => ['FREE', 'COMPLETE', 'FAILED'].includes(shapeOf(status)));
   const items = free.map((status) => workerChoice({ looked, status }));
-  const pick = { title, placeholder: vscode.l10n.t('To which worker?'), items };
+  const pick = { title, placeholder: vscode.l10n.t('Which worker?'), items };
   const fresh = {
     title,
     label: vscode.l10n.t('New Worker…'),
-    prompt: vscode.l10n.t('What is the name of the new worker? <worker>, or <pool>/<worker>.'),
+    prompt: vscode.l10n.t('Enter a name for the new worker: <worker>, or <pool>/<worker>.'),
     value: '',
-    empty: vscode.l10n.t('A worker needs a name.'),
+    empty: vscode.l10n.t('Enter a name.'),
     check: workerNameProblem,
   };
   return async (step) =>
@@ -174,17 +171,17 @@ const createConvoy: CommandHandler = async (context, argument) => {
   const { ledger } = statusIn(looked);
   const ids = [...ledger.tasks.last.keys()];
   if (ids.length === 0)
-    throw new AtlasError('not_found', vscode.l10n.t('There are no tasks that a convoy could group.'), {
+    throw new AtlasError('not_found', vscode.l10n.t('No task to group yet.'), {
       mend: vscode.l10n.t('Add some with "Atlas: Add Worker Task".'),
     });
   const id = (
     await askOneText({
       title,
-      prompt: vscode.l10n.t('What is the id of the convoy?'),
+      prompt: vscode.l10n.t('Enter an id for the batch.'),
       value: '',
-      empty: vscode.l10n.t('A convoy needs an id.'),
+      empty: vscode.l10n.t('Enter an id.'),
       check: (text) =>
-        ledger.convoys.last.has(text.trim()) ? vscode.l10n.t('There is one already.') : idProblem(text),
+        ledger.convoys.last.has(text.trim()) ? vscode.l10n.t('This batch already exists.') : idProblem(text),
     })
   ).trim();
   const named = namedTask(looked, argument);
@@ -192,7 +189,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
   const picked = chosen(
     await vscode.window.showQuickPick(items, {
       title,
-      placeHolder: vscode.l10n.t('Which tasks belong together?'),
+      placeHolder: vscode.l10n.t('Select the tasks of the batch.'),
       canPickMany: true,
     }),
   );

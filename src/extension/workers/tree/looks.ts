@@ -39,9 +39,9 @@ export const VERDICT_LOOKS = {
 export function shapeLabel(shape: WorkerShape): string {
   switch (shape) {
     case 'FREE':
-      return vscode.l10n.t('nothing to do');
+      return vscode.l10n.t('free');
     case 'PENDING':
-      return vscode.l10n.t('not begun');
+      return vscode.l10n.t('not started');
     case 'IN_PROGRESS':
       return vscode.l10n.t('in progress');
     case 'COMPLETE':
@@ -51,7 +51,7 @@ export function shapeLabel(shape: WorkerShape): string {
     case 'DAMAGED':
       return vscode.l10n.t('damaged');
     case 'LOST':
-      return vscode.l10n.t('lost its branch');
+      return vscode.l10n.t('branch is gone');
   }
 }
 
@@ -93,7 +93,7 @@ export function kindLabel(kind: LedgerKind): string {
     case 'tasks':
       return vscode.l10n.t('task');
     case 'convoys':
-      return vscode.l10n.t('convoy');
+      return vscode.l10n.t('batch');
     case 'evidence':
       return vscode.l10n.t('evidence');
   }
@@ -107,7 +107,7 @@ export function verdictLabel(verdict: EvidenceVerdict): string {
     case 'changed':
       return vscode.l10n.t('changed since it was recorded');
     case 'missing':
-      return vscode.l10n.t('recorded, but gone');
+      return vscode.l10n.t('recorded, but missing');
     case 'unproven':
       return vscode.l10n.t('not recorded');
     case 'open':
@@ -121,67 +121,64 @@ export function problemLabel(problem: Problem): string {
     case 'damaged':
       return vscode.l10n.t('damaged');
     case 'no_branch':
-      return vscode.l10n.t('its branch is gone');
+      return vscode.l10n.t('branch is gone');
     case 'claimed_elsewhere':
       return vscode.l10n.t('another worker has its task');
     case 'owner_dead':
-      return vscode.l10n.t('its process has died');
+      return vscode.l10n.t('process died');
     case 'ask':
-      return vscode.l10n.t('nobody sees whether it is at work');
+      return vscode.l10n.t('unknown whether it is running');
     case 'give_up':
       return vscode.l10n.t('tried {0} times', MAX_ATTEMPTS);
     case 'deadline':
       return vscode.l10n.t('past its deadline');
     case 'no_worktree':
-      return vscode.l10n.t('its folder is gone');
+      return vscode.l10n.t('folder is gone');
     case 'folder_differs':
-      return vscode.l10n.t('its folder was edited');
+      return vscode.l10n.t('folder was edited');
     case 'ledger_behind':
-      return vscode.l10n.t('the ledger is behind');
+      return vscode.l10n.t('ledger is behind');
     case 'hopeless':
-      return vscode.l10n.t('not to be tried again');
+      return vscode.l10n.t('failed for good');
   }
 }
 
 /** What is wrong and what mends it, in sentences. */
 export function problemText(problem: Problem, { damage, task, folder }: WorkerStatus): string {
-  const recover = vscode.l10n.t('"Recover Worker" shows how to go on.');
-  const repair = vscode.l10n.t('"Repair Workers" mends it.');
+  const recover = vscode.l10n.t('Run "Recover Worker".');
+  const repair = vscode.l10n.t('Run "Repair Workers".');
   switch (problem) {
     case 'damaged':
       return damage === undefined ? vscode.l10n.t("It can't be read.") : explain(damage);
     case 'no_branch':
-      return vscode.l10n.t('{0} is there, but no branch holds it. {1}', folder, repair);
+      return vscode.l10n.t('{0} exists, but has no branch. {1}', folder, repair);
     case 'claimed_elsewhere':
-      return vscode.l10n.t(
-        'Two clones slung the task without knowing of each other, and the other one counts. {0}',
-        repair,
-      );
+      return vscode.l10n.t("Two clones assigned this task. The other clone's assignment counts. {0}", repair);
     case 'owner_dead':
-      return [vscode.l10n.t('The process that worked on it has ended without a result.'), recover].join(' ');
+      return [vscode.l10n.t('The process that worked on it ended without a result.'), recover].join(' ');
     case 'ask':
       return [
         vscode.l10n.t(
-          'Somebody claimed it without naming a process, or on another machine, so that only a person can say whether they are gone.',
+          'It was claimed without a process, or on another machine. Only you can tell whether its process is gone.',
         ),
         recover,
       ].join(' ');
     case 'give_up':
-      return [vscode.l10n.t('It was begun {0} times and came to no end.', MAX_ATTEMPTS), recover].join(' ');
+      return [vscode.l10n.t('It was started {0} times and never finished.', MAX_ATTEMPTS), recover].join(' ');
     case 'deadline':
-      return vscode.l10n.t('It was to be done until {0}.', task?.timeout ?? '');
+      return vscode.l10n.t('It was due {0}.', task?.timeout ?? '');
     case 'no_worktree':
       return [
-        vscode.l10n.t('Its branch holds everything that was recorded.'),
-        vscode.l10n.t('"Recover Worker" makes the folder again.'),
+        vscode.l10n.t('The branch has everything that was recorded.'),
+        vscode.l10n.t('Run "Recover Worker" to restore the folder.'),
       ].join(' ');
     case 'folder_differs':
       return vscode.l10n.t(
-        'A file of the protocol was edited in the folder; what the branch holds counts, and is written there with the next step.',
+        "One of Atlas's files in the folder was edited. The branch counts; the next step restores the file.",
       );
     case 'ledger_behind':
-      return vscode.l10n.t('A crash came between the hook and the ledger; the next change adds what is missing.');
+      return vscode.l10n.t('A crash left the ledger behind. The next change updates it.');
     case 'hopeless':
-      return vscode.l10n.t('Whoever worked on it said that another attempt would fail too.');
+      return vscode.l10n.t('The worker reported that another attempt would fail, too.');
   }
 }

@@ -214,9 +214,9 @@ export function workerTooltip(status: WorkerStatus): vscode.MarkdownString {
   line(vscode.l10n.t('Incarnation'), state === undefined ? undefined : String(state.incarnation));
   line(vscode.l10n.t('Attempts'), state === undefined ? undefined : String(state.attempts));
   line(vscode.l10n.t('Handed off'), state?.handoffReason);
-  line(vscode.l10n.t('Goes on at'), state?.resumePoint);
+  line(vscode.l10n.t('Continues at'), state?.resumePoint);
   line(vscode.l10n.t('Deadline'), task?.timeout);
-  line(vscode.l10n.t('Failed with'), result?.error?.message);
+  line(vscode.l10n.t('Error'), result?.error?.message);
   line(vscode.l10n.t('Recovery'), plan === undefined || plan.action === 'nothing' ? undefined : plan.reason);
   line(vscode.l10n.t('Folder'), status.folder);
   for (const problem of problemsOf(status)) {

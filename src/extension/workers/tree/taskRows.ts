@@ -50,7 +50,7 @@ export function taskRow(node: NodeOf<'task'>, ledger: Ledger, now: number): vsco
 export function taskDetails(ledger: Ledger, record: TaskRecord, now: number): string {
   const blockers = record.status === 'OPEN' ? openBlockers(ledger, record.task) : [];
   return [
-    ...(blockers.length === 0 ? [] : [vscode.l10n.t('waits for {0}', blockers.join(', '))]),
+    ...(blockers.length === 0 ? [] : [vscode.l10n.t('blocked by {0}', blockers.join(', '))]),
     ...(record.worker === undefined ? [] : [record.worker]),
     record.task.type,
     ageOf(record.at, now),
@@ -90,7 +90,7 @@ export function conflictRow(node: NodeOf<'conflict'>): vscode.TreeItem {
     open: 'expanded',
   });
   row.tooltip = vscode.l10n.t(
-    'Two machines recorded this without knowing of each other. Both records are kept; on every machine the same one counts.',
+    'Two machines recorded this independently. Both records are kept, and the same one counts on every machine.',
   );
   return row;
 }
@@ -100,7 +100,7 @@ export function sideRow(node: NodeOf<'side'>, ledger: Ledger, now: number): vsco
   const conflict = ledger[node.of].conflicts.find(({ id }) => id === node.id);
   const side = conflict?.sides[node.index];
   if (side === undefined) return rowOf(node, { label: '', look: WARNING });
-  const counts = node.index === 0 ? vscode.l10n.t('counts') : vscode.l10n.t('is kept, does not count');
+  const counts = node.index === 0 ? vscode.l10n.t('counts') : vscode.l10n.t("kept, doesn't count");
   const row = rowOf(node, {
     label: plain(sideLabel(side)),
     description: [counts, ageOf(side.at, now)].join(' · '),
