@@ -35,38 +35,38 @@ describe('Set Up Agent', () => {
   });
 
   it('shows what would change, and changes nothing unless that is wanted', async () => {
-    await choose('Claude Code', 'Hooks only');
+    await choose('Claude Code', 'Lifecycle hooks only');
     await workbench.quickTitle('What Atlas changes for Claude Code');
     await diffTab().waitFor();
     await workbench.page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '"SessionStart"' }).waitFor();
     await workbench.screenshot('set-up-agent');
-    await workbench.quickPick('Change nothing');
+    await workbench.quickPick('Cancel');
     await diffTab().waitFor({ state: 'detached' });
     expect(settings()).toBe(BEFORE);
   });
 
   it('installs hooks and section, beside what is there', async () => {
-    await choose('Claude Code', 'Hooks and a section in CLAUDE.md');
+    await choose('Claude Code', 'Lifecycle hooks and a section in CLAUDE.md');
     await workbench.page.locator('.multi-diff-root-floating-menu, .multiDiffEntry').first().waitFor();
     await workbench.screenshot('set-up-agent-two-files');
-    await workbench.quickPick('Make this change');
-    await workbench.toast('The hooks of Claude Code are installed.').waitFor();
+    await workbench.quickPick('Apply this change');
+    await workbench.toast('The lifecycle hooks of Claude Code are installed.').waitFor();
     expect(settings()).toContain('// theirs');
     expect(settings()).toContain('lifecycle session-start --host claude');
     expect(readFileSync(fileOf('CLAUDE.md'), 'utf8')).toContain('atlas hook synopsis');
   });
 
   it('fires each hook, and says that it works', async () => {
-    await workbench.toast('are installed').getByRole('button', { name: 'Try Them' }).click();
-    await workbench.toast('All hooks of Claude Code work.').waitFor();
+    await workbench.toast('are installed').getByRole('button', { name: 'Test Them' }).click();
+    await workbench.toast('All lifecycle hooks of Claude Code work.').waitFor();
     const lines = workbench.page.locator('.editor-instance .view-line');
-    await lines.filter({ hasText: /SessionStart:\sworks,\s\d+\sms/u }).waitFor();
+    await lines.filter({ hasText: /SessionStart:\sworks\s\(\d+\sms\)/u }).waitFor();
     await workbench.screenshot('set-up-agent-tried');
   });
 
   it('takes everything out again', async () => {
-    await choose('Claude Code', 'Remove', 'Make this change');
-    await workbench.toast('The hooks of Claude Code are removed.').waitFor();
+    await choose('Claude Code', 'Remove', 'Apply this change');
+    await workbench.toast('The lifecycle hooks of Claude Code were removed.').waitFor();
     expect(settings()).toBe(BEFORE);
     expect(existsSync(fileOf('CLAUDE.md'))).toBe(false);
   });

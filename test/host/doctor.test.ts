@@ -42,13 +42,13 @@ describe('Run Doctor', () => {
     await reportWith(/! task: .*\n\s+HOOK\.md is missing/u);
     assert.match(report(), /! config: .*config\.yaml:2:\d+/u);
     const [, mended] = await run('Fix');
-    assert.match(mended?.message ?? '', /^Mended: 1\. Left: 1;/u);
+    assert.match(mended?.message ?? '', /^Repaired: 1\. Remaining: 1\./u);
     await reportWith(/~ task: .*\n\s+HOOK\.md is missing/u);
     const [left] = await run(undefined);
     assert.deepEqual(left?.buttons, []);
     await reportWith(/^(?![\s\S]*HOOK\.md is missing)/u);
     writeFileSync(path.join(api.root, 'config.yaml'), 'hooks: {}\n');
     const [fine] = await run(undefined);
-    assert.equal(fine?.message, 'Everything is in order.');
+    assert.equal(fine?.message, 'No problems found.');
   });
 });

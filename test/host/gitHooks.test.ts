@@ -61,7 +61,7 @@ describe('git hooks and the atlas command', () => {
     for (const name of [...NAMES, hooks]) assert.ok(shown[0].detail?.includes(name), name);
     assert.deepEqual(installed(), []);
     const [, done] = await command('installGitHooks', 'Install');
-    assert.match(done?.message ?? '', /are installed/u);
+    assert.match(done?.message ?? '', /^Installed Atlas.s git hooks/u);
     assert.deepEqual(done?.buttons, ['Remove']);
     assert.deepEqual(installed(), NAMES);
     const [again] = await command('installGitHooks', 'Install');
@@ -135,7 +135,7 @@ describe('git hooks and the atlas command', () => {
     await command('installGitHooks', 'Install');
     assert.notEqual(readFileSync(own, 'utf8'), '#!/bin/sh\necho mine\n');
     const [done] = await command('removeGitHooks', undefined);
-    assert.match(done?.message ?? '', /are removed/u);
+    assert.match(done?.message ?? '', /^Removed Atlas.s git hooks/u);
     assert.equal(readFileSync(own, 'utf8'), '#!/bin/sh\necho mine\n');
     rmSync(own);
   });

@@ -45,7 +45,7 @@ async function chooseFolder({ session }: CommandContext, argument: unknown): Pro
   const [only] = folders;
   if (only === undefined)
     throw new AtlasError('usage', vscode.l10n.t('No folder is open in this window.'), {
-      mend: vscode.l10n.t('Open the folder that the agent works in.'),
+      mend: vscode.l10n.t('Open the folder in which the agent works.'),
     });
   if (asked !== undefined || folders.length === 1) return asked ?? only;
   const items = folders.map((folder) => ({ label: plain(basename(folder)), description: plain(folder), folder }));
@@ -79,23 +79,23 @@ async function chooseWish({ installer, host }: Desk): Promise<Wish> {
   const isThere = unwrap(installer.installed(host)).length > 0;
   const { instructions } = host;
   const section = {
-    label: vscode.l10n.t('Hooks and a section in {0}', instructions),
-    detail: vscode.l10n.t('The section has agents ask for their task also where hooks are off.'),
+    label: vscode.l10n.t('Lifecycle hooks and a section in {0}', instructions),
+    detail: vscode.l10n.t('The section tells agents to ask for their task, even if hooks are off.'),
     wish: 'hooksAndSection' as const,
   };
   const hooks = {
-    label: isThere ? vscode.l10n.t('Bring the hooks up to date') : vscode.l10n.t('Hooks only'),
+    label: isThere ? vscode.l10n.t('Update the lifecycle hooks') : vscode.l10n.t('Lifecycle hooks only'),
     detail: host.file,
     wish: 'hooks' as const,
   };
   const fire = {
-    label: vscode.l10n.t('Try the hooks'),
-    detail: vscode.l10n.t('Fires each as {0} would, and says whether it works.', host.title),
+    label: vscode.l10n.t('Test the lifecycle hooks'),
+    detail: vscode.l10n.t('Run each as {0} would, and report whether it works.', host.title),
     wish: 'try' as const,
   };
   const remove = {
     label: vscode.l10n.t('Remove'),
-    detail: vscode.l10n.t('What was there before them is there again.'),
+    detail: vscode.l10n.t('Restores the settings as they were.'),
     wish: 'remove' as const,
   };
   const items = isThere ? [fire, hooks, section, remove] : [section, hooks];
@@ -116,12 +116,12 @@ async function change(context: CommandContext, documents: TextDocuments, desk: D
   await agreeToLeave(changes);
   for (const each of changes) unwrap(installer.apply(each));
   if (wish === 'remove') {
-    await vscode.window.showInformationMessage(vscode.l10n.t('The hooks of {0} are removed.', host.title));
+    await vscode.window.showInformationMessage(vscode.l10n.t('The lifecycle hooks of {0} were removed.', host.title));
     return;
   }
-  const tryThem = vscode.l10n.t('Try Them');
+  const tryThem = vscode.l10n.t('Test Them');
   const message = vscode.l10n.t(
-    'The hooks of {0} are installed. A session that is open begins anew to read them.',
+    'The lifecycle hooks of {0} are installed. Restart open sessions to load them.',
     host.title,
   );
   if ((await vscode.window.showInformationMessage(message, tryThem)) === tryThem)
@@ -150,10 +150,10 @@ async function agreeTo(
       files.map(({ name, left, right }) => [vscode.Uri.joinPath(vscode.Uri.file(worktree), name), left, right]),
     );
   const make = {
-    label: `$(check) ${vscode.l10n.t('Make this change')}`,
+    label: `$(check) ${vscode.l10n.t('Apply this change')}`,
     detail: files.map(({ name }) => plain(name)).join(', '),
   };
-  const leave = { label: `$(close) ${vscode.l10n.t('Change nothing')}` };
+  const leave = { label: `$(close) ${vscode.l10n.t('Cancel')}` };
   // It stays while the change is read and scrolled.
   const answer = await vscode.window.showQuickPick([make, leave], { title, ignoreFocusOut: true });
   await closeDiff(files.flatMap(({ left, right }) => [left, right]));
@@ -164,7 +164,7 @@ async function agreeTo(
 async function agreeToLeave(changes: readonly FileChange[]): Promise<void> {
   const outside = changes.filter((each) => each.outside === true);
   if (outside.length === 0) return;
-  const write = vscode.l10n.t('Write There');
+  const write = vscode.l10n.t('Follow the Link');
   const detail = outside.map(({ path, leadsTo }) => `${plain(path, MAX_TEXT)} → ${plain(leadsTo ?? '', MAX_TEXT)}`);
   const answer = await vscode.window.showWarningMessage(
     vscode.l10n.t('A link leads out of this repository.'),
@@ -190,7 +190,7 @@ async function tryHooks(context: CommandContext, documents: TextDocuments, { wor
   const { ports } = context.session.atlas;
   const command = [launcherPath(context.launcherFolder)];
   const location = vscode.ProgressLocation.Notification;
-  const title = vscode.l10n.t('Atlas: trying the hooks of {0}', host.title);
+  const title = vscode.l10n.t('Atlas: testing the lifecycle hooks of {0}', host.title);
   const { lines } = await vscode.window.withProgress({ location, title }, async () =>
     lookAtHooks({ ...ports, command, env: process.env }, worktree, [host.name]),
   );
@@ -200,17 +200,21 @@ async function tryHooks(context: CommandContext, documents: TextDocuments, { wor
     const works =
       trial === undefined
         ? installed
-          ? vscode.l10n.t('asks a model, which is not tried')
+          ? vscode.l10n.t("asks a model; can't be tested")
           : vscode.l10n.t('not installed')
-        : (trial.problem ?? vscode.l10n.t('works, {0} ms', Math.round(trial.ms)));
-    const called = lastFired ?? vscode.l10n.t('never called yet');
+        : (trial.problem ?? vscode.l10n.t('works ({0} ms)', Math.round(trial.ms)));
+    const called = lastFired ?? vscode.l10n.t('never called');
     return `${trial?.problem === undefined ? '✓' : '!'} ${event.key}: ${oneLine(works, MAX_TEXT)}\n    ${called}`;
   });
   await documents.show(REPORT, `${host.title}: ${host.file}\n\n${rows.join('\n')}\n`);
   if (broken.length === 0)
-    await vscode.window.showInformationMessage(vscode.l10n.t('All hooks of {0} work.', host.title));
+    await vscode.window.showInformationMessage(vscode.l10n.t('All lifecycle hooks of {0} work.', host.title));
   else
     await vscode.window.showWarningMessage(
-      vscode.l10n.t('{0} hooks of {1} do not work; the report says why.', broken.length, host.title),
+      vscode.l10n.t(
+        "Lifecycle hooks of {1} that don't work: {0}. The report has the reasons.",
+        broken.length,
+        host.title,
+      ),
     );
 }

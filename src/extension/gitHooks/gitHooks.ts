@@ -26,13 +26,13 @@ export function installGitHooks(documents: TextDocuments): CommandHandler {
     }
     if (before.hooks.every((hook) => isInstalled(hook))) {
       await vscode.window.showInformationMessage(
-        vscode.l10n.t('The git hooks of {0} are installed already.', plain(basename(folder))),
+        vscode.l10n.t("Atlas's git hooks are already installed in {0}.", plain(basename(folder))),
       );
       return;
     }
     const install = vscode.l10n.t('Install');
     const answer = await vscode.window.showInformationMessage(
-      vscode.l10n.t('Install the git hooks of Atlas in {0}?', plain(basename(folder))),
+      vscode.l10n.t("Install Atlas's git hooks in {0}?", plain(basename(folder))),
       { modal: true, detail: planOf(before) },
       install,
     );
@@ -54,15 +54,17 @@ function planOf({ folder, hooks, notes }: GitHookReport): string {
     vscode.l10n.t('In {0}:', oneLine(folder, MAX_TEXT)),
     ...lines,
     '',
-    vscode.l10n.t('They note commits, merges and pushes for Atlas, without slowing git down or stopping it.'),
+    vscode.l10n.t('The hooks report commits, merges and pushes to Atlas. They never delay or stop git.'),
     ...notes.map((note) => `\n${oneLine(note, MAX_TEXT)}`),
   ].join('\n');
 }
 
 function changeOf({ state, path, problem }: HookEntry): string {
   if (state === 'blocked') return vscode.l10n.t("can't be changed: {0}", oneLine(problem ?? path, MAX_TEXT));
-  if (state === 'outdated') return vscode.l10n.t('is brought up to date');
-  return existsSync(path) ? vscode.l10n.t('is added to; what is there stays and runs first') : vscode.l10n.t('is made');
+  if (state === 'outdated') return vscode.l10n.t('is updated');
+  return existsSync(path)
+    ? vscode.l10n.t('is extended; the existing hook stays and runs first')
+    : vscode.l10n.t('is created');
 }
 
 async function tellInstalled(context: CommandContext, folder: string, report: GitHookReport): Promise<void> {
@@ -71,12 +73,12 @@ async function tellInstalled(context: CommandContext, folder: string, report: Gi
   const blocked = report.hooks.filter((hook) => !isInstalled(hook));
   if (blocked.length > 0) {
     const why = blocked.map(({ name: hook, problem }) => `${hook}: ${problem ?? ''}`).join(' ');
-    throw new AtlasError('write_failed', vscode.l10n.t('Not every git hook of {0} could be installed.', name), {
+    throw new AtlasError('write_failed', vscode.l10n.t("Some git hooks of {0} couldn't be installed.", name), {
       mend: plain(why, MAX_TEXT),
     });
   }
   const remove = vscode.l10n.t('Remove');
-  const message = vscode.l10n.t('The git hooks of {0} are installed: {1}.', name, listOf(report));
+  const message = vscode.l10n.t("Installed Atlas's git hooks in {0}: {1}.", name, listOf(report));
   if ((await vscode.window.showInformationMessage(message, remove)) === remove) await removeFrom(context, folder);
 }
 
@@ -89,12 +91,12 @@ async function showInstructions(documents: TextDocuments, report: GitHookReport)
   const text = (report.instructions ?? []).join('\n\n');
   const manager = report.manager ?? '';
   const heading = vscode.l10n.t(
-    'The git hooks of this repository are managed by {0}, so Atlas changes none of its files.',
+    "{0} manages the git hooks of this repository, so Atlas doesn't change its files. Add these lines:",
     manager,
   );
   await documents.show(INSTRUCTIONS, `${heading}\n\n${text}\n`);
   const copy = vscode.l10n.t('Copy');
-  const message = vscode.l10n.t('{0} manages these git hooks: add the lines that are shown to its settings.', manager);
+  const message = vscode.l10n.t('{0} manages these git hooks. Add the lines shown to its settings.', manager);
   if ((await vscode.window.showInformationMessage(message, copy)) === copy) await vscode.env.clipboard.writeText(text);
 }
 
@@ -110,13 +112,13 @@ async function removeFrom(context: CommandContext, folder: string): Promise<void
   const blocked = report.hooks.filter(({ state }) => state === 'blocked');
   if (blocked.length > 0) {
     const why = blocked.map(({ path, problem }) => `${path}: ${problem ?? ''}`).join(' ');
-    throw new AtlasError('write_failed', vscode.l10n.t('Not every git hook of {0} could be removed.', name), {
+    throw new AtlasError('write_failed', vscode.l10n.t("Some git hooks of {0} couldn't be removed.", name), {
       mend: plain(why, MAX_TEXT),
     });
   }
   await vscode.window.showInformationMessage(
     report.changed
-      ? vscode.l10n.t('The git hooks of Atlas are removed from {0}.', name)
+      ? vscode.l10n.t("Removed Atlas's git hooks from {0}.", name)
       : vscode.l10n.t('Atlas has no git hooks in {0}.', name),
   );
 }
@@ -129,8 +131,8 @@ async function chooseRepository({ session }: CommandContext, argument: unknown):
   const folders = [...new Set(found)];
   const [only] = folders;
   if (only === undefined) {
-    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a git repository.'), {
-      mend: vscode.l10n.t('Open one, or make it with "Git: Initialize Repository".'),
+    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a Git repository.'), {
+      mend: vscode.l10n.t('Open one, or create one with "Git: Initialize Repository".'),
     });
   }
   if (folders.length === 1) return only;

@@ -34,10 +34,10 @@ export function installAtlasCommand(documents: TextDocuments): CommandHandler {
 async function askName(): Promise<string> {
   const name = await vscode.window.showInputBox({
     title: vscode.l10n.t("Install 'atlas' Command"),
-    prompt: vscode.l10n.t('Under which name?'),
+    prompt: vscode.l10n.t('Which name should the command have?'),
     value: 'atlas-task',
     validateInput: (value) =>
-      LINK_NAME.test(value) ? undefined : vscode.l10n.t('Letters, digits, dot, hyphen and underscore.'),
+      LINK_NAME.test(value) ? undefined : vscode.l10n.t('Use letters, digits, dots, hyphens and underscores.'),
   });
   return chosen(name);
 }
@@ -47,25 +47,34 @@ async function tell(documents: TextDocuments, made: MadeLink, name: string): Pro
   if (made.shadowedBy !== undefined) {
     const other = plain(made.shadowedBy, 500);
     await vscode.window.showWarningMessage(
-      vscode.l10n.t("The command is at {0}, but other shells find {1} first when '{2}' is typed.", path, other, name),
+      vscode.l10n.t(
+        "Installed the command at {0}, but your shells find {1} first when you type '{2}'.",
+        path,
+        other,
+        name,
+      ),
     );
     return;
   }
   if (made.onPath) {
     await vscode.window.showInformationMessage(
-      vscode.l10n.t("Other shells have the command '{0}' now, at {1}.", name, path),
+      vscode.l10n.t("Installed the command '{0}' for other shells, at {1}.", name, path),
     );
     return;
   }
   const lines = pathLines(made.folder, homedir(), process.platform);
   const text = [
-    vscode.l10n.t('The command is at {0}. Shells look for commands in the folders of their PATH,', made.path),
-    vscode.l10n.t('and this one is not among them. To add it, run the line for your shell, then open a new one:'),
+    vscode.l10n.t("The command is at {0}. This folder isn't on your PATH.", made.path),
+    vscode.l10n.t('To add it, run the line for your shell, then open a new terminal:'),
     '',
     ...lines.flatMap(({ shell, line }) => [`${shell}:`, `  ${line}`, '']),
   ].join('\n');
   await documents.show('atlas-command.txt', text);
   await vscode.window.showInformationMessage(
-    vscode.l10n.t("The command '{0}' is at {1}; how to put that folder on your PATH is shown.", name, path),
+    vscode.l10n.t(
+      "Installed the command '{0}' at {1}. The instructions show how to add this folder to your PATH.",
+      name,
+      path,
+    ),
   );
 }

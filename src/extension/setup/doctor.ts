@@ -19,14 +19,14 @@ export function runDoctor(documents: TextDocuments): CommandHandler {
     const problems = found.filter(({ level }) => level === 'problem');
     const fixable = problems.filter((each) => each.fixable === true).length;
     if (problems.length === 0) {
-      await vscode.window.showInformationMessage(vscode.l10n.t('Everything is in order.'));
+      await vscode.window.showInformationMessage(vscode.l10n.t('No problems found.'));
       return;
     }
     const fix = vscode.l10n.t('Fix');
     const message =
       fixable === 0
-        ? vscode.l10n.t('The doctor found {0} problems; the report says what to do.', problems.length)
-        : vscode.l10n.t('The doctor found {0} problems; {1} can be mended now.', problems.length, fixable);
+        ? vscode.l10n.t('Problems found: {0}. The report says what to do.', problems.length)
+        : vscode.l10n.t('Problems found: {0}. Atlas can repair {1} of them now.', problems.length, fixable);
     const answer = await vscode.window.showWarningMessage(message, ...(fixable === 0 ? [] : [fix]));
     if (answer !== fix) return;
     const mended = await look(context, true);
@@ -41,14 +41,14 @@ async function tellMended(findings: readonly DoctorFinding[]): Promise<void> {
   const left = count('problem');
   const message =
     left === 0
-      ? vscode.l10n.t('Mended: {0}. Now everything is in order.', count('mended'))
-      : vscode.l10n.t('Mended: {0}. Left: {1}; the report says what to do.', count('mended'), left);
+      ? vscode.l10n.t('Repaired: {0}. No problems remain.', count('mended'))
+      : vscode.l10n.t('Repaired: {0}. Remaining: {1}. The report says what to do.', count('mended'), left);
   await (left === 0 ? vscode.window.showInformationMessage(message) : vscode.window.showWarningMessage(message));
 }
 
 async function look(context: CommandContext, fix: boolean): Promise<readonly DoctorFinding[]> {
   const atlas = await context.session.atlas.drive();
-  const title = fix ? vscode.l10n.t('Atlas: mending the store') : vscode.l10n.t('Atlas: looking at the store');
+  const title = fix ? vscode.l10n.t('Atlas: repairing the store') : vscode.l10n.t('Atlas: checking the store');
   return vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (_progress, token) => {
@@ -72,8 +72,8 @@ function reportOf(context: CommandContext, findings: readonly DoctorFinding[]): 
   const { root } = context.session.atlas.ports.paths;
   const sections = [
     section('problem', '!', vscode.l10n.t('Problems'), findings),
-    section('mended', '~', vscode.l10n.t('Mended'), findings),
-    section('ok', '✓', vscode.l10n.t('In order'), findings),
+    section('mended', '~', vscode.l10n.t('Repaired'), findings),
+    section('ok', '✓', vscode.l10n.t('OK'), findings),
   ];
   return [vscode.l10n.t('Store: {0}', oneLine(root, MAX_TEXT)), '', ...sections.flat()].join('\n');
 }

@@ -20,7 +20,7 @@ export function offerCommand(extension: vscode.ExtensionContext, folder: string,
   }
   if (written.value) log.info("The launcher of the 'atlas' command was written.", { folder });
   const environment = extension.environmentVariableCollection;
-  environment.description = vscode.l10n.t("The 'atlas' command, and the store that it works on");
+  environment.description = vscode.l10n.t("The 'atlas' command and its store");
   // Once more after a login shell's profile, which may make the PATH anew.
   const applied = { applyAtProcessCreation: true, applyAtShellIntegration: true };
   environment.prepend('PATH', `${folder}${delimiter}`, applied);

@@ -31,7 +31,7 @@ export function watchWindow(session: Session, git: GitBridge): vscode.Disposable
 async function offerReload(): Promise<void> {
   const reload = vscode.l10n.t('Reload Window');
   const answer = await vscode.window.showInformationMessage(
-    vscode.l10n.t('Atlas uses the new store after a reload of the window.'),
+    vscode.l10n.t('Reload the window to use the new store.'),
     reload,
   );
   if (answer === reload) await vscode.commands.executeCommand('workbench.action.reloadWindow');
