@@ -165,6 +165,6 @@ describe('validation receipts in the window', () => {
 
   it('verifies all receipts of the window, and says how many are which', async () => {
     await workbench.palette('Atlas: Verify All Receipts');
-    await workbench.toast('5 receipts of 1 tasks: 5 ✓ valid.').waitFor();
+    await workbench.toast('5 receipts of 1 task: 5 ✓ valid.').waitFor();
   });
 });

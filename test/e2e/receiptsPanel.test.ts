@@ -145,8 +145,8 @@ describe('the receipts panel in a browser', () => {
       ...['✓Valid', '✓Valid', '…Not checked', '✓Valid', '✗Invalid', '?Unknown key', '–Unsigned', '~Valid, short'],
     ]);
     expect(await page.locator('td.currency span:last-child').allTextContents()).toEqual([
-      ...['Covers the present files', 'Outdated (3 files)', 'Not checked', 'Covers the present files'],
-      ...['Covers the present files', 'Covers the present files', 'Unknown', 'Covers the present files'],
+      ...['Current', 'Outdated (3 files)', 'Not checked', 'Current'],
+      ...['Current', 'Current', 'Unknown', 'Current'],
     ]);
     const failed = page.getByRole('row').filter({ hasText: 'FAILED' });
     expect(await failed.locator('td.exit').textContent()).toBe('1 FAILED');
@@ -179,13 +179,13 @@ describe('the receipts panel in a browser', () => {
     expect(await sheet.locator('.checks > li strong').allTextContents()).toEqual([
       ...['Signed', 'Well formed', 'Statement present', 'Key known', "Message's signature", 'Fields agree'],
     ]);
-    expect(await sheet.locator('.checks > li').last().textContent()).toContain('✗Not passed: Fields agree');
+    expect(await sheet.locator('.checks > li').last().textContent()).toContain('✗Failed: Fields agree');
     const differing = sheet.getByRole('table', { name: 'Which field differs' });
     expect(await differing.locator('tbody tr').allTextContents()).toEqual([
       'exit_code10',
       'command' + 'npm test' + 'npm test -- --bail',
     ]);
-    expect(await sheet.getByText("Not looked at: Statement's signature").count()).toBe(1);
+    expect(await sheet.getByText("Not checked: Statement's signature").count()).toBe(1);
     await page.keyboard.press('Space');
     expect(await chevron.getAttribute('aria-expanded')).toBe('false');
     expect(await page.locator('.sheet').count()).toBe(0);
@@ -227,7 +227,7 @@ describe('the receipts panel in a browser', () => {
     expect(await host.take()).toEqual({ kind: 'openOutput', key: host.keyAt(7), stream: 'stdout' });
     const missing = page.getByRole('button', { name: 'Open stderr' });
     expect(await missing.getAttribute('aria-disabled')).toBe('true');
-    expect(await page.locator('.missing').textContent()).toBe('Open stderr It was not kept.');
+    expect(await page.locator('.missing').textContent()).toBe("Open stderr The output wasn't kept.");
     await missing.dispatchEvent('click');
     await page.getByRole('button', { name: 'Verify Receipt' }).click();
     expect(await host.take()).toEqual({ kind: 'verify', key: host.keyAt(7) });
@@ -470,7 +470,7 @@ describe('the receipts panel in a browser', () => {
 
   it('tells what a receipt is worth and where the keys are, also when there is none', async () => {
     const { page } = await open([]);
-    expect(await page.locator('.about').textContent()).toContain('does not protect against a hostile process');
+    expect(await page.locator('.about').textContent()).toContain("doesn't protect against a hostile process");
     expect(await page.locator('.about').textContent()).toContain(
       'Public keys: /home/dev/.atlas/keys/receipts.pub.json',
     );

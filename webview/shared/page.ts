@@ -5,7 +5,7 @@ import { RequestError, Requests, hostApi } from './connection';
 import { type Child, patch } from './dom';
 import type { Failure } from './failure';
 
-const NO_ANSWER = 'The extension does not answer.';
+const NO_ANSWER = "The extension doesn't answer.";
 
 /** What every page needs of its model. */
 interface Model {

@@ -45,8 +45,8 @@ async function receiptOf(context: CommandContext, task: StoredTask, argument: un
   const found = receipts.find(({ receipt_id: id }) => id === named);
   if (found !== undefined) return found;
   if (named !== undefined || receipts.length === 0) {
-    throw new AtlasError('not_found', vscode.l10n.t('The task has no such receipt.'), {
-      mend: vscode.l10n.t('"Atlas: Run Validation" makes one.'),
+    throw new AtlasError('not_found', vscode.l10n.t("The task doesn't have this receipt."), {
+      mend: vscode.l10n.t('Make one with "Atlas: Run Validation".'),
     });
   }
   const now = context.session.atlas.ports.clock.now();
@@ -69,13 +69,14 @@ export function verifyAllReceipts(documents: TextDocuments): CommandHandler {
   return async (context, argument) => {
     const tasks = namedTask(context, argument) ?? allTasks(context);
     const total = tasks.reduce((sum, { hook }) => sum + hook.receipts.length, 0);
-    if (total === 0) throw new AtlasError('not_found', vscode.l10n.t('There are no receipts yet.'));
+    if (total === 0)
+      throw new AtlasError('not_found', vscode.l10n.t('No receipt yet. Make one with "Atlas: Run Validation".'));
     const lines: string[] = [];
     const counts = new Map<Verdict, number>();
     const complete = await vscode.window.withProgress(
       {
         location: vscode.ProgressLocation.Notification,
-        title: vscode.l10n.t('Verifying {0} receipts', total),
+        title: vscode.l10n.t('Verifying receipts ({0})', total),
         cancellable: true,
       },
       async (progress, token) => verifyTasks(context, tasks, { lines, counts, total, progress, token }),
@@ -86,7 +87,9 @@ export function verifyAllReceipts(documents: TextDocuments): CommandHandler {
       return count === undefined ? [] : [`${count} ${verdictLabel(verdict)}`];
     }).join(', ');
     const show = vscode.l10n.t('Show');
-    const text = vscode.l10n.t('{0} receipts of {1} tasks: {2}.', total, tasks.length, said);
+    const what = total === 1 ? vscode.l10n.t('1 receipt') : vscode.l10n.t('{0} receipts', total);
+    const where = tasks.length === 1 ? vscode.l10n.t('1 task') : vscode.l10n.t('{0} tasks', tasks.length);
+    const text = vscode.l10n.t('{0} of {1}: {2}.', what, where, said);
     const bad = total - (counts.get('valid') ?? 0);
     const tell = bad === 0 ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
     void tell(text, ...(bad === 0 ? [] : [show])).then(async (answer) => {
@@ -168,7 +171,7 @@ export const exportReceipts: CommandHandler = async (context, argument) => {
   const open = vscode.l10n.t('Open');
   const answer = await vscode.window.showInformationMessage(
     vscode.l10n.t(
-      '{0} receipts were exported. Anybody can check them with: atlas receipts verify',
+      'Exported the receipts ({0}). Anyone can verify them with: atlas receipts verify',
       task.hook.receipts.length,
     ),
     open,

@@ -34,7 +34,7 @@ export function standingLabel(receipt: ValidationReceipt, standing: Standing | u
 
 /** What a verdict means, in sentences. */
 export function standingDetail(standing: Standing | undefined): string {
-  if (standing === undefined) return vscode.l10n.t('This receipt was not checked yet.');
+  if (standing === undefined) return vscode.l10n.t("This receipt hasn't been verified yet.");
   const failed = failedCheck(standing.report);
   const said = failed?.message ?? verdictSentence(standing.report.verdict);
   return [said, currencySentence(standing)].filter((part) => part !== '').join(' ');
@@ -42,15 +42,17 @@ export function standingDetail(standing: Standing | undefined): string {
 
 function verdictSentence(verdict: Verdict): string {
   if (verdict === 'valid_short') {
-    return vscode.l10n.t("Its text's signature is good; nothing says what the files were. It proves nothing here.");
+    return vscode.l10n.t(
+      "The signature is valid, but the receipt doesn't record which files it covers. It proves nothing here.",
+    );
   }
-  return vscode.l10n.t('Signatures, statement, fields and chain are good: the command ran and ended as it says.');
+  return vscode.l10n.t('Signatures, statement, fields and chain are valid. The command ran and exited as recorded.');
 }
 
 function currencySentence({ currency }: Standing): string {
   switch (currency?.kind) {
     case 'current':
-      return vscode.l10n.t('It covers the files as they are now.');
+      return vscode.l10n.t('The files are unchanged.');
     case 'outdated': {
       if (currency.files.length === 0) return vscode.l10n.t('Files have changed since.');
       const more = currency.more > 0 ? vscode.l10n.t(' and {0} more', currency.more) : '';

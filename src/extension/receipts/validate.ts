@@ -17,7 +17,7 @@ export const runValidation: CommandHandler = async (context, argument) => {
   const extra = currentCommands(task).length > 0 ? [] : await chooseCommands(task);
   const step = task.hook.current_step;
   const question = {
-    ask: vscode.l10n.t('Run the checks of this step, and allow agents to run them too?'),
+    ask: vscode.l10n.t('Run the checks of this step, and allow agents to run them, too?'),
     yes: vscode.l10n.t('Run'),
   };
   const atlas = await session.atlas.drive();
@@ -78,7 +78,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
       : chosen(
           await vscode.window.showQuickPick([...items, other], {
             title: vscode.l10n.t('Run Validation'),
-            placeHolder: vscode.l10n.t('The step declares no command. Which ones check the work?'),
+            placeHolder: vscode.l10n.t('The step declares no checks. Which commands check it?'),
             canPickMany: true,
           }),
         );
@@ -86,7 +86,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
   if (!picked.includes(other)) return commands;
   const typed = await vscode.window.showInputBox({
     title: vscode.l10n.t('Run Validation'),
-    prompt: vscode.l10n.t('The command that checks the work; its receipt decides the step.'),
+    prompt: vscode.l10n.t('Command that checks this step, for example npm test. The step passes if it exits with 0.'),
   });
   return [...commands, chosen(typed)];
 }

@@ -72,7 +72,7 @@ describe('the model of the receipts panel', () => {
     expect(factsOf(failed)['Exit code']).toBe('1 (FAILED)');
     expect(rowOf(receiptItem(0, { receipt: { exit_code: 1 }, verdict: 'unchecked' })).failed).toBe(true);
     const timedOut = receiptItem(0, { receipt: { exit_code: 143 } });
-    expect(factsOf(timedOut)['Ended']).toBe('stopped: it took too long');
+    expect(factsOf(timedOut)['Ended']).toBe('stopped: timed out');
     const claims = receiptItem(0);
     const { statement } = claims.report ?? {};
     if (claims.report === undefined || statement === undefined) throw new Error('no statement');
@@ -86,7 +86,7 @@ describe('the model of the receipts panel', () => {
   it('tells which files the proof no longer covers', () => {
     const outdated = (files: readonly string[], more: number) =>
       receiptItem(0, { currency: { kind: 'outdated', files, more } });
-    expect(rowOf(receiptItem(0)).currencyLabel).toBe('Covers the present files');
+    expect(rowOf(receiptItem(0)).currencyLabel).toBe('Current');
     expect(rowOf(outdated(['a.ts'], 0)).currencyLabel).toBe('Outdated (1 file)');
     expect(rowOf(outdated(['a.ts', 'b.ts'], 7))).toMatchObject({
       currencyLabel: 'Outdated (9 files)',
@@ -144,7 +144,7 @@ describe("a receipt's details", () => {
       },
     ]);
     expect(notLookedAt).toBe(
-      "Not looked at: Signed, Well formed, Statement present, Key known, Message's signature, Statement's signature, Task and step, Chain of receipts",
+      "Not checked: Signed, Well formed, Statement present, Key known, Message's signature, Statement's signature, Task and step, Chain of receipts",
     );
     expect(detailsOf(receiptItem(0)).notLookedAt).toBeUndefined();
     expect(detailsOf(receiptItem(0, { verdict: 'unchecked' }))).toMatchObject({ checks: [] });
@@ -178,7 +178,7 @@ describe("a receipt's details", () => {
   it('say why output cannot be opened', () => {
     expect(detailsOf(receiptItem(0, { kept: { stderr: false } })).outputs).toEqual([
       { stream: 'stdout', label: 'Open stdout' },
-      { stream: 'stderr', label: 'Open stderr', missing: 'It was not kept.' },
+      { stream: 'stderr', label: 'Open stderr', missing: "The output wasn't kept." },
     ]);
   });
 

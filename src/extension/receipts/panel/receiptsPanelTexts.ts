@@ -24,11 +24,11 @@ const checks = (): Readonly<Record<(typeof RECEIPT_CHECKS)[number], string>> => 
 });
 
 const ends = (): Readonly<Record<(typeof COMMAND_ENDS)[number], string>> => ({
-  exit: l10n.t('by itself'),
+  exit: l10n.t('exited'),
   signal: l10n.t('killed by a signal'),
-  timeout: l10n.t('stopped: it took too long'),
+  timeout: l10n.t('stopped: timed out'),
   cancelled: l10n.t('cancelled'),
-  not_started: l10n.t('it could not be started'),
+  not_started: l10n.t("couldn't be started"),
 });
 
 const strings = (): ReceiptsPanelStrings => ({
@@ -45,12 +45,12 @@ const pageStrings = () => ({
   openHookMd: l10n.t('Open HOOK.md'),
   actions: l10n.t('Actions'),
   promise: l10n.t(
-    'A receipt shows when a result was changed or made up by accident or by a hallucination. It does not protect against a hostile process of the same user, which could use the same key.',
+    "A receipt exposes results that were changed or made up, by accident or by a hallucination. It doesn't protect against a hostile process that runs as you and can use the same key.",
   ),
   keys: l10n.t('Public keys:'),
   dismiss: l10n.t('Dismiss'),
   working: l10n.t('Working…'),
-  timedOut: l10n.t('The extension does not answer. Reload the window if it stays so.'),
+  timedOut: l10n.t("The extension doesn't answer. If this continues, reload the window."),
 });
 
 const tableStrings = () => ({
@@ -62,7 +62,7 @@ const tableStrings = () => ({
   outdatedOnly: l10n.t('Outdated only'),
   clearFilter: l10n.t('Clear Filter'),
   shown: l10n.t('{0} of {1} receipts'),
-  none: l10n.t('No receipt yet: a validation command makes one each time it runs.'),
+  none: l10n.t('No receipt yet. Run Validation to make one.'),
   noMatch: l10n.t('No receipt matches the filter.'),
   more: l10n.t('Show {0} More'),
   columns: {
@@ -81,9 +81,9 @@ const tableStrings = () => ({
 
 const detailStrings = () => ({
   checks: l10n.t('Checks'),
-  notChecked: l10n.t('This receipt was not verified yet.'),
+  notChecked: l10n.t('Not verified yet.'),
   passed: l10n.t('Passed'),
-  notPassed: l10n.t('Not passed'),
+  notPassed: l10n.t('Failed'),
   expected: l10n.t('Expected'),
   found: l10n.t('Found'),
   differences: l10n.t('Which field differs'),
@@ -160,7 +160,7 @@ export function receiptsPanelTexts(): ReceiptsPanelTexts {
     standing: (standing) => standings()[standing],
     check: (check) => checks()[check],
     ended: (end, signal) => (signal === undefined ? ends()[end] : l10n.t('{0} ({1})', ends()[end], signal)),
-    current: () => l10n.t('Covers the present files'),
+    current: () => l10n.t('Current'),
     outdated: (files) => (files === 1 ? l10n.t('Outdated (1 file)') : l10n.t('Outdated ({0} files)', files)),
     unknown: () => l10n.t('Unknown'),
     unchecked: () => l10n.t('Not checked'),
@@ -172,13 +172,13 @@ export function receiptsPanelTexts(): ReceiptsPanelTexts {
     attempt: (attempt) => l10n.t('attempt {0}', attempt),
     failedExit: (code) => l10n.t('{0} (FAILED)', code),
     absent: () => l10n.t('none'),
-    notKnown: () => l10n.t('not known'),
+    notKnown: () => l10n.t('unknown'),
     nothing: () => l10n.t('no file'),
     sameTree: (id) => l10n.t('{0} (unchanged)', id),
     moreFiles: (count) => (count === 1 ? l10n.t('and 1 more file') : l10n.t('and {0} more files', count)),
     moreCharacters: (count) => l10n.t('… ({0} more characters)', count),
-    notLookedAt: (names) => l10n.t('Not looked at: {0}', names.join(', ')),
+    notLookedAt: (names) => l10n.t('Not checked: {0}', names.join(', ')),
     open: (stream) => l10n.t('Open {0}', stream),
-    notKept: () => l10n.t('It was not kept.'),
+    notKept: () => l10n.t("The output wasn't kept."),
   };
 }

@@ -80,7 +80,7 @@ class ReceiptCommands implements ReceiptsPanelCommands {
     const path = files.outputPath(ref, receiptId, stream);
     if (!path.ok) return path;
     if (!files.isKept(ref, receiptId, stream)) {
-      return { ok: false, error: new AtlasError('not_found', vscode.l10n.t('This output was not kept.')) };
+      return { ok: false, error: new AtlasError('not_found', vscode.l10n.t("The output wasn't kept.")) };
     }
     await vscode.window.showTextDocument(vscode.Uri.file(path.value), { preview: true });
     return ok(undefined);
