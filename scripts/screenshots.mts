@@ -174,7 +174,7 @@ try {
   ]);
   await walkthrough(workbench);
   await killAgent(sample.atlasHome, ref.workspace, ref.id);
-  await workbench.statusItem(STATUS).filter({ hasText: 'crashed' }).waitFor();
+  await workbench.statusItem(STATUS).filter({ hasText: 'Interrupted' }).waitFor();
   await showTask(workbench);
   await shoot(workbench, 'docs/images/recovering-dark.png');
   await shoot(workbench, 'media/walkthrough/recover.png', PANEL);

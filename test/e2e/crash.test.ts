@@ -148,11 +148,11 @@ describe('a crash in the middle of a step', () => {
     expect(markdown).toContain('RECOVER: Continue the `implement` step from its last checkpoint');
     expect(markdown).toContain(checkpoint);
 
-    await status('crashed').waitFor();
+    await status('Interrupted').waitFor();
     expect(await workbench.statusItem(STATUS).getAttribute('class')).toContain('warning-kind');
     await workbench.toast(`Task "${TITLE}" was interrupted at step implement.`).waitFor();
     await workbench.openSidebar('Atlas');
-    await workbench.treeRows(TITLE).filter({ hasText: 'crashed' }).waitFor();
+    await workbench.treeRows(TITLE).filter({ hasText: 'Interrupted' }).waitFor();
   };
 
   const sceneParts = () => ({
@@ -163,7 +163,7 @@ describe('a crash in the middle of a step', () => {
 
   const resume = async (): Promise<void> => {
     const { workbench, task, status } = sceneParts();
-    await status('crashed').click();
+    await status('Interrupted').click();
     await workbench.quickTitle(TITLE);
     await workbench.quickPick('Resume Task');
     const hook = await task.state('step_running');
@@ -171,7 +171,7 @@ describe('a crash in the middle of a step', () => {
     expect(hook.current_step?.attempt).toBe(before.current_step?.attempt);
     expect(hook.recovery).toBeUndefined();
     await status('implement 3/7').and(workbench.page.locator('.statusbar-item:not(.warning-kind)')).waitFor();
-    await workbench.webview().locator('.state', { hasText: 'Step running' }).waitFor();
+    await workbench.webview().locator('.state', { hasText: 'Running' }).waitFor();
     await scene.owned();
   };
 
@@ -259,19 +259,19 @@ describe('silence under a window that lives', () => {
     if (result?.state === 'fail') await scene.workbench.screenshot(`failed-${name}`);
   });
 
-  it('is shown as stale, not recovered, and ended by Still Working', async () => {
+  it('is shown as quiet, not recovered, and ended by Mark as Still Working', async () => {
     const { workbench, task } = scene;
-    await scene.status('stale').waitFor();
+    await scene.status('Quiet').waitFor();
     expect(await workbench.statusItem(STATUS).getAttribute('class')).toContain('warning-kind');
-    await workbench.treeRows(TITLE).filter({ hasText: 'quiet' }).waitFor();
+    await workbench.treeRows(TITLE).filter({ hasText: 'Quiet' }).waitFor();
     scene.expectNoAlarm();
-    await scene.status('stale').click();
+    await scene.status('Quiet').click();
     await workbench.quickTitle(TITLE);
     expect(await workbench.quickRows().locator('.label-name').allTextContents()).toEqual(
       expect.arrayContaining([' Resume Task', ' Mark as Still Working', ' Open HOOK.md', ' Abandon Task…']),
     );
     await workbench.quickPick('Mark as Still Working');
-    await workbench.statusItem(STATUS).filter({ hasNotText: 'stale' }).waitFor();
+    await workbench.statusItem(STATUS).filter({ hasNotText: 'Quiet' }).waitFor();
     expect(task.triggers().at(-1)).toBe('note');
     scene.expectNoAlarm();
   });

@@ -31,7 +31,7 @@ it('an edit from outside is shown in tree and panel until a person acknowledges 
   await row.waitFor();
   await workbench.palette('Atlas: Open HOOK.md');
   const panel = workbench.webview();
-  await panel.getByText('hook.json was edited by something other than Atlas').first().waitFor();
+  await panel.getByText('hook.json was edited outside Atlas').first().waitFor();
   await workbench.screenshot('foreign-edit');
   const button = panel.getByRole('button', { name: 'Acknowledge Edit' });
   await button.click();

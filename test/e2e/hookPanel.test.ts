@@ -192,7 +192,7 @@ describe('the HOOK.md panel in a browser', () => {
     const { page } = await open(modelOf(working()), { now: 0 });
     await page.locator('button.primary').click();
     await page.clock.runFor(5000);
-    expect(await page.getByRole('alert').textContent()).toContain('does not answer');
+    expect(await page.getByRole('alert').textContent()).toContain("doesn't answer");
   });
 
   it('keeps what was shown when the task can no longer be read, and says why', async () => {

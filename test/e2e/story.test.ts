@@ -91,7 +91,7 @@ describe('a task from its start to its end', () => {
       workbench.page.locator(`.pane-body .monaco-list-row[aria-level="${depth}"]`).allTextContents();
     expect(await level(1)).toEqual(['repo']);
     expect(await level(2)).toEqual([`${TITLE}1/3`]);
-    expect(await level(3)).toEqual(['buildnext', 'review', 'docs', 'History2']);
+    expect(await level(3)).toEqual(['buildReady', 'review', 'docs', 'History2']);
     await status(`${TITLE} · build 1/3`).waitFor();
     await workbench.webview().getByRole('heading', { name: TITLE, exact: true }).waitFor();
     await workbench.page.locator('.tab', { hasText: `HOOK.md: ${TITLE}` }).waitFor();
@@ -100,7 +100,7 @@ describe('a task from its start to its end', () => {
   it('starts a step by its inline button, of which there are at most three', async () => {
     await workbench.rowAction(taskRow(), 'Start Step');
     await task.state('step_running');
-    await workbench.webview().locator('.state', { hasText: 'Step running' }).waitFor();
+    await workbench.webview().locator('.state', { hasText: 'Running' }).waitFor();
     await row(/^Fix the parser1\/3$/).hover();
     await taskRow().locator('a.action-label[aria-label^="Complete Step"]').waitFor();
     expect(await taskRow().locator('a.action-label').count()).toBeLessThanOrEqual(3);
@@ -160,7 +160,7 @@ describe('a task from its start to its end', () => {
     await workbench.page.locator('.view-lines', { hasText: /Description\s+Half\sof\sthe\sparser/ }).waitFor();
     writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\n');
     await workbench.rowAction(row('Half of the parser'), 'Compare Checkpoint with Current Files');
-    await workbench.quickTitle('compared with now');
+    await workbench.quickTitle('compared with the current files');
     await workbench.quickRows('parser.txt').locator('.codicon-diff-modified').waitFor();
     await workbench.quickPick('parser.txt');
     await workbench.page.locator('.monaco-diff-editor .editor.modified .view-lines', { hasText: 'two' }).waitFor();
@@ -172,8 +172,8 @@ describe('a task from its start to its end', () => {
     await status('review 2/3').waitFor();
     await workbench.palette('Atlas: Start Step');
     await task.state('awaiting_human');
-    await status('waiting for you').waitFor();
-    await workbench.toast(`"${TITLE}" waits for you at step review.`).waitFor();
+    await status('Waiting for you').waitFor();
+    await workbench.toast(`"${TITLE}" is waiting for you at step review.`).waitFor();
     await workbench.palette('Atlas: Reject Step');
     await workbench.quickTitle('Reject Step');
     await workbench.quickType('The tests are missing');
@@ -182,7 +182,7 @@ describe('a task from its start to its end', () => {
     await workbench.palette('Atlas: Start Step');
     await task.state('awaiting_human');
     expect(task.hook().current_step?.attempt).toBe(2);
-    await status('waiting for you').click();
+    await status('Waiting for you').click();
     await workbench.quickPick('Approve Step');
     await status('docs 3/3').waitFor();
     expect(task.hook().current_step?.step_name).toBe('docs');
@@ -233,7 +233,7 @@ describe('a task from its start to its end', () => {
     await task.state('abandoned');
     await workbench.statusItem(STATUS).waitFor({ state: 'hidden' });
     await row('Finished').click();
-    await row(/Fix the parserabandoned · now/).waitFor();
+    await row(/Fix the parserAbandoned · now/).waitFor();
   });
 });
 
@@ -267,7 +267,7 @@ describe('in a folder that is not trusted', () => {
     await workbench.treeRows('Commit: Added nil check').waitFor();
     await workbench.treeRows(TASK).first().click();
     const panel = workbench.webview();
-    await panel.locator('.notice', { hasText: 'In an untrusted folder Atlas only reads.' }).waitFor();
+    await panel.locator('.notice', { hasText: 'Atlas is read-only in an untrusted folder.' }).waitFor();
     expect(await panel.locator('.actions button').allTextContents()).toEqual([
       'Open HOOK.md as text',
       'Copy Agent Prompt',

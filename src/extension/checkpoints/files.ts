@@ -10,6 +10,7 @@ import { type TextDocuments } from '../shared/textDocuments';
 import { ageOf } from '../shared/ages';
 import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
+import { localizedTexts } from '../tasks/panel/localizedTexts';
 
 /** Atlas: Open HOOK.md. */
 export const openHookMd: CommandHandler = async (context, argument) => {
@@ -33,9 +34,9 @@ export const copyRecoverySynopsis: CommandHandler = async (context, argument) =>
   const task = await taskFor(context.session, argument);
   const text = (await context.session.atlas.drive()).synopsis(task);
   if (text === '')
-    throw new AtlasError('illegal_transition', vscode.l10n.t('The task is over; there is nothing to recover.'));
+    throw new AtlasError('illegal_transition', vscode.l10n.t('The task has ended. There is nothing to recover.'));
   await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage(vscode.l10n.t('The recovery synopsis is on the clipboard.'), 4000);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Copied the agent prompt.'), 4000);
 };
 
 /** Atlas: Regenerate HOOK.md. */
@@ -70,14 +71,14 @@ async function checkpointFor(
   const found = task.hook.checkpoints.find(({ checkpoint_id: id }) => id === named);
   if (found !== undefined) return { task, checkpoint: found };
   if (named !== undefined) {
-    throw new AtlasError('not_found', vscode.l10n.t('Checkpoint {0} is no longer kept.', named), {
+    throw new AtlasError('not_found', vscode.l10n.t('Checkpoint {0} was already removed.', named), {
       mend: vscode.l10n.t("The task's journal still has it."),
     });
   }
   const now = context.session.atlas.ports.clock.now();
   const items = [...task.hook.checkpoints].reverse().map((checkpoint) => ({
     label: plain(checkpoint.description, 100),
-    description: `${checkpoint.trigger} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
+    description: `${localizedTexts().trigger(checkpoint.trigger)} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
     detail: checkpoint.checkpoint_id,
     checkpoint,
   }));
@@ -106,7 +107,7 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
     [vscode.l10n.t('Checkpoint'), checkpoint.checkpoint_id],
     [vscode.l10n.t('Task'), `${plain(task.task.description)} (${task.ref.id})`],
     [vscode.l10n.t('Time'), checkpoint.created_at],
-    [vscode.l10n.t('Trigger'), checkpoint.trigger],
+    [vscode.l10n.t('Trigger'), localizedTexts().trigger(checkpoint.trigger)],
     [
       vscode.l10n.t('Step'),
       `${checkpoint.step_name} (${checkpoint.step_index + 1}), attempt ${checkpoint.attempt ?? '?'}`,
@@ -116,7 +117,7 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
     [vscode.l10n.t('Commit'), checkpoint.git_commit ?? vscode.l10n.t('none')],
     [
       vscode.l10n.t('Uncommitted'),
-      dirty === undefined ? vscode.l10n.t('not known') : dirty ? vscode.l10n.t('yes') : vscode.l10n.t('no'),
+      dirty === undefined ? vscode.l10n.t('unknown') : dirty ? vscode.l10n.t('yes') : vscode.l10n.t('no'),
     ],
     [vscode.l10n.t('Artifacts'), (checkpoint.artifacts ?? []).map((path) => plain(path)).join(', ')],
   ];
@@ -142,7 +143,7 @@ export const compareCheckpointWithNow: CommandHandler = async (context, argument
   if (worktree === undefined || before.length === 0) {
     throw new AtlasError(
       'not_found',
-      vscode.l10n.t('Checkpoint {0} recorded no files to compare.', checkpoint.checkpoint_id),
+      vscode.l10n.t('Checkpoint {0} has no files to compare.', checkpoint.checkpoint_id),
     );
   }
   const now = await takeSnapshots(
@@ -159,8 +160,8 @@ export const compareCheckpointWithNow: CommandHandler = async (context, argument
   }));
   const differing = drift.filter(({ kind }) => kind !== 'unchanged').length;
   const picked = await vscode.window.showQuickPick(items, {
-    title: vscode.l10n.t('{0} compared with now', checkpoint.checkpoint_id),
-    placeHolder: vscode.l10n.t('{0} of {1} files differ', differing, drift.length),
+    title: vscode.l10n.t('{0} compared with the current files', checkpoint.checkpoint_id),
+    placeHolder: vscode.l10n.t('Changed files: {0} of {1}', differing, drift.length),
   });
   const { file } = chosen(picked);
   const uri = vscode.Uri.joinPath(vscode.Uri.file(worktree), file.path);

@@ -89,11 +89,11 @@ export async function taskFor(
 function nothingFits(tasks: readonly StoredTask[]): AtlasError {
   const [task] = tasks;
   if (task === undefined) {
-    return new AtlasError('not_found', vscode.l10n.t('There is no open task in this window.'), {
+    return new AtlasError('not_found', vscode.l10n.t('No open task in this window.'), {
       mend: vscode.l10n.t('Start one with "Atlas: Start Task".'),
     });
   }
-  return new AtlasError('illegal_transition', vscode.l10n.t('No task is in a state that allows this.'), {
-    mend: vscode.l10n.t('"{0}" is {1}.', plain(task.task.description, 80), stateLabel(task.hook.state)),
+  return new AtlasError('illegal_transition', vscode.l10n.t('No task allows this now.'), {
+    mend: vscode.l10n.t('"{0}": {1}.', plain(task.task.description, 80), stateLabel(task.hook.state)),
   });
 }

@@ -100,7 +100,7 @@ export function registerCommands(context: CommandContext, documents: TextDocumen
 }
 
 function untrusted(): AtlasError {
-  return new AtlasError('human_only', vscode.l10n.t('In an untrusted folder Atlas only reads.'), {
-    mend: vscode.l10n.t('Trust the folder to go on.'),
+  return new AtlasError('human_only', vscode.l10n.t('Atlas is read-only in an untrusted folder.'), {
+    mend: vscode.l10n.t('Trust the folder to continue.'),
   });
 }

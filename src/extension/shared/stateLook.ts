@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookState } from '../../core/task/taskRecord';
+import type { HookState, RecoveryAction } from '../../core/task/taskRecord';
 import type { Diagnosis } from '../../core/recovery/liveness';
 
 /** How a state looks: a codicon and, where it matters, a theme colour. */
@@ -36,23 +36,41 @@ export function themeIcon(look: Look): vscode.ThemeIcon {
 export function stateLabel(state: HookState): string {
   switch (state) {
     case 'initializing':
-      return vscode.l10n.t('setting up');
+      return vscode.l10n.t('Setting up');
     case 'step_pending':
-      return vscode.l10n.t('ready to start');
+      return vscode.l10n.t('Ready');
     case 'step_running':
-      return vscode.l10n.t('running');
+      return vscode.l10n.t('Running');
     case 'step_validating':
-      return vscode.l10n.t('validating');
+      return vscode.l10n.t('Validating');
     case 'awaiting_human':
-      return vscode.l10n.t('waiting for you');
+      return vscode.l10n.t('Waiting for you');
     case 'recovering':
-      return vscode.l10n.t('crashed');
+      return vscode.l10n.t('Interrupted');
     case 'completed':
-      return vscode.l10n.t('completed');
+      return vscode.l10n.t('Completed');
     case 'failed':
       return vscode.l10n.t('failed');
     case 'abandoned':
-      return vscode.l10n.t('abandoned');
+      return vscode.l10n.t('Abandoned');
+  }
+}
+
+/** A recovery action in words. */
+export function recoveryLabel(action: RecoveryAction): string {
+  switch (action) {
+    case 'retry_step':
+      return vscode.l10n.t('Restart the step');
+    case 'retry_from_checkpoint':
+      return vscode.l10n.t('Continue from the checkpoint');
+    case 'retry_validation':
+      return vscode.l10n.t('Validate again');
+    case 'skip_step':
+      return vscode.l10n.t('Mark the step done');
+    case 'manual':
+      return vscode.l10n.t('Decide yourself');
+    case 'await_human':
+      return vscode.l10n.t('Wait for you');
   }
 }
 
@@ -60,11 +78,11 @@ export function stateLabel(state: HookState): string {
 export function diagnosisLabel(diagnosis: Diagnosis): string | undefined {
   switch (diagnosis.kind) {
     case 'crashed':
-      return vscode.l10n.t('crashed');
+      return vscode.l10n.t('Interrupted');
     case 'quiet':
-      return vscode.l10n.t('quiet');
+      return vscode.l10n.t('Quiet');
     case 'agent_left':
-      return vscode.l10n.t('the agent has left');
+      return vscode.l10n.t('Agent left');
     case 'over':
     case 'waiting':
     case 'recovering':

@@ -22,7 +22,7 @@ export async function startOrAsk(atlas: Atlas, start: StartTask): Promise<Result
   const open = vscode.l10n.t('Open File');
   const ignore = vscode.l10n.t('Start Without Them');
   const question = vscode.l10n.t(
-    'The configuration has {0}. The task could be missing checks.',
+    'The configuration has {0}. The task might miss checks.',
     count(issues.length, 'problem'),
   );
   const answer = await vscode.window.showWarningMessage(
@@ -41,7 +41,7 @@ function detailOf(issues: readonly ConfigIssue[]): string {
     .slice(0, LISTED)
     .map(({ file, position, message }) => `${plain(file, 300)}:${position.line}: ${plain(message, 300)}`);
   const rest = issues.length > LISTED ? [vscode.l10n.t('… and {0} more', issues.length - LISTED)] : [];
-  return [vscode.l10n.t('These are ignored if you start the task without them:'), '', ...lines, ...rest].join('\n');
+  return [vscode.l10n.t('If you start the task anyway, these are ignored:'), '', ...lines, ...rest].join('\n');
 }
 
 async function openAt({ file, position }: ConfigIssue): Promise<void> {

@@ -9,6 +9,7 @@ import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
+import { recoveryLabel } from '../shared/stateLook';
 
 /** Which tasks an action fits, by the same table that the panel's buttons and the menus come from. */
 export function offers(action: HookPanelActionName): (task: StoredTask) => boolean {
@@ -45,7 +46,7 @@ export const submitStepOutput: CommandHandler = async (context, argument) => {
   const output = chosen(
     await vscode.window.showInputBox({
       title: vscode.l10n.t('Submit Step Output'),
-      prompt: vscode.l10n.t('What was done? The first 500 characters are kept; validation follows.'),
+      prompt: vscode.l10n.t('What was done? The first 500 characters are recorded. Validation comes next.'),
     }),
   );
   await send(context, task, { type: 'step_output', output });
@@ -57,7 +58,7 @@ export const checkpoint: CommandHandler = async (context, argument) => {
   const description = chosen(
     await vscode.window.showInputBox({
       title: vscode.l10n.t('Record Checkpoint for "{0}"', plain(task.task.description, 60)),
-      prompt: vscode.l10n.t('What was accomplished? Leave it empty for a plain checkpoint.'),
+      prompt: vscode.l10n.t('What is done so far? (optional)'),
     }),
   );
   const atlas = await context.session.atlas.drive();
@@ -75,7 +76,7 @@ export const reject: CommandHandler = async (context, argument) => {
   const reason = chosen(
     await vscode.window.showInputBox({
       title: vscode.l10n.t('Reject Step'),
-      prompt: vscode.l10n.t('Why? The step is done again, and its agent is told.'),
+      prompt: vscode.l10n.t('Why? The agent sees the reason and does the step again.'),
     }),
   );
   await send(context, task, { type: 'human_reject', ...(reason === '' ? {} : { reason }) });
@@ -109,7 +110,9 @@ export const abandonTask: CommandHandler = async (context, argument) => {
     vscode.l10n.t('Abandon the task "{0}"?', plain(task.task.description, 80)),
     {
       modal: true,
-      detail: vscode.l10n.t('It ends here. Its records are kept for 7 days, unless your settings say otherwise.'),
+      detail: vscode.l10n.t(
+        "You can't continue it later. Its record is kept for 7 days, unless your settings say otherwise.",
+      ),
     },
     abandon,
   );
@@ -138,14 +141,20 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
   const { plan } = await recovery.plan(task);
   const items: ActionItem[] = [
     {
-      label: `$(check) ${plan.action}`,
-      description: vscode.l10n.t('the plan'),
+      label: `$(check) ${recoveryLabel(plan.action)}`,
+      description: vscode.l10n.t('recovery plan'),
       detail: plain(plan.reason, 300),
       action: undefined,
     },
     ...offeredActions(task.hook, task.task).flatMap((offered): ActionItem[] =>
       offered.action === 'recover' && offered.recovery !== undefined && offered.recovery !== plan.action
-        ? [{ label: offered.recovery, description: vscode.l10n.t('your decision instead'), action: offered.recovery }]
+        ? [
+            {
+              label: recoveryLabel(offered.recovery),
+              description: vscode.l10n.t('instead of the plan'),
+              action: offered.recovery,
+            },
+          ]
         : [],
     ),
   ];

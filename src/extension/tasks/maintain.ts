@@ -13,27 +13,29 @@ export const cleanUpHooks: CommandHandler = async (context) => {
   const { config } = await configs.forWorktree(undefined);
   const items = cleanup.plan(config.retentionMs);
   if (items.length === 0) {
-    await vscode.window.showInformationMessage(
-      vscode.l10n.t('No finished task is past its retention; nothing to clean up.'),
-    );
+    await vscode.window.showInformationMessage(vscode.l10n.t('No task files are old enough to delete.'));
     return;
   }
-  const clean = vscode.l10n.t('Clean Up');
+  const clean = vscode.l10n.t('Delete');
   const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Remove the hook files of {0} finished tasks?', items.length),
+    vscode.l10n.t('Delete the files of old tasks ({0})?', items.length),
     { modal: true, detail: listItems(items) },
     clean,
   );
   if (chosen(answer) !== clean) return;
   const result = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Cleaning up hooks'), cancellable: true },
+    {
+      location: vscode.ProgressLocation.Notification,
+      title: vscode.l10n.t('Deleting old task files'),
+      cancellable: true,
+    },
     async (_progress, token) => cleanup.run(items, () => token.isCancellationRequested),
   );
   for (const { item, message } of result.failed) context.log.warn(`${item.id} was not cleaned.`, { error: message });
   context.tree.refresh();
   await vscode.window.showInformationMessage(
     vscode.l10n.t(
-      'Cleaned {0} tasks; {1} could not be cleaned. task.json, task.log and artifacts are kept.',
+      'Tasks whose files were deleted: {0}. Failed: {1}. task.json, task.log and artifacts are kept.',
       result.cleaned.length,
       result.failed.length,
     ),
@@ -55,13 +57,13 @@ export const destroyWorkspace: CommandHandler = async (context, argument) => {
     chosen(await vscode.window.showQuickPick(workspaces.names(), { placeHolder: vscode.l10n.t('Which workspace?') }));
   const tasks = workspaces.taskIds(name).length;
   const open = context.session.atlas.catalog.open(name).length;
-  const destroy = vscode.l10n.t('Destroy {0} Tasks', tasks);
+  const destroy = vscode.l10n.t('Delete Tasks', tasks);
   const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Destroy the workspace "{0}" with its {1} tasks?', name, tasks),
+    vscode.l10n.t('Delete all tasks of the workspace "{0}" ({1})?', name, tasks),
     {
       modal: true,
       detail: vscode.l10n.t(
-        "{0} of them are not finished. All records are deleted and can't be brought back; your repository is not touched.",
+        "Unfinished tasks: {0}. All records are deleted, and you can't undo this. Your repository doesn't change.",
         open,
       ),
     },
@@ -116,9 +118,9 @@ export const showLog: CommandHandler = async (context) => {
 /** Atlas: Sort Tasks. */
 export const sortTasks: CommandHandler = async (context) => {
   const items: (vscode.QuickPickItem & { order: TaskOrder })[] = [
-    { label: vscode.l10n.t('Last changed first'), order: 'updated' },
-    { label: vscode.l10n.t('Newest first'), order: 'created' },
-    { label: vscode.l10n.t('By title'), order: 'title' },
+    { label: vscode.l10n.t('Last changed'), order: 'updated' },
+    { label: vscode.l10n.t('Newest'), order: 'created' },
+    { label: vscode.l10n.t('Title'), order: 'title' },
   ];
   context.tree.sortBy(chosen(await vscode.window.showQuickPick(items)).order);
 };

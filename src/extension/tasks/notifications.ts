@@ -31,7 +31,7 @@ export class Notifications implements vscode.Disposable {
     const message = vscode.l10n.t(
       'Task "{0}" was interrupted at step {1}. {2}',
       plain(task.task.description, 80),
-      plain(task.hook.current_step?.step_name ?? vscode.l10n.t('set-up')),
+      plain(task.hook.current_step?.step_name ?? vscode.l10n.t('setup')),
       plain(recovery.reason, 300),
     );
     this.tell('notifications.crash', `crash:${refKey(task.ref)}:${recovery.detected_at}`, task.ref, message, [
@@ -49,7 +49,7 @@ export class Notifications implements vscode.Disposable {
     const step = plain(task.hook.current_step?.step_name ?? '');
     const message = failed
       ? vscode.l10n.t('Validation of step {1} failed in "{0}".{2}', title, step, said)
-      : vscode.l10n.t('"{0}" waits for you at step {1}.{2}', title, step, said);
+      : vscode.l10n.t('"{0}" is waiting for you at step {1}.{2}', title, step, said);
     const approvable = wait.kind === 'review';
     this.tell(
       failed ? 'notifications.validationFailed' : 'notifications.humanNeeded',

@@ -24,7 +24,7 @@ export const startTask: CommandHandler = async (context, argument) => {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const [first] = folders;
   if (first === undefined && draft.folder === undefined) {
-    await vscode.window.showWarningMessage(vscode.l10n.t('Open a folder first: a task belongs to one.'));
+    await vscode.window.showWarningMessage(vscode.l10n.t('Open a folder first. A task belongs to a folder.'));
     return;
   }
   if (folders.length === 1 && first !== undefined) draft.folder ??= first.uri.fsPath;
@@ -59,10 +59,10 @@ const ASKING = { folder: askFolder, title: askTitle, template: askTemplate };
 async function askTitle(_context: CommandContext, draft: Draft, step: Step): Promise<boolean> {
   const question = {
     title: vscode.l10n.t('Start Task'),
-    prompt: vscode.l10n.t('What is to be done? A few words.'),
+    prompt: vscode.l10n.t('What should the agent do?'),
     placeholder: vscode.l10n.t('fix the null pointer in the configuration'),
     value: draft.title,
-    empty: vscode.l10n.t('A task needs a title.'),
+    empty: vscode.l10n.t('Enter a title.'),
   };
   return askText(question, step, (text) => {
     draft.title = text;
@@ -106,7 +106,7 @@ async function askTemplate(context: CommandContext, draft: Draft, step: Step): P
 /** A repository can bring a template under a name that people know; that is not to go unnoticed. */
 function replacement(template: TaskTemplate): string {
   const names = replacedTemplates(template).map((name) => `"${name}"`);
-  return names.length === 0 ? '' : vscode.l10n.t("this repository's own, replaces the built-in {0}", names.join(', '));
+  return names.length === 0 ? '' : vscode.l10n.t('from this repository, replaces the built-in {0}', names.join(', '));
 }
 
 async function loadTemplates(

@@ -76,8 +76,8 @@ export class StatusBar implements vscode.Disposable {
     const { diagnosis } = view;
     if (diagnosis.kind === 'quiet') return staleFor(now - diagnosis.since);
     if (diagnosis.kind === 'crashed') return staleFor(now - diagnosis.lastSign);
-    if (diagnosis.kind === 'recovering') return `$(warning) ${vscode.l10n.t('crashed')}`;
-    if (diagnosis.kind === 'agent_left') return `$(warning) ${vscode.l10n.t('agent has left')}`;
+    if (diagnosis.kind === 'recovering') return `$(warning) ${vscode.l10n.t('Interrupted')}`;
+    if (diagnosis.kind === 'agent_left') return `$(warning) ${vscode.l10n.t('Agent left')}`;
     return undefined;
   }
 
@@ -111,7 +111,7 @@ export class StatusBar implements vscode.Disposable {
 }
 
 function staleFor(ms: number): string {
-  return `$(warning) ${ms < 60_000 ? vscode.l10n.t('stale') : vscode.l10n.t('stale {0}', coarseAge(ms))}`;
+  return `$(warning) ${ms < 60_000 ? vscode.l10n.t('Quiet') : vscode.l10n.t('Quiet for {0}', coarseAge(ms))}`;
 }
 
 /** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */

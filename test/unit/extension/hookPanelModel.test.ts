@@ -73,7 +73,7 @@ describe('the actions of the HOOK.md panel', () => {
 
   it('names the plan on the button', () => {
     const labels = modelOf(one('ai').crashed('retry_step')).actions.map((action) => action.label);
-    expect(labels.slice(0, 2)).toEqual(['Recover: do the step again', 'Instead: validate again']);
+    expect(labels.slice(0, 2)).toEqual(['Recover: Restart the step', 'Instead: Validate again']);
   });
 });
 
@@ -94,7 +94,7 @@ describe('the model of the HOOK.md panel', () => {
       Attempt: '1 of 3',
       'Working on': 'the parser # x',
     });
-    expect(model.announcement).toBe('Step running: step work (1 of 2)');
+    expect(model.announcement).toBe('Running: step work (1 of 2)');
   });
 
   it('puts checkpoints in the order of their times and spans all of them', () => {
@@ -129,6 +129,6 @@ describe('the model of the HOOK.md panel', () => {
       'crashed',
     ]);
     const waiting = driven.send({ type: 'human_required', kind: 'question', message: 'Which one?' });
-    expect(modelOf(waiting).notices[0]?.text).toBe('The task waits for you: Which one?');
+    expect(modelOf(waiting).notices[0]?.text).toBe('The task is waiting for you: Which one?');
   });
 });

@@ -3,45 +3,37 @@ import type { DriftKind } from '../../../core/checkpoint/checkpoint';
 import type { CheckpointTrigger, HookState, RecoveryAction } from '../../../core/task/taskRecord';
 import type { HookPanelActionName } from '../../../protocol/hookPanel';
 import type { JournalStanding } from './hookPanelSource';
+import { recoveryLabel } from '../../shared/stateLook';
 import type { ActionText, HookPanelTexts } from './hookPanelTexts';
 
 const states = (): Readonly<Record<HookState, string>> => ({
   initializing: l10n.t('Setting up'),
-  step_pending: l10n.t('Step pending'),
-  step_running: l10n.t('Step running'),
+  step_pending: l10n.t('Ready'),
+  step_running: l10n.t('Running'),
   step_validating: l10n.t('Validating'),
   awaiting_human: l10n.t('Waiting for you'),
-  recovering: l10n.t('Recovering'),
+  recovering: l10n.t('Interrupted'),
   completed: l10n.t('Completed'),
   failed: l10n.t('Failed'),
   abandoned: l10n.t('Abandoned'),
 });
 
 const actions = (): Readonly<Record<HookPanelActionName, ActionText>> => ({
-  startStep: { label: l10n.t('Start Step'), hint: l10n.t('Begin the pending step') },
-  completeStep: { label: l10n.t('Complete Step'), hint: l10n.t('Record that the step is done and go on to the next') },
-  runValidation: { label: l10n.t('Run Validation'), hint: l10n.t("Run the step's commands; they decide it") },
+  startStep: { label: l10n.t('Start Step'), hint: l10n.t('Start the step that is ready') },
+  completeStep: { label: l10n.t('Complete Step'), hint: l10n.t('Mark the step done and continue with the next one') },
+  runValidation: { label: l10n.t('Run Validation'), hint: l10n.t("Run the step's checks; they pass or fail it") },
   submitStepOutput: { label: l10n.t('Submit Step Output…'), hint: l10n.t('Submit the step for validation') },
-  approve: { label: l10n.t('Approve Step'), hint: l10n.t('Accept the step and go on to the next') },
-  reject: { label: l10n.t('Reject Step…'), hint: l10n.t('Have the step done again') },
-  resume: { label: l10n.t('Resume Task'), hint: l10n.t('Let the same attempt go on') },
-  recover: { label: l10n.t('Recover Task…'), hint: l10n.t('Look for an interruption and say what to do about it') },
-  checkpoint: { label: l10n.t('Record Checkpoint…'), hint: l10n.t('Save where the work stands') },
+  approve: { label: l10n.t('Approve Step'), hint: l10n.t('Accept the step and continue with the next one') },
+  reject: { label: l10n.t('Reject Step…'), hint: l10n.t('Send the step back, to be done again') },
+  resume: { label: l10n.t('Resume Task'), hint: l10n.t('Continue the same attempt') },
+  recover: { label: l10n.t('Recover Task…'), hint: l10n.t('Check for an interruption and show the recovery plan') },
+  checkpoint: { label: l10n.t('Record Checkpoint…'), hint: l10n.t('Record the current progress') },
   acknowledge: {
     label: l10n.t('Acknowledge Edit'),
-    hint: l10n.t('Confirm that you know of the change that was made outside Atlas'),
+    hint: l10n.t('Confirm that you know about the change made outside Atlas'),
   },
   failTask: { label: l10n.t('Mark Task as Failed…'), hint: l10n.t('End the task as failed') },
-  abandonTask: { label: l10n.t('Abandon Task…'), hint: l10n.t('Give the task up; its files stay as they are') },
-});
-
-const recoveries = (): Readonly<Record<RecoveryAction, string>> => ({
-  retry_step: l10n.t('do the step again'),
-  retry_from_checkpoint: l10n.t('go on from the checkpoint'),
-  retry_validation: l10n.t('validate again'),
-  skip_step: l10n.t('take the step as done'),
-  manual: l10n.t('decide by hand'),
-  await_human: l10n.t('wait for you'),
+  abandonTask: { label: l10n.t('Abandon Task…'), hint: l10n.t("Stop working on the task; your files don't change") },
 });
 
 const triggers = (): Readonly<Record<CheckpointTrigger, string>> => ({
@@ -59,21 +51,21 @@ const drifts = (): Readonly<Record<DriftKind, string>> => ({
   changed: l10n.t('changed'),
   missing: l10n.t('missing'),
   new: l10n.t('new'),
-  unknown: l10n.t('not known'),
+  unknown: l10n.t('unknown'),
 });
 
 const journals = (): Readonly<Record<Exclude<JournalStanding, 'sound'>, string>> => ({
-  edited: l10n.t('hook.json was edited by something other than Atlas; the next change records that.'),
-  rolled_back: l10n.t('hook.json is an older version of itself; what happened since may be missing here.'),
-  behind: l10n.t('The last change is recorded but not yet in hook.json; the next change writes it.'),
+  edited: l10n.t('hook.json was edited outside Atlas. The next change records it.'),
+  rolled_back: l10n.t('hook.json was replaced by an older version. Newer changes may be missing here.'),
+  behind: l10n.t("The last change is recorded, but hook.json doesn't have it yet. The next change writes it."),
   read_only: l10n.t('This task was written by a newer Atlas and can only be read.'),
 });
 
 function recovery(name: RecoveryAction, computed: boolean): ActionText {
-  const what = recoveries()[name];
+  const what = recoveryLabel(name);
   return computed
-    ? { label: l10n.t('Recover: {0}', what), hint: l10n.t('Apply the computed plan') }
-    : { label: l10n.t('Instead: {0}', what), hint: l10n.t('Recover in another way than the computed one') };
+    ? { label: l10n.t('Recover: {0}', what), hint: l10n.t('Apply the recovery plan') }
+    : { label: l10n.t('Instead: {0}', what), hint: l10n.t('Recover differently than the plan') };
 }
 
 const strings = (): HookPanelTexts['strings'] => ({
@@ -84,7 +76,7 @@ const strings = (): HookPanelTexts['strings'] => ({
   gap: l10n.t('no checkpoint'),
   latest: l10n.t('Latest:'),
   files: l10n.t('Files since the last checkpoint'),
-  noFiles: l10n.t('Nothing to compare with.'),
+  noFiles: l10n.t('No checkpoint to compare with.'),
   document: l10n.t('HOOK.md'),
   notices: l10n.t('Notices'),
   updated: l10n.t('Updated'),
@@ -94,7 +86,7 @@ const strings = (): HookPanelTexts['strings'] => ({
   copyPath: l10n.t('Copy Path'),
   dismiss: l10n.t('Dismiss'),
   working: l10n.t('Working…'),
-  timedOut: l10n.t('The extension does not answer. Reload the window if it stays so.'),
+  timedOut: l10n.t("The extension doesn't answer. If this continues, reload the window."),
 });
 
 /** The panel's texts in the editor's language. */
@@ -112,14 +104,14 @@ export function localizedTexts(): HookPanelTexts {
     announcement: (state, step) => (step === undefined ? state : l10n.t('{0}: step {1}', state, step)),
     edited: (times) =>
       times === 1
-        ? l10n.t('hook.json was edited by something other than Atlas; the edit is recorded.')
-        : l10n.t('hook.json was edited by something other than Atlas {0} times; the edits are recorded.', times),
-    untrusted: () => l10n.t('In an untrusted folder Atlas only reads. Trust the folder to go on.'),
-    quiet: () => l10n.t('The agent shows no sign of life.'),
+        ? l10n.t('hook.json was edited outside Atlas. The edit is recorded.')
+        : l10n.t('hook.json was edited outside Atlas {0} times. The edits are recorded.', times),
+    untrusted: () => l10n.t('Atlas is read-only in an untrusted folder. Trust the folder to continue.'),
+    quiet: () => l10n.t('The agent is quiet.'),
     crashed: () => l10n.t('The work was interrupted.'),
     recovering: (reason) => (reason === '' ? l10n.t('The work was interrupted.') : reason),
     waiting: (message) =>
-      message === '' ? l10n.t('The task waits for you.') : l10n.t('The task waits for you: {0}', message),
+      message === '' ? l10n.t('The task is waiting for you.') : l10n.t('The task is waiting for you: {0}', message),
     mark: (trigger, description, step) => l10n.t('{0}: {1} (step {2})', trigger, description, step),
     uncommitted: () => l10n.t('with uncommitted changes'),
     labels: {

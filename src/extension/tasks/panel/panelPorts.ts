@@ -63,7 +63,7 @@ class CommandPanelActions implements HookPanelCommands {
     const worktree = worktreeOf(read.value.task);
     const inside = worktree === undefined ? undefined : insideWorktree(worktree, path);
     if (worktree === undefined || inside === undefined) {
-      return { ok: false, error: new AtlasError('unsafe_path', vscode.l10n.t('{0} is not a file of the task.', path)) };
+      return { ok: false, error: new AtlasError('unsafe_path', vscode.l10n.t("{0} isn't a file of this task.", path)) };
     }
     await vscode.window.showTextDocument(vscode.Uri.joinPath(vscode.Uri.file(worktree), inside));
     return ok(undefined);

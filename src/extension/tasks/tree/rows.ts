@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { foreignEdits } from '../../../core/task/foreignEdits';
-import type { HookEvent, StepCheckpoint } from '../../../core/task/taskRecord';
+import { type HookEvent, RECOVERY_ACTIONS, type StepCheckpoint } from '../../../core/task/taskRecord';
 import type { TaskStep } from '../../../core/task/task';
 import { formatDuration, toMs } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
@@ -9,7 +9,7 @@ import { plain } from '../../shared/messages';
 import type { TaskView } from '../../windowTasks';
 import { ageOf } from '../../shared/ages';
 import { type TreeNode, nodeId } from './nodes';
-import { diagnosisLabel, lookOf, stateLabel, themeIcon } from '../../shared/stateLook';
+import { diagnosisLabel, lookOf, recoveryLabel, stateLabel, themeIcon } from '../../shared/stateLook';
 
 const OPEN_HOOK = 'atlas.openHookMd';
 
@@ -87,7 +87,7 @@ export function taskTooltip(view: TaskView): vscode.MarkdownString {
     text.appendMarkdown('  \n');
   };
   line(vscode.l10n.t('Task'), task.id);
-  line(vscode.l10n.t('State'), `${hook.state} (${diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state)})`);
+  line(vscode.l10n.t('State'), diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state));
   line(vscode.l10n.t('Template'), task.template_id);
   if (hook.current_step !== undefined) {
     const { step_name: name, attempt, max_attempts: max, working_on: workingOn } = hook.current_step;
@@ -97,19 +97,22 @@ export function taskTooltip(view: TaskView): vscode.MarkdownString {
   if (hook.state === 'awaiting_human') {
     const wait = waitingSince(hook);
     line(
-      vscode.l10n.t('Waits for'),
+      vscode.l10n.t('Waiting for'),
       [wait.kind.replace('_', ' '), wait.message ?? ''].filter((part) => part !== '').join(': '),
     );
   }
-  if (hook.recovery !== undefined)
-    line(vscode.l10n.t('Plan'), `${hook.recovery.recommended_action}: ${hook.recovery.reason}`);
+  if (hook.recovery !== undefined) {
+    const { recommended_action: action, reason } = hook.recovery;
+    const known = RECOVERY_ACTIONS.find((each) => each === action);
+    line(vscode.l10n.t('Plan'), `${known === undefined ? action : recoveryLabel(known)}: ${reason}`);
+  }
   const edits = foreignEdits(hook);
   if (edits !== undefined)
     line(
       vscode.l10n.t('Edited outside Atlas'),
       vscode.l10n.t('{0}. Check the task, then use "Acknowledge Edit".', edits.at),
     );
-  for (const finding of view.findings) line(vscode.l10n.t('Mended'), finding);
+  for (const finding of view.findings) line(vscode.l10n.t('Repaired'), finding);
   return text;
 }
 
@@ -149,7 +152,7 @@ export function stepRow(
   const fares = waits
     ? stateLabel('awaiting_human')
     : current && hook.state === 'step_pending'
-      ? vscode.l10n.t('next')
+      ? vscode.l10n.t('Ready')
       : '';
   item.description = plain([fares, attempt, stepDuration(step)].filter((part) => part !== '').join(' · '));
   item.iconPath = themeIcon(
