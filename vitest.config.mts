@@ -3,13 +3,23 @@ import { defineConfig } from 'vitest/config';
 /** Two cores are what a small machine has: more workers than that only make timings worse. */
 const MAX_WORKERS = 2;
 
+/** What many test files need is built once. */
+const BUILT = 'test/support/built.ts';
+
 export default defineConfig({
   test: {
     maxWorkers: MAX_WORKERS,
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
-      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 20_000 } },
-      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          testTimeout: 20_000,
+          globalSetup: BUILT,
+        },
+      },
+      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000, globalSetup: BUILT } },
       {
         test: {
           name: 'e2e',

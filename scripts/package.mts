@@ -1,5 +1,5 @@
 /* `npm run package`: makes atlas-hooks.vsix, and refuses files that were not meant to ship and a package that grew too big. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Metafile } from 'esbuild';
 import { createVSIX, listFiles, PackageManager } from '@vscode/vsce';
@@ -45,6 +45,8 @@ const REQUIRED = [
   'dist/package.json',
 ].concat(['README.md', 'CHANGELOG.md', 'LICENSE', 'l10n/bundle.l10n.json', NOTICES]);
 
+// What an earlier build left under another name would ship too.
+rmSync(path.join(PROJECT, 'dist'), { recursive: true, force: true });
 await run('npm', ['run', '--silent', 'build', '--', '--metafile'], { cwd: PROJECT, output: 'pipe' });
 /** What runs when a window begins: the entry and what it imports at once. And the packages in the window's file. */
 function runAtBegin(): { bytes: number; packages: Set<string> } {

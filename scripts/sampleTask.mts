@@ -58,7 +58,7 @@ export async function createSampleTask(folder: string, env: Readonly<Record<stri
     await git('add', '.');
     await git('commit', '--quiet', '--message', message);
     const { repository } = await atlas.locate(folder);
-    if (repository !== undefined) unwrap(await atlas.git.scan(repository));
+    if (repository !== undefined) unwrap(await (await atlas.git()).scan(repository));
   };
 
   write('config/parser.go', PARSER);
@@ -86,7 +86,7 @@ export async function createSampleTask(folder: string, env: Readonly<Record<stri
   pass(0.5);
   await git('push', '--quiet');
   const { repository } = await atlas.locate(folder);
-  if (repository !== undefined) unwrap(await atlas.git.scan(repository));
+  if (repository !== undefined) unwrap(await (await atlas.git()).scan(repository));
   pass(1.2);
   write('config/parser_test.go', 'package config\n');
   await step(atlas.checkpoint(ref, 'Database and Cache still to do'));

@@ -36,6 +36,7 @@ const PHASES: readonly Phase[] = [
     name: 'host',
     command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
     tests: { folder: 'test/host', report: 'mocha' },
+    withNext: true,
   },
   {
     // The newest VS Code that is supported, on the Node that it needs.

@@ -4,7 +4,7 @@ import type { ProcessIdentity } from '../core/recovery/liveness';
 import type { Logger } from '../core/shared/ports';
 import { oneLine } from '../core/shared/text';
 import type { Atlas } from '../service/atlas';
-import type { LazyAtlas } from '../service/lazyAtlas';
+import type { AtlasReader } from '../service/atlasReader';
 import { resolveRoot } from '../store/paths';
 import { callingAgent } from './agentCaller';
 import type { Streams } from './render/output';
@@ -31,7 +31,7 @@ export class CliContext {
   readonly folderProblem: string | undefined;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
-  private loaded: Promise<LazyAtlas> | undefined;
+  private loaded: Promise<AtlasReader> | undefined;
   private told: string | undefined;
 
   constructor(
@@ -48,13 +48,13 @@ export class CliContext {
   }
 
   /** The store, for reading; what changes tasks is loaded by {@link drive}. */
-  async atlas(): Promise<LazyAtlas> {
+  async atlas(): Promise<AtlasReader> {
     return (this.loaded ??= (async () => {
-      const [{ LazyAtlas }, { systemPorts }] = await Promise.all([
-        import('../service/lazyAtlas'),
+      const [{ createAtlas }, { systemPorts }] = await Promise.all([
+        import('../service/createAtlas'),
         import('../service/ports'),
       ]);
-      return new LazyAtlas(systemPorts(this.root, VERSION, new WarningLog(this.streams)));
+      return createAtlas(systemPorts(this.root, VERSION, new WarningLog(this.streams)));
     })());
   }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { LazyAtlas } from '../service/lazyAtlas';
+import { createAtlas } from '../service/createAtlas';
 import { systemPorts } from '../service/ports';
 import { resolveRoot } from '../store/paths';
 import { type AtlasApi, createApi } from './api';
@@ -78,7 +78,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
 
 function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): Session {
   const { version } = extension.extension.packageJSON as { version: string };
-  return new Session(new LazyAtlas(systemPorts(root, version, log)));
+  return new Session(createAtlas(systemPorts(root, version, log)));
 }
 
 /** What is loaded once, when it is first asked for. */

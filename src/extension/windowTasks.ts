@@ -6,7 +6,7 @@ import type { HookConfig } from '../core/config/config';
 import { DEFAULT_CONFIG } from '../core/config/config';
 import { worktreeOf } from '../core/task/task';
 import type { Place } from '../service/atlasReader';
-import type { LazyAtlas } from '../service/lazyAtlas';
+import type { AtlasReader } from '../service/atlasReader';
 import { setContext } from './shared/contextKeys';
 import type { WindowSpool } from './gitHooks/windowSpool';
 import { WindowOwnership } from '../service/sessions/ownership';
@@ -74,7 +74,7 @@ export class Session implements vscode.Disposable {
   /** Tells what is wrong in the configuration files, each time they were read. */
   readonly onDidReadConfig = this.configReads.event;
 
-  constructor(readonly atlas: LazyAtlas) {
+  constructor(readonly atlas: AtlasReader) {
     this.ownership = new WindowOwnership(atlas);
     this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => {
       this.noticed(refs);
@@ -250,7 +250,7 @@ export class Session implements vscode.Disposable {
     for (const { repository } of this.places) {
       if (repository === undefined) continue;
       try {
-        const made = await this.atlas.git.scan(repository);
+        const made = await (await this.atlas.git()).scan(repository);
         if (!made.ok) this.atlas.ports.log.warn('Reading commits failed.', { error: made.error.message });
         else this.changedAll(made.value);
       } catch (error) {

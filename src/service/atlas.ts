@@ -1,22 +1,23 @@
 import type { CheckpointTrigger } from '../core/task/taskRecord';
 import { type Result, fail, ok } from '../core/shared/errors';
 import type { Caller, Expected, HookInput } from '../core/task/events';
-import { renderHookMarkdown, synopsis } from '../core/hookMarkdown/hookMarkdown';
-import type { ReceiptVerdict } from '../core/hookMarkdown/view';
+import type { Diagnosis } from '../core/recovery/liveness';
+import { lazy } from '../core/shared/lazy';
 import { createTask, declaredCommands } from '../core/task/task';
 import { findTemplate } from '../core/task/template';
 import { oneLine } from '../core/shared/text';
 import { toMs, toTimestamp } from '../core/shared/time';
 import { HookStore } from '../store/task/taskStore';
 import type { TaskRef } from '../core/task/taskRef';
-import type { MarkdownRenderer } from '../store/task/storePorts';
 import type { StoredTask, Updated } from '../core/task/storedTask';
-import { AtlasReader } from './atlasReader';
+import { AtlasReader, type Place } from './atlasReader';
+import type { GitHooks } from './git/gitHooks';
 import { PATIENT_STATUS_MS, capture, repositoryOf } from './checkpoints/capture';
 import { configIssues, refuseIssues } from './tasks/configIssues';
 import { CleanupService } from './tasks/cleanupService';
 import type { ServicePorts } from './ports';
-import type { ReceiptService } from './receipts/receiptService';
+import { EventSender, type Sending } from './tasks/eventSender';
+import { MarkdownWriter } from './tasks/markdownWriter';
 import { type RecoveryChoice, RecoveryService } from './recovery/recoveryService';
 import type { Validate, Validated, ValidationService } from './receipts/validationService';
 
@@ -29,47 +30,66 @@ export interface StartTask {
   readonly ignoreConfig?: boolean;
 }
 
-/** Events during which a step's files are looked at, since they make a checkpoint or end an attempt. */
-const CAPTURING = new Set<HookInput['type']>([
-  'checkpoint',
-  'step_complete',
-  'validate_pass',
-  'human_approve',
-  'skip_step',
-]);
-
 const MAX_TITLE = 500;
 
 /** The use cases: everything that the command and the extension may call. One instance per process and store. */
-export class Atlas extends AtlasReader {
+export class Atlas {
   readonly store: HookStore;
   readonly recovery: RecoveryService;
   readonly cleanup: CleanupService;
-  private validation: ValidationService | undefined;
+  readonly owners: AtlasReader['owners'];
+  readonly workspaces: AtlasReader['workspaces'];
+  readonly catalog: AtlasReader['catalog'];
+  readonly configs: AtlasReader['configs'];
+  readonly git: AtlasReader['git'];
+  readonly receipts: AtlasReader['receipts'];
+  readonly spool: AtlasReader['spool'];
+  readonly inbox: AtlasReader['inbox'];
+  private readonly events: EventSender;
+  private readonly validation: () => Promise<ValidationService>;
 
-  /** @param shared a reader of the same store whose caches are used too */
-  constructor(ports: ServicePorts, shared?: AtlasReader) {
-    const late: { receipts?: ReceiptService; load?: () => Promise<ReceiptService> } = {};
-    const store = new HookStore({
+  constructor(
+    readonly ports: ServicePorts,
+    readonly reader: AtlasReader = new AtlasReader(ports, async () => Promise.resolve(this)),
+  ) {
+    ({ owners: this.owners, workspaces: this.workspaces, catalog: this.catalog, configs: this.configs } = reader);
+    ({ git: this.git, receipts: this.receipts, spool: this.spool, inbox: this.inbox } = reader);
+    const markdown = new MarkdownWriter(reader);
+    this.store = new HookStore({
       ...ports,
-      render: renderer(ports, () => late.receipts),
-      prepare: async (ref) => {
-        const left = store.glance(ref);
-        const read = left === undefined ? this.catalog.read(ref) : ok(left);
-        if (!read.ok || late.load === undefined) return;
-        const statements = ports.files.stat(ports.paths.receipts(ref)) !== undefined;
-        if (!statements && read.value.hook.receipts.length === 0) return;
-        late.receipts = await late.load();
-        await late.receipts.prepareTask(read.value);
-      },
+      render: markdown.render,
+      prepare: async (ref, left) => markdown.prepare(ref, left),
     });
-    super(ports, async () => Promise.resolve(store), shared);
-    late.load = async () => this.receipts();
-    this.store = store;
-    this.recovery = new RecoveryService(ports, this.store, this.owners, this.configs, async (stored) =>
-      (await this.receipts()).proven(stored, { current: true }),
-    );
+    this.events = new EventSender(reader, this.store);
+    this.recovery = new RecoveryService(reader, this.store);
     this.cleanup = new CleanupService(ports, this.store, this.catalog, this.workspaces);
+    this.validation = lazy(async () => {
+      const [{ ValidationService }, verifier] = await Promise.all([
+        import('./receipts/validationService'),
+        reader.receipts(),
+      ]);
+      return new ValidationService(reader, this.store, this.events, verifier);
+    });
+  }
+
+  /** See {@link AtlasReader.locate}. */
+  async locate(folder: string): Promise<Place> {
+    return this.reader.locate(folder);
+  }
+
+  /** See {@link AtlasReader.diagnose}. */
+  diagnose(...args: Parameters<AtlasReader['diagnose']>): Diagnosis {
+    return this.reader.diagnose(...args);
+  }
+
+  /** See {@link AtlasReader.export}. */
+  export(ref: TaskRef): ReturnType<AtlasReader['export']> {
+    return this.reader.export(ref);
+  }
+
+  /** See {@link AtlasReader.gitHooks}. */
+  async gitHooks(): Promise<GitHooks> {
+    return this.reader.gitHooks();
   }
 
   /** Starts a task: its files, `init`, `setup_complete`. Mistakes in its configuration fail with `invalid_config`. */
@@ -89,7 +109,7 @@ export class Atlas extends AtlasReader {
     const workspace = this.workspaces.ensure(place.repository?.main ?? place.worktree, branch);
     if (!workspace.ok) return workspace;
     // What was committed until now is not this task's.
-    if (place.repository !== undefined) await this.git.scan(place.repository);
+    if (place.repository !== undefined) await (await this.git()).scan(place.repository);
     const ref = this.workspaces.addTask(workspace.value, (id) =>
       createTask({
         id,
@@ -120,43 +140,13 @@ export class Atlas extends AtlasReader {
   }
 
   /** Sends an event to a task, with what it records captured first. */
-  async send(
-    ref: TaskRef,
-    input: HookInput,
-    patient = false,
-    provenReceipts?: ReadonlySet<string>,
-  ): Promise<Result<Updated>> {
-    const read = this.catalog.read(ref);
-    // A hook.json that is lost or corrupt can be mended under the lock; there is only nothing to capture.
-    const task = read.ok ? read.value : undefined;
-    const loaded =
-      task === undefined ? await this.configs.forWorktree(undefined) : await this.configs.forTask(task.task);
-    const taken =
-      task !== undefined && CAPTURING.has(input.type)
-        ? await capture(this.ports, ref, task.hook, task.task, { patient })
-        : undefined;
-    return this.store.send(ref, input, {
-      config: loaded.config,
-      ...(taken === undefined ? {} : { capture: taken }),
-      ...(provenReceipts === undefined ? {} : { provenReceipts }),
-    });
+  async send(ref: TaskRef, input: HookInput, sending: Sending = {}): Promise<Result<Updated>> {
+    return this.events.send(ref, input, sending);
   }
 
   /** Runs the current step's validation commands; see {@link ValidationService.run}. */
   async validate(ref: TaskRef, options: Validate): Promise<Result<Validated>> {
-    const [{ ValidationService }, receipts] = await Promise.all([
-      import('./receipts/validationService'),
-      this.receipts(),
-    ]);
-    this.validation ??= new ValidationService(
-      this.ports,
-      this.store,
-      this.owners,
-      this.configs,
-      receipts,
-      async (...event) => this.send(event[0], event[1], false, event[2]),
-    );
-    return this.validation.run(ref, options);
+    return (await this.validation()).run(ref, options);
   }
 
   /** Makes a checkpoint that somebody asked for. */
@@ -167,7 +157,7 @@ export class Atlas extends AtlasReader {
     expect: Expected = {},
   ): Promise<Result<Updated>> {
     const text = oneLine(description) === '' ? 'Manual checkpoint' : description;
-    return this.send(ref, { type: 'checkpoint', trigger, description: text, expect }, true);
+    return this.send(ref, { type: 'checkpoint', trigger, description: text, expect }, { patient: true });
   }
 
   /** Starts the current step; a crashed task's plan is applied first. */
@@ -252,21 +242,4 @@ export class Atlas extends AtlasReader {
     const { config } = await this.configs.forWorktree(undefined);
     return this.store.regenerate(ref, { config });
   }
-
-  /** The one line that tells an agent of its task; empty when the task is over. */
-  synopsis(stored: StoredTask): string {
-    return synopsis(stored.hook, stored.task, this.ports.paths.markdown(stored.ref));
-  }
-}
-
-function renderer(ports: ServicePorts, receipts: () => ReceiptService | undefined): MarkdownRenderer {
-  return (ref, hook, task, seq) =>
-    renderHookMarkdown({
-      hook,
-      task,
-      seq,
-      location: { root: ports.paths.root, hookPath: ports.paths.markdown(ref) },
-      verdicts: receipts()?.verdicts({ ref, hook }) ?? new Map<string, ReceiptVerdict>(),
-      version: ports.version,
-    });
 }

@@ -1,7 +1,8 @@
-import { type AtlasError, type Result, ok } from '../core/shared/errors';
+import { type Result, ok } from '../core/shared/errors';
 import { isInFlight } from '../core/task/taskRecord';
 import { type Diagnosis, diagnose } from '../core/recovery/liveness';
 import type { Repository } from '../core/shared/ports';
+import { lazy } from '../core/shared/lazy';
 import { toTimestamp } from '../core/shared/time';
 import { HookReader } from '../store/task/taskReader';
 import type { HookStore } from '../store/task/taskStore';
@@ -11,9 +12,10 @@ import type { StoredTask } from '../core/task/storedTask';
 import { WorkspaceStore } from '../store/workspace/workspaces';
 import { Catalog } from './tasks/catalog';
 import { ConfigSource } from './tasks/configSource';
-import { GitCheckpoints } from './checkpoints/gitCheckpoints';
+import type { GitCheckpoints } from './checkpoints/gitCheckpoints';
 import type { GitHooks } from './git/gitHooks';
 import type { Inbox } from './inbox/inbox';
+import type { Atlas } from './atlas';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receipts/receiptService';
 import type { SpoolService } from './git/spoolService';
@@ -28,65 +30,45 @@ export interface Place {
 
 /**
  * What can be said of a store without changing a task: all that a window needs until something happens. The part that
- * changes tasks is several times larger and is loaded when it is first needed.
+ * changes tasks is several times larger; made by `createAtlas`, which has it loaded when it is first needed.
  */
 export class AtlasReader {
   readonly owners: OwnerStore;
   readonly workspaces: WorkspaceStore;
   readonly catalog: Catalog;
   readonly configs: ConfigSource;
-  readonly git: GitCheckpoints;
-  private readonly lateReceipts: () => Promise<ReceiptService>;
-  private readonly lateSpool: () => Promise<SpoolService>;
-  private readonly lateInbox: () => Promise<Inbox>;
+  /** What verifies receipts; loaded when the first one is looked at. */
+  readonly receipts: () => Promise<ReceiptService>;
+  /** What turns commits and pushes into checkpoints. */
+  readonly git: () => Promise<GitCheckpoints>;
+  /** What turns the events of git hooks into checkpoints. */
+  readonly spool: () => Promise<SpoolService>;
+  /** What sessions are asked to do. */
+  readonly inbox: () => Promise<Inbox>;
 
-  /**
-   * @param store where commits and pushes become checkpoints, once there are any
-   * @param shared a reader of the same store whose caches are used too
-   */
+  /** @param drive the use cases that change tasks, on this reader; loaded when they are first needed */
   constructor(
     readonly ports: ServicePorts,
-    store: () => Promise<HookStore>,
-    shared?: AtlasReader,
+    readonly drive: () => Promise<Atlas>,
   ) {
-    this.owners = shared?.owners ?? new OwnerStore(ports);
-    this.workspaces = shared?.workspaces ?? new WorkspaceStore(ports);
-    this.catalog = shared?.catalog ?? new Catalog(ports, new HookReader(ports), this.workspaces);
-    this.configs = shared?.configs ?? new ConfigSource(ports);
-    let receipts: Promise<ReceiptService> | undefined;
-    this.lateReceipts =
-      shared?.lateReceipts ??
-      (async () =>
-        (receipts ??= import('./receipts/receiptService').then(
-          ({ ReceiptService }) => new ReceiptService(ports, this.configs),
-        )));
-    const send: HookStore['send'] = async (...event) => (await store()).send(...event);
-    this.git = shared?.git ?? new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);
-    let spool: Promise<SpoolService> | undefined;
-    this.lateSpool =
-      shared?.lateSpool ??
-      (async () =>
-        (spool ??= import('./git/spoolService').then(
-          ({ SpoolService }) => new SpoolService(ports, this.git, this.workspaces),
-        )));
-    let inbox: Promise<Inbox> | undefined;
-    this.lateInbox =
-      shared?.lateInbox ?? (async () => (inbox ??= import('./inbox/inbox').then(({ Inbox }) => new Inbox(ports))));
-  }
-
-  /** What verifies receipts; loaded when the first one is looked at. */
-  async receipts(): Promise<ReceiptService> {
-    return this.lateReceipts();
-  }
-
-  /** What turns the events of git hooks into checkpoints. */
-  async spool(): Promise<SpoolService> {
-    return this.lateSpool();
-  }
-
-  /** What sessions are asked to do. */
-  async inbox(): Promise<Inbox> {
-    return this.lateInbox();
+    this.owners = new OwnerStore(ports);
+    this.workspaces = new WorkspaceStore(ports);
+    this.catalog = new Catalog(ports, new HookReader(ports), this.workspaces);
+    this.configs = new ConfigSource(ports);
+    this.receipts = lazy(async () => {
+      const { ReceiptService } = await import('./receipts/receiptService');
+      return new ReceiptService(ports, this.configs);
+    });
+    const send: HookStore['send'] = async (...event) => (await drive()).store.send(...event);
+    this.git = lazy(async () => {
+      const { GitCheckpoints } = await import('./checkpoints/gitCheckpoints');
+      return new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);
+    });
+    this.spool = lazy(async () => {
+      const { SpoolService } = await import('./git/spoolService');
+      return new SpoolService(ports, await this.git(), this.workspaces);
+    });
+    this.inbox = lazy(async () => new (await import('./inbox/inbox')).Inbox(ports));
   }
 
   /** What installs git hooks. */
@@ -118,9 +100,4 @@ export class AtlasReader {
       task: read.value.task,
     });
   }
-}
-
-/** An error's text with what mends it. */
-export function explain(error: AtlasError): string {
-  return error.mend === undefined ? error.message : `${error.message} ${error.mend}`;
 }

@@ -74,7 +74,7 @@ async function checkWork(work: KilledWork, said: readonly string[]): Promise<voi
     unwrap(await (await atlas.spool()).drain());
     const repository = await atlas.ports.git.locate(store.folder);
     if (repository === undefined) throw new Error('no repository');
-    unwrap(await atlas.git.scan(repository));
+    unwrap(await (await atlas.git()).scan(repository));
     const commits = Number(
       execFileSync('git', ['rev-list', '--count', 'HEAD'], { cwd: store.folder, encoding: 'utf8' }),
     );

@@ -27,7 +27,7 @@ async function committed(world: CrashWorld): Promise<{ ref: TaskRef; repository:
   const ref = await taskIn(world, 'step_running');
   const repository = await world.process().ports.git.locate(folder);
   if (repository === undefined) throw new Error('no repository');
-  unwrap(await world.process().git.scan(repository));
+  unwrap(await (await world.process().git()).scan(repository));
   writeFileSync(path.join(folder, 'file.txt'), 'committed');
   git(folder, 'add', '.');
   git(folder, 'commit', '--quiet', '--message', 'second');
@@ -57,7 +57,7 @@ export function realUseCases(): UseCase[] {
       name: 'scan commits',
       arrange: async (world) => {
         const { repository } = await committed(world);
-        return { several: true, repeatable: true, act: async (atlas) => atlas.git.scan(repository) };
+        return { several: true, repeatable: true, act: async (atlas) => (await atlas.git()).scan(repository) };
       },
     },
     {

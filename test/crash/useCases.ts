@@ -220,7 +220,7 @@ const receipts: UseCase = {
         await runs.add(ref, [{ command: 'true' }]);
         const service = await atlas.receipts();
         const proven = unwrap(await service.proven(unwrap(atlas.store.read(ref)), { current: false }));
-        return atlas.send(ref, { type: 'validate_pass' }, false, proven);
+        return atlas.send(ref, { type: 'validate_pass' }, { proven });
       },
       check: async (atlas) => checkReceipts(atlas, ref),
     };

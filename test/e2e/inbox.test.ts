@@ -59,7 +59,7 @@ describe('the inbox', () => {
       env: { ...process.env, ...workspace.env },
     });
   const statusOf = async (id: number): Promise<string | undefined> => {
-    const name = unwrap(await ensureWorkspace(atlas, workspace.folder));
+    const name = unwrap(await ensureWorkspace(atlas.reader, workspace.folder));
     const item = (await atlas.inbox()).item(name, id);
     return item.ok ? item.value.status : undefined;
   };

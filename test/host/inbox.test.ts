@@ -14,7 +14,7 @@ import { resumeCommand } from '../../src/extension/inbox/resume';
 import { type WakeActions, WakeOffers } from '../../src/extension/inbox/wakeOffers';
 import { ensureWorkspace } from '../../src/service/tasks/ensureWorkspace';
 import type { Inbox } from '../../src/service/inbox/inbox';
-import { LazyAtlas } from '../../src/service/lazyAtlas';
+import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { type Shown, answering } from './answers';
 import { atlasApi, workspaceFolder } from './atlasApi';
@@ -71,7 +71,7 @@ describe('the inbox in a window', () => {
 
   before(async () => {
     api = await atlasApi();
-    const atlas = new LazyAtlas(systemPorts(api.root, 'test', silentLog));
+    const atlas = createAtlas(systemPorts(api.root, 'test', silentLog));
     workspace = unwrap(await ensureWorkspace(atlas, workspaceFolder()));
     await api.look();
     inbox = await atlas.inbox();

@@ -10,7 +10,7 @@ import type { WorkerNode } from '../../src/extension/workers/tree/nodes';
 import { WorkersModel } from '../../src/extension/workers/workersModel';
 import { WorkersTree } from '../../src/extension/workers/tree/workersTree';
 import { locateRepository } from '../../src/git/read/locate';
-import { LazyAtlas } from '../../src/service/lazyAtlas';
+import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { WorkerStatus } from '../../src/workers/operations/workerStatus';
 import { Workers } from '../../src/workers/workers';
@@ -71,7 +71,7 @@ describe('the workers in a window', () => {
     const repository = locateRepository(workspaceFolder());
     assert.ok(repository);
     folder = repository.main;
-    const atlas = new LazyAtlas(systemPorts(api.root, 'test', silentLog));
+    const atlas = createAtlas(systemPorts(api.root, 'test', silentLog));
     workers = unwrap(Workers.open(folder, atlas.ports));
     model = new WorkersModel(
       {

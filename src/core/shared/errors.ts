@@ -70,3 +70,8 @@ export function unwrap<T>(result: Result<T>): T {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** An error's text with what mends it. */
+export function explain(error: AtlasError): string {
+  return error.mend === undefined ? error.message : `${error.message} ${error.mend}`;
+}

@@ -1,3 +1,4 @@
+import { synopsisOf } from '../../service/tasks/advice';
 import * as vscode from 'vscode';
 import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
 import { AtlasError } from '../../core/shared/errors';
@@ -32,7 +33,7 @@ function refOfFile(context: CommandContext, uri: vscode.Uri): { workspace: strin
 /** Atlas: Copy Agent Prompt. */
 export const copyRecoverySynopsis: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
-  const text = (await context.session.atlas.drive()).synopsis(task);
+  const text = synopsisOf(context.session.atlas.ports, task);
   if (text === '')
     throw new AtlasError('illegal_transition', vscode.l10n.t('The task has ended. There is nothing to recover.'));
   await vscode.env.clipboard.writeText(text);

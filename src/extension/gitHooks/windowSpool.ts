@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/shared/errors';
 import type { TaskRef } from '../../core/task/taskRef';
-import type { LazyAtlas } from '../../service/lazyAtlas';
+import type { AtlasReader } from '../../service/atlasReader';
 import type { SpoolService } from '../../service/git/spoolService';
 import type { StoreWatcher } from '../../store/storeWatcher';
 
@@ -10,7 +10,7 @@ export class WindowSpool {
   private readonly ending = new AbortController();
 
   constructor(
-    private readonly atlas: LazyAtlas,
+    private readonly atlas: AtlasReader,
     private readonly watcher: StoreWatcher,
     private readonly onCheckpoints: (tasks: readonly TaskRef[]) => void,
   ) {}

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { AtlasError } from '../../core/shared/errors';
 import { type InboxItem, type InboxStatus, isFinished, triggerOf } from '../../core/inbox/inbox';
 import { plainLines } from '../../core/shared/text';
-import { explain } from '../../service/atlasReader';
+import { explain } from '../../core/shared/errors';
 import { plain } from '../shared/messages';
 import { ageOf } from '../shared/ages';
 import { type Look, themeIcon } from '../shared/stateLook';

@@ -24,7 +24,7 @@ function seen({ hook }: StoredTask): Pick<HookInput, 'expect'> {
 
 async function send(context: CommandContext, task: StoredTask, input: HookInput): Promise<void> {
   const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { ...input, ...seen(task), by: 'human' }, true));
+  took(context, await atlas.send(task.ref, { ...input, ...seen(task), by: 'human' }, { patient: true }));
 }
 
 /** Atlas: Start Step. */

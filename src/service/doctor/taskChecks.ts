@@ -5,7 +5,7 @@ import { isInFlight, isTerminal } from '../../core/task/taskRecord';
 import { count } from '../../core/shared/text';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { Finding } from '../../core/task/storedTask';
-import { explain } from '../atlasReader';
+import { explain } from '../../core/shared/errors';
 import { checkLock } from './lockChecks';
 import { type Examination, FIX_IT } from './report';
 import { type Pending, type TaskState, UNMADE, chainBreak, inspectTask } from './taskState';

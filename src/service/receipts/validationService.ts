@@ -22,6 +22,8 @@ import { repositoryOf } from '../checkpoints/capture';
 import { CommandTrust } from '../tasks/commandTrust';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
+import type { AtlasReader } from '../atlasReader';
+import type { EventSender } from '../tasks/eventSender';
 import type { ReceiptService } from './receiptService';
 
 /** How often a running validation says that it lives, in ms. */
@@ -58,9 +60,6 @@ export interface Validated {
   readonly task: Updated;
 }
 
-/** Sends an event with what it records captured first. */
-export type Send = (ref: TaskRef, input: HookInput, proven?: ReadonlySet<string>) => Promise<Result<Updated>>;
-
 /** A validation that is about to run. */
 interface Plan {
   readonly ref: TaskRef;
@@ -82,18 +81,22 @@ type Ran = MadeReceipt;
 
 /** Runs a step's validation commands itself, signs a receipt for each run, and moves the task on by what they prove. */
 export class ValidationService {
+  private readonly ports: ServicePorts;
+  private readonly owners: OwnerStore;
+  private readonly configs: ConfigSource;
   private readonly maker: ReceiptMaker;
   private readonly indexes: TaskIndexes;
   private readonly trust: CommandTrust;
 
   constructor(
-    private readonly ports: ServicePorts,
+    { ports, owners, configs }: Pick<AtlasReader, 'ports' | 'owners' | 'configs'>,
     private readonly store: HookStore,
-    private readonly owners: OwnerStore,
-    private readonly configs: ConfigSource,
+    private readonly events: EventSender,
     private readonly receipts: ReceiptService,
-    private readonly send: Send,
   ) {
+    this.ports = ports;
+    this.owners = owners;
+    this.configs = configs;
     this.maker = new ReceiptMaker(ports, receipts.files);
     this.indexes = new TaskIndexes(ports);
     this.trust = new CommandTrust(ports);
@@ -261,14 +264,14 @@ export class ValidationService {
     if (failed !== undefined) {
       const reason = reasonOf(failed);
       const input: HookInput = { type: 'validate_fail', expect, reason, receiptId: failed.receipt.receipt_id };
-      const sent = await this.send(ref, input);
+      const sent = await this.events.send(ref, input);
       return sent.ok ? ok({ passed: false, reason, receipts, task: sent.value }) : sent;
     }
     const read = this.store.read(ref);
     if (!read.ok) return read;
     const proven = await this.receipts.proven(read.value, { current: false });
     if (!proven.ok) return proven;
-    const sent = await this.send(ref, { type: 'validate_pass', expect }, proven.value);
+    const sent = await this.events.send(ref, { type: 'validate_pass', expect }, { proven: proven.value });
     return sent.ok ? ok({ passed: true, reason: undefined, receipts, task: sent.value }) : sent;
   }
 
@@ -284,7 +287,7 @@ export class ValidationService {
     const made = await this.maker.make(place, before, signer.value, options.signal, options.watch?.onOutput);
     if (!made.ok) return made;
     const { receipt, envelopeSha256 } = made.value;
-    const sent = await this.send(plan.ref, { type: 'receipt', expect: plan.expect, receipt, envelopeSha256 });
+    const sent = await this.events.send(plan.ref, { type: 'receipt', expect: plan.expect, receipt, envelopeSha256 });
     if (!sent.ok) return sent;
     options.watch?.onReceipt?.(receipt, made.value.outcome);
     return made;

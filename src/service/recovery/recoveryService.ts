@@ -4,7 +4,7 @@ import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoi
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { Caller, HookInput } from '../../core/task/events';
 import type { Hook, RecoveryAction } from '../../core/task/taskRecord';
-import { type CrashFinding, type Diagnosis, type Owner, diagnose } from '../../core/recovery/liveness';
+import { type CrashFinding, type Diagnosis } from '../../core/recovery/liveness';
 import {
   type RecoveryEvidence,
   type RecoveryPlan,
@@ -25,6 +25,7 @@ import { takeSnapshots } from '../../store/snapshots/snapshots';
 import type { StoredTask, Updated } from '../../core/task/storedTask';
 import { lastSnapshots, repositoryOf } from '../checkpoints/capture';
 import type { ConfigSource } from '../tasks/configSource';
+import type { AtlasReader } from '../atlasReader';
 import type { ServicePorts } from '../ports';
 
 /** What detection found, and the task after it. */
@@ -51,42 +52,42 @@ export interface RecoveryChoice {
 
 /** Finds crashes, plans what to do and does it. */
 export class RecoveryService {
+  private readonly ports: ServicePorts;
+  private readonly owners: OwnerStore;
+  private readonly configs: ConfigSource;
+
   constructor(
-    private readonly ports: ServicePorts,
+    private readonly atlas: Pick<AtlasReader, 'ports' | 'owners' | 'configs' | 'diagnose' | 'receipts'>,
     private readonly store: HookStore,
-    private readonly owners: OwnerStore,
-    private readonly configs: ConfigSource,
-    /** Ids of the receipts that prove a pass on the files as they are now. */
-    private readonly proven: (stored: StoredTask) => Promise<Result<Set<string>>>,
-  ) {}
+  ) {
+    ({ ports: this.ports, owners: this.owners, configs: this.configs } = atlas);
+  }
 
   /** Says how a task fares now; reads only. */
   async diagnose(stored: StoredTask): Promise<Diagnosis> {
     const { config } = await this.configs.forTask(stored.task);
-    return diagnose(stored.hook, this.signs(stored.ref, config.staleThresholdMs));
-  }
-
-  private signs(ref: TaskRef, staleThresholdMs: number): { now: number; owners: Owner[]; staleThresholdMs: number } {
-    return { now: this.ports.clock.now(), owners: this.owners.list(ref), staleThresholdMs };
+    return this.atlas.diagnose(stored, config.staleThresholdMs);
   }
 
   /** Looks for a crash and records it with its plan. Once recorded, calling it again changes nothing. */
   async detect(stored: StoredTask): Promise<Result<Detected>> {
     const { config } = await this.configs.forTask(stored.task);
-    const first = diagnose(stored.hook, this.signs(stored.ref, config.staleThresholdMs));
-    if (first.kind !== 'crashed') return ok({ diagnosis: first, task: stored, recorded: false });
-    return this.record(stored, (hook) => diagnose(hook, this.signs(stored.ref, config.staleThresholdMs)));
+    const look = (task: StoredTask): Diagnosis => this.atlas.diagnose(task, config.staleThresholdMs);
+    const first = look(stored);
+    return first.kind === 'crashed'
+      ? this.record(stored, look)
+      : ok({ diagnosis: first, task: stored, recorded: false });
   }
 
   /** Records a crash under the lock if it still is one when looked at again there. */
-  private async record(stored: StoredTask, look: (hook: Hook) => Diagnosis): Promise<Result<Detected>> {
+  private async record(stored: StoredTask, look: (task: StoredTask) => Diagnosis): Promise<Result<Detected>> {
     const { config } = await this.configs.forTask(stored.task);
     const evidence = await this.evidence(stored);
     let diagnosis: Diagnosis = { kind: 'recovering' };
     const updated = await this.store.update(
       stored.ref,
       (now) => {
-        diagnosis = look(now.hook);
+        diagnosis = look(now);
         if (diagnosis.kind !== 'crashed') return ok(undefined);
         return ok(this.crashInput(now, diagnosis, evidence));
       },
@@ -131,7 +132,7 @@ export class RecoveryService {
     const detected =
       stored.hook.state === 'recovering'
         ? ok({ task: stored })
-        : await this.record(stored, (hook) => this.asRequested(stored.ref, hook));
+        : await this.record(stored, (task) => this.asRequested(task));
     if (!detected.ok) return detected;
     const chosen = action ?? (await this.recordedAction(detected.value.task));
     if (chosen === 'await_human')
@@ -158,11 +159,11 @@ export class RecoveryService {
     return (await this.plan(task)).plan.action;
   }
 
-  private asRequested(ref: TaskRef, hook: Hook): Diagnosis {
-    const found = diagnose(hook, this.signs(ref, 0));
+  private asRequested(task: StoredTask): Diagnosis {
+    const found = this.atlas.diagnose(task, 0);
     if (found.kind === 'crashed' && found.cause !== 'silence') return found;
     if (found.kind === 'over' || found.kind === 'recovering') return found;
-    return { kind: 'crashed', type: 'unknown', cause: 'requested', lastSign: toMs(hook.updated_at) };
+    return { kind: 'crashed', type: 'unknown', cause: 'requested', lastSign: toMs(task.hook.updated_at) };
   }
 
   /** What the plan is made from, gathered without the lock. */
@@ -190,7 +191,7 @@ export class RecoveryService {
   /** Only a validation that was interrupted is decided by receipts. */
   private async provenReceipts(stored: StoredTask): Promise<Set<string> | undefined> {
     if (plannedState(stored.hook) !== 'step_validating' || stored.hook.receipts.length === 0) return undefined;
-    const proven = await this.proven(stored);
+    const proven = await (await this.atlas.receipts()).proven(stored, { current: true });
     if (proven.ok) return proven.value;
     this.ports.log.warn('Receipts can not be verified.', { error: proven.error.message });
     return undefined;

@@ -1,7 +1,7 @@
 import { isInFlight } from '../../core/task/taskRecord';
 import { messageOf } from '../../core/shared/errors';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
-import type { LazyAtlas } from '../lazyAtlas';
+import type { AtlasReader } from '../atlasReader';
 
 /** A window ticks every few seconds; after a pause this long (ms), its machine or its process stood still. */
 const ASLEEP_MS = 60_000;
@@ -15,7 +15,7 @@ export class WindowOwnership {
   /** In ms. */
   private lastTick: number | undefined;
 
-  constructor(private readonly atlas: LazyAtlas) {}
+  constructor(private readonly atlas: AtlasReader) {}
 
   /**
    * Adopts the tasks that are in flight and lets go of those that no longer are.

@@ -1,7 +1,8 @@
-import { renderEnding, renderWhatToDoNow, synopsis } from '../../core/hookMarkdown/hookMarkdown';
-import type { HookMarkdownInput } from '../../core/hookMarkdown/view';
+import { adviceFor, renderEnding, renderWhatToDoNow, synopsis } from '../../core/hookMarkdown/hookMarkdown';
+import { viewOf } from '../../core/hookMarkdown/view';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { ServicePorts } from '../ports';
+import { markdownInput } from './markdownWriter';
 
 /** What a task's agent has to do now. */
 export interface Advice {
@@ -13,21 +14,16 @@ export interface Advice {
 
 type AdvicePorts = Pick<ServicePorts, 'paths' | 'version'>;
 
-function inputOf(ports: AdvicePorts, { ref, hook, task, seq }: StoredTask): HookMarkdownInput {
-  const location = { root: ports.paths.root, hookPath: ports.paths.markdown(ref) };
-  return { hook, task, seq, location, verdicts: new Map(), version: ports.version };
-}
-
 /** How the step that runs is ended, in a sentence of Markdown; empty where none runs. */
 export function endingAdvice(ports: AdvicePorts, stored: StoredTask): string {
-  return renderEnding(inputOf(ports, stored));
+  return renderEnding(markdownInput(ports, stored));
 }
 
 /** What HOOK.md says is to be done now. */
 export function adviceOf(ports: AdvicePorts, stored: StoredTask): Advice {
-  const markdown = renderWhatToDoNow(inputOf(ports, stored));
-  const heading = /^### (.+)$/mu.exec(markdown)?.[1] ?? '';
-  return { heading: heading.replace(/^\P{L}+/u, '').replaceAll('`', ''), markdown };
+  const input = markdownInput(ports, stored);
+  const { heading } = adviceFor(viewOf(input));
+  return { heading: heading.replace(/^\P{L}+/u, '').replaceAll('`', ''), markdown: renderWhatToDoNow(input) };
 }
 
 /** The one line that tells an agent of its task; empty when the task is over. */

@@ -1,5 +1,6 @@
 import type { Hook } from '../../core/task/taskRecord';
 import type { Clock, FileStat, FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
+import type { StoredTask } from '../../core/task/storedTask';
 import type { Task } from '../../core/task/task';
 import type { JournalTail } from './journal';
 import type { StorePaths } from '../paths';
@@ -17,8 +18,8 @@ export interface StorePorts {
   readonly ids: Ids;
   readonly log: Logger;
   readonly render: MarkdownRenderer;
-  /** Makes ready what `render` needs of a task; called before its lock is taken. */
-  readonly prepare?: (ref: TaskRef) => Promise<void>;
+  /** Makes ready what `render` needs of a task, as this process left it if it knows; called before its lock is taken. */
+  readonly prepare?: (ref: TaskRef, left: StoredTask | undefined) => Promise<void>;
 }
 
 /** A task opened for a change, under its lock. */

@@ -153,7 +153,7 @@ export class HookStore extends HookReader {
     try {
       const safe = this.checkFolder(ref);
       if (!safe.ok) return safe;
-      await this.ports.prepare?.(ref);
+      await this.ports.prepare?.(ref, this.glance(ref));
       lock = await this.lockOf(ref).acquire(timeoutMs);
       return use(lock);
     } catch (error) {

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, renameSync, statSync, writeFileSync } from '
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watch } from 'chokidar';
-import { LazyAtlas } from '../../../src/service/lazyAtlas';
+import { createAtlas } from '../../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
 import { StoreWatcher } from '../../../src/store/storeWatcher';
@@ -59,7 +59,7 @@ async function longestHoldUp(run: () => Promise<void>): Promise<number> {
 
 async function look(): Promise<Looked> {
   const files = new CountedFiles();
-  const atlas = new LazyAtlas({ ...systemPorts(root, 'bench', silentLog), files });
+  const atlas = createAtlas({ ...systemPorts(root, 'bench', silentLog), files });
   const start = performance.now();
   const fares = atlas.catalog.openTasks(workspace).map((stored) => atlas.diagnose(stored, 300_000));
   const answerMs = performance.now() - start;
@@ -96,7 +96,7 @@ function memoryMb(): number {
 }
 
 async function watched(): Promise<Watched> {
-  const atlas = new LazyAtlas(systemPorts(root, 'bench', silentLog));
+  const atlas = createAtlas(systemPorts(root, 'bench', silentLog));
   const refs = atlas.catalog.open();
   const told = new Set<string>();
   let onTold = (): void => undefined;

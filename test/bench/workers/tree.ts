@@ -9,7 +9,7 @@ import { Verdicts } from '../../../src/extension/receipts/verdicts';
 import type { Session } from '../../../src/extension/windowTasks';
 import type { TreeNode } from '../../../src/extension/tasks/tree/nodes';
 import { TasksTree } from '../../../src/extension/tasks/tree/tasksTree';
-import { LazyAtlas } from '../../../src/service/lazyAtlas';
+import { createAtlas } from '../../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 
@@ -18,7 +18,7 @@ const [root = ''] = process.argv.slice(2);
 const QUIET_MS = 1000;
 
 function openWindow(): { session: Session; changed: EventEmitter<TaskRef | undefined> } {
-  const atlas = new LazyAtlas(systemPorts(root, 'bench', silentLog));
+  const atlas = createAtlas(systemPorts(root, 'bench', silentLog));
   const changed = new EventEmitter<TaskRef | undefined>();
   const view = (ref: TaskRef): unknown => {
     const read = atlas.catalog.read(ref);

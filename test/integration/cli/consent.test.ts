@@ -134,8 +134,10 @@ describe.concurrent('what was allowed', { timeout: 60_000 }, () => {
     await desk.ok('abandon');
     expect(await asAgent(desk)).toBe(0);
     rmSync(path.join(desk.folder, '.git'), { recursive: true });
-    const elsewhere = cli.repository('another history');
-    desk.git('-C', elsewhere, 'commit', '-q', '--amend', '--allow-empty', '-m', 'another first');
+    const elsewhere = path.join(cli.folder, 'another history');
+    desk.git('init', '-q', '-b', 'main', elsewhere);
+    const person = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
+    desk.git('-C', elsewhere, ...person, 'commit', '-q', '--allow-empty', '-m', 'another first');
     renameSync(path.join(elsewhere, '.git'), path.join(desk.folder, '.git'));
     expect(await asAgent(desk)).toBe(4);
   });

@@ -83,7 +83,7 @@ async function commit(subject: string, folder = ws.folder): Promise<string> {
 }
 
 async function scan(folder = ws.folder): Promise<number> {
-  return unwrap(await atlas.git.scan(repository(folder))).length;
+  return unwrap(await (await atlas.git()).scan(repository(folder))).length;
 }
 
 function checkpoints(ref: TaskRef): string[] {

@@ -1,3 +1,4 @@
+import { synopsisOf } from '../../../src/service/tasks/advice';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
@@ -46,7 +47,7 @@ beforeAll(async () => {
       const bundle = unwrap(await exportBundle(receipts, atlas.ports.clock, stored));
       seen.set(`bundle ${ref.id}`, bundle);
       seen.set(`reports ${ref.id}`, JSON.stringify(unwrap(await verifyBundle(bundle))));
-      seen.set(`synopsis ${ref.id}`, atlas.synopsis(stored));
+      seen.set(`synopsis ${ref.id}`, synopsisOf(atlas.ports, stored));
       seen.set(`HOOK.md ${ref.id}`, world.markdown(ref));
     }
   }

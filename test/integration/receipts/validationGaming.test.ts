@@ -84,7 +84,7 @@ describe('the event that passes a step', () => {
     const ref = await world.running(['false']);
     unwrap(await world.atlas.send(ref, { type: 'step_output' }));
     for (const proven of [undefined, new Set<string>(), new Set(['rcpt-00000000'])]) {
-      expect(errorOf(await world.atlas.send(ref, { type: 'validate_pass' }, false, proven))).toMatchObject({
+      expect(errorOf(await world.atlas.send(ref, { type: 'validate_pass' }, { proven }))).toMatchObject({
         code: 'illegal_transition',
       });
     }
@@ -200,7 +200,7 @@ describe('a receipt', () => {
     const ref = await secondAttempt();
     const proven = await provenOf(ref);
     expect(proven.size).toBe(1);
-    expect(errorOf(await world.atlas.send(ref, { type: 'validate_pass' }, false, proven))).toMatchObject({
+    expect(errorOf(await world.atlas.send(ref, { type: 'validate_pass' }, { proven }))).toMatchObject({
       code: 'illegal_transition',
       message: expect.stringContaining('2 declared commands without a receipt of this attempt') as string,
     });
@@ -215,7 +215,7 @@ describe('a receipt', () => {
     expect(await planned(ref)).toBe('retry_validation');
     const proven = await provenOf(ref);
     expect(proven.size).toBe(0);
-    expect(errorOf(await world.other().send(ref, { type: 'validate_pass' }, false, proven))).toMatchObject({
+    expect(errorOf(await world.other().send(ref, { type: 'validate_pass' }, { proven }))).toMatchObject({
       code: 'illegal_transition',
     });
     await expectNotPassed(ref);

@@ -6,7 +6,8 @@ import { unwrap } from '../../../src/core/shared/errors';
 import type { ProcessIdentity, Vitality } from '../../../src/core/recovery/liveness';
 import type { Clock, Processes } from '../../../src/core/shared/ports';
 import { toTimestamp } from '../../../src/core/shared/time';
-import { LazyAtlas } from '../../../src/service/lazyAtlas';
+import { createAtlas } from '../../../src/service/createAtlas';
+import type { AtlasReader } from '../../../src/service/atlasReader';
 import { WindowOwnership } from '../../../src/service/sessions/ownership';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
@@ -21,7 +22,7 @@ class Desk {
 
   constructor(private readonly root: string) {}
 
-  open(name: string): { atlas: LazyAtlas; ownership: WindowOwnership; kill: () => void } {
+  open(name: string): { atlas: AtlasReader; ownership: WindowOwnership; kill: () => void } {
     const identity: ProcessIdentity = {
       machine_id: 'desk',
       boot_id: 'boot',
@@ -35,7 +36,7 @@ class Desk {
       vitality: (other): Vitality => (this.alive.has(other.incarnation) ? 'alive' : 'dead'),
     };
     const clock: Clock = { now: () => this.now };
-    const atlas = new LazyAtlas({ ...systemPorts(this.root, 'test', silentLog), processes, clock });
+    const atlas = createAtlas({ ...systemPorts(this.root, 'test', silentLog), processes, clock });
     this.alive.add(name);
     return { atlas, ownership: new WindowOwnership(atlas), kill: () => this.alive.delete(name) };
   }
@@ -48,7 +49,7 @@ describe('windows as owners of a running step', () => {
   let ref: TaskRef;
 
   const sound = (): boolean => false;
-  const fares = (window: { atlas: LazyAtlas }): string =>
+  const fares = (window: { atlas: AtlasReader }): string =>
     window.atlas.diagnose(unwrap(window.atlas.catalog.read(ref)), 5 * MINUTE).kind;
 
   beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { PROJECT } from '../project';
+import { buildCommand, builtOnce } from '../built';
 
 /** How `atlas` ended, and what it said. */
 export interface Said {
@@ -39,11 +39,12 @@ export class BuiltCli {
     for (const each of [this.home, this.folder]) mkdirSync(each);
   }
 
-  /** Builds it. */
+  /** Builds it, unless that was done for the whole run of tests. */
   static async open(): Promise<BuiltCli> {
     const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'atlas-cli-')));
-    const args = [path.join(PROJECT, 'esbuild.mjs'), '--production', '--only=cli', `--out=${path.join(base, 'dist')}`];
-    execFileSync(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const built = builtOnce('command');
+    if (built === undefined) buildCommand(path.join(base, 'dist'));
+    else cpSync(built, path.join(base, 'dist'), { recursive: true });
     writeFileSync(path.join(base, 'package.json'), '{ "type": "module" }');
     return Promise.resolve(new BuiltCli(base));
   }
@@ -93,14 +94,17 @@ export class BuiltCli {
   /** Makes a repository with one commit, with a path of its own under the folder. */
   repository(name: string): string {
     const folder = path.join(this.folder, name);
-    mkdirSync(folder, { recursive: true });
-    const git = (...args: readonly string[]): void => {
-      execFileSync('git', args, { cwd: folder, env: this.environment(), stdio: 'ignore' });
-    };
-    git('init', '-q', '-b', 'main');
-    git('config', 'user.name', 'Test');
-    git('config', 'user.email', 'test@example.com');
-    git('commit', '-q', '--allow-empty', '-m', 'first');
+    const first = path.join(this.base, 'first repository');
+    if (!existsSync(first)) {
+      const git = (...args: readonly string[]): void => {
+        execFileSync('git', args, { cwd: this.base, env: this.environment(), stdio: 'ignore' });
+      };
+      git('init', '-q', '-b', 'main', first);
+      git('-C', first, 'config', 'user.name', 'Test');
+      git('-C', first, 'config', 'user.email', 'test@example.com');
+      git('-C', first, 'commit', '-q', '--allow-empty', '-m', 'first');
+    }
+    cpSync(first, folder, { recursive: true });
     return folder;
   }
 

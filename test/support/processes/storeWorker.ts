@@ -190,7 +190,7 @@ async function main(): Promise<void> {
     case 'scan': {
       const repository = await atlas.ports.git.locate(first);
       if (repository === undefined) throw new Error('no repository');
-      say(String(unwrap(await atlas.git.scan(repository)).length));
+      say(String(unwrap(await (await atlas.git()).scan(repository)).length));
       return;
     }
     case 'drain':

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
-import { PROJECT } from '../project';
+import { builtOnce, bundlePrograms } from '../built';
 
 /** A worker process: what it said, and how it ended. */
 export class Worker {
@@ -74,25 +73,19 @@ export class WorkerPool {
   private readonly started: Worker[] = [];
 
   private constructor(
-    private readonly folder: string,
+    private readonly folder: string | undefined,
     /** The program that every worker runs. */
     readonly bundle: string,
   ) {}
 
-  /** Bundles the worker: `program` is its source, by its path in the project. */
+  /** Bundles the worker, unless that was done for the whole run: `program` is its source, by its path in the project. */
   static async open(program = 'test/support/processes/storeWorker.ts'): Promise<WorkerPool> {
+    const name = `${path.basename(program, '.ts')}.cjs`;
+    const built = builtOnce(name);
+    if (built !== undefined) return new WorkerPool(undefined, built);
     const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-worker-'));
-    const bundle = path.join(folder, 'worker.cjs');
-    await build({
-      entryPoints: [path.join(PROJECT, program)],
-      outfile: bundle,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      target: 'node20',
-      logLevel: 'error',
-    });
-    return new WorkerPool(folder, bundle);
+    await bundlePrograms([program], folder);
+    return new WorkerPool(folder, path.join(folder, name));
   }
 
   /** Starts a worker; see its source for the commands. */
@@ -107,6 +100,6 @@ export class WorkerPool {
     for (const worker of this.started) {
       if (worker.process.exitCode === null && worker.process.signalCode === null) await worker.kill();
     }
-    rmSync(this.folder, { recursive: true, force: true });
+    if (this.folder !== undefined) rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -8,8 +8,6 @@ import { OUT, PROJECT } from '../project';
 import { makeHostData } from './hostData';
 import { installHost, type HostVersion } from './install';
 
-const BUNDLES = path.join(OUT, 'host');
-
 /** How the in-host suite is run. */
 export interface SuiteOptions {
   readonly version: HostVersion;
@@ -21,15 +19,17 @@ export interface SuiteOptions {
 
 /** Runs `test/host/` inside a real extension host, in a fresh repository; rejects when a test fails. */
 export async function runHostSuite({ version, desktop, report }: SuiteOptions): Promise<void> {
-  await buildSuite();
+  // A folder for each: suites for two versions may run at once.
+  const bundles = path.join(OUT, `host-${version}`);
+  await buildSuite(bundles);
   if (!desktop) await installHost(version);
   const workspace = await makeGitWorkspace();
   const data = makeHostData();
   try {
     await runTests({
-      ...(desktop ? {} : { vscodeExecutablePath: path.join(BUNDLES, 'codeStandIn.cjs') }),
+      ...(desktop ? {} : { vscodeExecutablePath: path.join(bundles, 'codeStandIn.cjs') }),
       extensionDevelopmentPath: PROJECT,
-      extensionTestsPath: path.join(BUNDLES, 'index.cjs'),
+      extensionTestsPath: path.join(bundles, 'index.cjs'),
       launchArgs: [workspace.folder, `--user-data-dir=${data.userData}`, `--extensions-dir=${data.extensions}`],
       extensionTestsEnv: { ...workspace.env, HOST_REPORT: report, HOST_VERSION: version },
     });
@@ -39,8 +39,8 @@ export async function runHostSuite({ version, desktop, report }: SuiteOptions): 
   }
 }
 
-async function buildSuite(): Promise<void> {
-  rmSync(BUNDLES, { recursive: true, force: true });
+async function buildSuite(bundles: string): Promise<void> {
+  rmSync(bundles, { recursive: true, force: true });
   await build({
     absWorkingDir: PROJECT,
     entryPoints: [
@@ -49,7 +49,7 @@ async function buildSuite(): Promise<void> {
       ...testFiles(),
       'test/support/vscode/codeStandIn.ts',
     ],
-    outdir: BUNDLES,
+    outdir: bundles,
     entryNames: '[name]',
     outExtension: { '.js': '.cjs' },
     bundle: true,
@@ -61,7 +61,7 @@ async function buildSuite(): Promise<void> {
     sourcemap: 'inline',
     logLevel: 'warning',
   });
-  await chmod(path.join(BUNDLES, 'codeStandIn.cjs'), 0o755);
+  await chmod(path.join(bundles, 'codeStandIn.cjs'), 0o755);
 }
 
 function testFiles(): string[] {

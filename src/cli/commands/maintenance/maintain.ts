@@ -104,7 +104,7 @@ export async function destroyWorkspace(context: CliContext, call: Call): Promise
   const allowed = context.humanOnly('destroy a workspace');
   if (!allowed.ok) return allowed;
   const atlas = await context.drive();
-  const name = knownWorkspace(atlas, call.operands[0] ?? '');
+  const name = knownWorkspace(atlas.reader, call.operands[0] ?? '');
   if (!name.ok) return name;
   const tasks = atlas.workspaces.taskIds(name.value).length;
   const open = atlas.catalog.open(name.value).length;

@@ -51,7 +51,7 @@ async function make(
   if (trigger !== 'git_commit' && trigger !== 'git_push') return plain();
   const repository = await repositoryOf(atlas.ports, stored.task);
   if (repository === undefined) return plain();
-  const scanned = await atlas.git.scan(repository);
+  const scanned = await (await atlas.git()).scan(repository);
   if (!scanned.ok) return scanned;
   const now = atlas.catalog.read(stored.ref);
   if (!now.ok) return now;
@@ -61,7 +61,7 @@ async function make(
   const { commit } = atlas.ports.git.head(repository);
   if (commit === undefined || trigger === 'git_push') return plain();
   const source: GitSource = { repository: repository.commonDir, commit };
-  return atlas.send(stored.ref, { type: 'checkpoint', trigger, description, source, expect }, true);
+  return atlas.send(stored.ref, { type: 'checkpoint', trigger, description, source, expect }, { patient: true });
 }
 
 /** `hook checkpoints`: all checkpoints of a task, with their triggers. */

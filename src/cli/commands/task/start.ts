@@ -44,7 +44,7 @@ export async function start(context: CliContext, call: Call): Promise<Result<Ans
 
 function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefined): Result<string> {
   if (workspace === undefined) return ok(context.folder);
-  const known = knownWorkspace(atlas, workspace);
+  const known = knownWorkspace(atlas.reader, workspace);
   if (!known.ok) return known;
   const read = atlas.workspaces.read(workspace);
   return read.ok ? ok(read.value.repo_path ?? context.folder) : read;

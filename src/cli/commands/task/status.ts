@@ -6,7 +6,7 @@ import { VERDICTS, type Verdict } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
 import { formatDuration, toMs, toTimestamp } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
-import type { LazyAtlas } from '../../../service/lazyAtlas';
+import type { AtlasReader } from '../../../service/atlasReader';
 import { otherOpenTasks } from '../../../service/tasks/taskChoice';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { Call } from '../../parse/call';
@@ -156,7 +156,7 @@ const NONE: VerdictCounts = { valid: 0, valid_short: 0, invalid: 0, unsigned: 0,
 
 /** The receipts of a task by their verdicts; where the keys can't be used, that is said. */
 export async function verdictCounts(
-  atlas: LazyAtlas,
+  atlas: AtlasReader,
   stored: StoredTask,
 ): Promise<{ counts: VerdictCounts; notes: string[] }> {
   if (stored.hook.receipts.length === 0) return { counts: NONE, notes: [] };

@@ -21,7 +21,7 @@ export async function drive(
   const driven = await taskToDrive(context, call, expect);
   if (!driven.ok) return driven;
   const { atlas, stored } = driven.value;
-  const sent = await atlas.send(stored.ref, { ...make(driven.value), expect, by: context.caller }, true);
+  const sent = await atlas.send(stored.ref, { ...make(driven.value), expect, by: context.caller }, { patient: true });
   if (!sent.ok) return { ok: false, error: refusal(context, driven.value, sent.error) };
   return ok(changed(context, driven.value, sent.value, what(driven.value)));
 }

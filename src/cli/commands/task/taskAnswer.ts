@@ -72,7 +72,7 @@ export interface Driven extends Chosen {
  */
 export async function taskToDrive(context: CliContext, call: Call, expect: Expected = {}): Promise<Result<Driven>> {
   const atlas = await context.drive();
-  const chosen = await chooseTask(atlas, wishOf(context, call), 'write');
+  const chosen = await chooseTask(atlas.reader, wishOf(context, call), 'write');
   if (!chosen.ok) return chosen;
   const mended = await mend(atlas, chosen.value.ref);
   if (!mended.ok) return mended;

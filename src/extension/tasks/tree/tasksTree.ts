@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { explain } from '../../../service/atlasReader';
+import { explain } from '../../../core/shared/errors';
 import { refKey, type TaskRef } from '../../../core/task/taskRef';
 import type { Session } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';

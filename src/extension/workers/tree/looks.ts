@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { MAX_ATTEMPTS } from '../../../core/worker/slotSteps';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
-import { explain } from '../../../service/atlasReader';
+import { explain } from '../../../core/shared/errors';
 import type { Look } from '../../shared/stateLook';
 import type { EvidenceVerdict } from './evidenceCheck';
 import type { Bucket, LedgerKind, Problem, WorkerShape } from './outline';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { AtlasError } from '../../../core/shared/errors';
-import { explain } from '../../../service/atlasReader';
+import { explain } from '../../../core/shared/errors';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
 import { ageOf } from '../../shared/ages';

@@ -1,0 +1,49 @@
+import type { Result } from '../../core/shared/errors';
+import type { HookInput } from '../../core/task/events';
+import type { Updated } from '../../core/task/storedTask';
+import type { TaskRef } from '../../core/task/taskRef';
+import type { HookStore } from '../../store/task/taskStore';
+import type { AtlasReader } from '../atlasReader';
+import { capture } from '../checkpoints/capture';
+
+/** Events during which a step's files are looked at, since they make a checkpoint or end an attempt. */
+const CAPTURING = new Set<HookInput['type']>([
+  'checkpoint',
+  'step_complete',
+  'validate_pass',
+  'human_approve',
+  'skip_step',
+]);
+
+/** How an event is sent. */
+export interface Sending {
+  /** Somebody asked for it and waits for git a while. */
+  readonly patient?: boolean;
+  /** Ids of the receipts that prove the step's checks. */
+  readonly proven?: ReadonlySet<string> | undefined;
+}
+
+/** Sends events to tasks, with what they record captured first. */
+export class EventSender {
+  constructor(
+    private readonly atlas: Pick<AtlasReader, 'ports' | 'catalog' | 'configs'>,
+    private readonly store: HookStore,
+  ) {}
+
+  async send(ref: TaskRef, input: HookInput, { patient = false, proven }: Sending = {}): Promise<Result<Updated>> {
+    const { ports, catalog, configs } = this.atlas;
+    const read = catalog.read(ref);
+    // A hook.json that is lost or corrupt can be mended under the lock; there is only nothing to capture.
+    const task = read.ok ? read.value : undefined;
+    const loaded = task === undefined ? await configs.forWorktree(undefined) : await configs.forTask(task.task);
+    const taken =
+      task !== undefined && CAPTURING.has(input.type)
+        ? await capture(ports, ref, task.hook, task.task, { patient })
+        : undefined;
+    return this.store.send(ref, input, {
+      config: loaded.config,
+      ...(taken === undefined ? {} : { capture: taken }),
+      ...(proven === undefined ? {} : { provenReceipts: proven }),
+    });
+  }
+}

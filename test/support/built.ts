@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { build } from 'esbuild';
+import { PROJECT } from './project';
+
+const WORKERS = 'test/support/processes';
+
+/** Where a run of tests has what is built once for all of its files; by its environment, which every test process inherits. */
+const FOLDER = 'ATLAS_TEST_BUILT';
+
+/** Builds the command as it is shipped into a folder. */
+export function buildCommand(folder: string): void {
+  const args = [path.join(PROJECT, 'esbuild.mjs'), '--production', '--only=cli', `--out=${folder}`];
+  execFileSync(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** Bundles programs of the project, each to `<name>.cjs` of a folder. */
+export async function bundlePrograms(programs: readonly string[], folder: string): Promise<void> {
+  await build({
+    entryPoints: programs.map((program) => path.join(PROJECT, program)),
+    outdir: folder,
+    entryNames: '[name]',
+    outExtension: { '.js': '.cjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    logLevel: 'error',
+  });
+}
+
+/** What was built for this run of tests, `undefined` where it wasn't. */
+export function builtOnce(name: string): string | undefined {
+  const folder = process.env[FOLDER];
+  const file = folder === undefined ? undefined : path.join(folder, name);
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
+/** Vitest's set-up of a whole run: builds the command and the worker programs once instead of in each of sixty files. */
+export async function setup(): Promise<() => void> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
+  buildCommand(path.join(folder, 'command'));
+  const workers = readdirSync(path.join(PROJECT, WORKERS)).filter((name) => name.endsWith('Worker.ts'));
+  await bundlePrograms(
+    workers.map((name) => `${WORKERS}/${name}`),
+    folder,
+  );
+  process.env[FOLDER] = folder;
+  return () => rmSync(folder, { recursive: true, force: true });
+}
