@@ -331,7 +331,7 @@ describe('the workers in a window', () => {
     // Other suites may have given it one.
     if ((await git(folder, 'remote')) === '') {
       const [none] = await run('syncWorkers', undefined);
-      assert.match(none?.message ?? '', /no remote to share workers by/u);
+      assert.match(none?.message ?? '', /no remote through which workers can be shared/u);
       await git(folder, 'init', '--quiet', '--bare', path.join(folder, '.git', 'remote.git'));
       await git(folder, 'remote', 'add', 'origin', path.join(folder, '.git', 'remote.git'));
     }
