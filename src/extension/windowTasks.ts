@@ -11,7 +11,7 @@ import { setContext } from './shared/contextKeys';
 import type { WindowSpool } from './gitHooks/windowSpool';
 import { WindowOwnership } from '../service/sessions/ownership';
 import { ensureFolder } from '../system/files/atomicFile';
-import type { ConfigIssue } from '../store/config/configFile';
+import type { ConfigIssue } from '../core/config/configIssue';
 import { type TaskRef, refKey } from '../core/task/taskRef';
 import { StoreWatcher } from '../store/storeWatcher';
 import type { StoredTask } from '../core/task/storedTask';

@@ -1,3 +1,4 @@
+import { LruCache } from '../core/shared/lru';
 import { createHash } from 'node:crypto';
 import { parseKeyPath } from '../core/receipt/keyPath';
 import type { SignedForm } from '../core/shared/ports';
@@ -26,33 +27,10 @@ export type SignatureAnswer =
   /** The path is none that a receipt's key has. */
   | { readonly kind: 'no_path' };
 
-/** Remembers at most `limit` entries, dropping those that were used longest ago. */
-export class Bounded<K, V> {
-  private readonly entries = new Map<K, V>();
-
-  constructor(private readonly limit: number) {}
-
-  get(key: K): V | undefined {
-    const value = this.entries.get(key);
-    if (value === undefined) return undefined;
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    return value;
-  }
-
-  set(key: K, value: V): void {
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    if (this.entries.size <= this.limit) return;
-    const oldest = this.entries.keys().next();
-    if (oldest.done !== true) this.entries.delete(oldest.value);
-  }
-}
-
 /** Checks receipts' signatures with public keys alone. Synchronous: under a millisecond each, microseconds again. */
 export class SignatureVerifier {
-  private readonly tasks = new Bounded<string, HdNode>(KEPT_TASKS);
-  private readonly good = new Bounded<string, SignatureAnswer>(KEPT_SIGNATURES);
+  private readonly tasks = new LruCache<HdNode>(KEPT_TASKS);
+  private readonly good = new LruCache<SignatureAnswer>(KEPT_SIGNATURES);
   /** The receipt's key that was derived last: two signatures are by it, and deriving costs as much as checking one. */
   private lastKey: { readonly name: string; readonly publicKey: Uint8Array } | undefined;
 

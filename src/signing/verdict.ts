@@ -1,3 +1,4 @@
+import { LruCache } from '../core/shared/lru';
 import { eventsOf } from '../core/history/historyEvent';
 import type { Hook, ValidationReceipt } from '../core/task/taskRecord';
 import {
@@ -15,7 +16,7 @@ import { malformedField } from '../core/receipt/receiptForm';
 import { count } from '../core/shared/text';
 import { type ChainRecord, chainOf, checkChain } from './chain';
 import { type Envelope, parseEnvelope, parseStatement, sha256Hex } from './envelope';
-import { Bounded, type SignatureAnswer, type SignatureVerifier } from './signatureVerifier';
+import { type SignatureAnswer, type SignatureVerifier } from './signatureVerifier';
 
 /** A task's receipts with all that a verdict on them is made from. */
 export interface TaskReceipts {
@@ -39,9 +40,7 @@ type Found = Omit<ReceiptCheck, 'check'>;
 /** Gives the verdicts: the one place that every tick comes from. Synchronous. */
 export class ReceiptJudge {
   /** By task and receipt, with all that the report was made from: whatever of it changes, it is made again. */
-  private readonly reports = new Bounded<string, { readonly basis: string; readonly report: ReceiptReport }>(
-    KEPT_REPORTS,
-  );
+  private readonly reports = new LruCache<{ readonly basis: string; readonly report: ReceiptReport }>(KEPT_REPORTS);
 
   constructor(private readonly signatures: SignatureVerifier) {}
 

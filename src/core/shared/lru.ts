@@ -25,3 +25,34 @@ export class Recent<T> {
     this.values.set(key, value);
   }
 }
+
+/** At most `limit` values, the one that was asked for longest ago forgotten first. */
+export class LruCache<V> {
+  private readonly entries = new Map<string, V>();
+
+  constructor(private readonly limit: number) {}
+
+  get(key: string): V | undefined {
+    const value = this.entries.get(key);
+    if (value === undefined) return undefined;
+    this.entries.delete(key);
+    this.entries.set(key, value);
+    return value;
+  }
+
+  set(key: string, value: V): void {
+    this.entries.delete(key);
+    this.entries.set(key, value);
+    const [oldest] = this.entries.size > this.limit ? this.entries.keys() : [];
+    if (oldest !== undefined) this.entries.delete(oldest);
+  }
+
+  delete(key: string): void {
+    this.entries.delete(key);
+  }
+
+  /** The values, the one that was asked for longest ago first. */
+  values(): readonly V[] {
+    return [...this.entries.values()];
+  }
+}

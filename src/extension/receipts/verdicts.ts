@@ -1,3 +1,4 @@
+import { LruCache } from '../../core/shared/lru';
 import * as vscode from 'vscode';
 import { messageOf } from '../../core/shared/errors';
 import type { Currency, ReceiptReport } from '../../core/receipt/receipt';
@@ -35,7 +36,7 @@ interface Known {
 
 /** The verdicts on this window's receipts, from memory: whoever asks first has them made, and is told when they are. */
 export class Verdicts implements vscode.Disposable {
-  private readonly tasks = new Map<string, Known>();
+  private readonly tasks = new LruCache<Known>(KEPT);
   private readonly changes = new vscode.EventEmitter<TaskRef>();
   private readonly subscription: vscode.Disposable;
   private timer: NodeJS.Timeout | undefined;
@@ -86,19 +87,11 @@ export class Verdicts implements vscode.Disposable {
   private known(stored: StoredTask): Known {
     const key = refKey(stored.ref);
     const known = this.tasks.get(key);
-    this.tasks.delete(key);
-    if (known?.hook === stored.hook) {
-      this.tasks.set(key, known);
-      return known;
-    }
+    if (known?.hook === stored.hook) return known;
     // Until they are looked at again, those from before would be a claim about another state.
     const nothing = { standings: NOTHING, problem: undefined, running: undefined, awaited: false };
     const fresh = { ref: stored.ref, hook: stored.hook, ...nothing };
     this.tasks.set(key, fresh);
-    for (const oldest of this.tasks.keys()) {
-      if (this.tasks.size <= KEPT) break;
-      this.tasks.delete(oldest);
-    }
     void this.check(stored);
     return fresh;
   }
@@ -146,9 +139,9 @@ export class Verdicts implements vscode.Disposable {
 
   private async lookAgain(): Promise<void> {
     this.timer = undefined;
-    if (this.tasks.size === 0) return;
+    if (this.tasks.values().length === 0) return;
     (await this.session.atlas.receipts()).forgetTrees();
-    for (const { ref, standings, problem } of [...this.tasks.values()]) {
+    for (const { ref, standings, problem } of this.tasks.values()) {
       const read = this.session.atlas.catalog.read(ref);
       if (read.ok && (standings.size > 0 || problem !== undefined)) void this.check(read.value);
     }

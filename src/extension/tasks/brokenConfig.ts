@@ -3,7 +3,7 @@ import type { Result } from '../../core/shared/errors';
 import { count } from '../../core/shared/text';
 import type { Atlas, StartTask } from '../../service/atlas';
 import { refusedIssues } from '../../service/tasks/configIssues';
-import type { ConfigIssue } from '../../store/config/configFile';
+import type { ConfigIssue } from '../../core/config/configIssue';
 import type { Updated } from '../../core/task/storedTask';
 import { plain } from '../shared/messages';
 

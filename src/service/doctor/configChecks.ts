@@ -1,4 +1,4 @@
-import type { ConfigIssue } from '../../store/config/configFile';
+import type { ConfigIssue } from '../../core/config/configIssue';
 import type { DoctorArea, Examination } from './report';
 
 /** Looks at config.yaml, and at the settings and templates of the folders' repositories. */

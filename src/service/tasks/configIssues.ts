@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import { count, oneLine } from '../../core/shared/text';
-import type { ConfigIssue } from '../../store/config/configFile';
+import type { ConfigIssue } from '../../core/config/configIssue';
 import { insideWorktree } from '../../system/files/worktreePath';
 import type { ConfigSource } from './configSource';
 

@@ -2,14 +2,7 @@ import { join } from 'node:path';
 import { DEFAULT_CONFIG, type HookConfig, readConfig } from '../../core/config/config';
 import type { FileSystem } from '../../core/shared/ports';
 import type { ParsedConfig } from './configParser';
-import type { TextPosition } from './yaml';
-
-/** A setting that could not be used, with the place where it stands. */
-export interface ConfigIssue {
-  readonly file: string;
-  readonly position: TextPosition;
-  readonly message: string;
-}
+import type { ConfigIssue } from '../../core/config/configIssue';
 
 /** The settings that hold for one repository, and what is wrong in the files. */
 export interface LoadedConfig {

@@ -3,9 +3,10 @@ import type { ConfigOwner } from '../../core/config/configKeys';
 import { messageOf } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
 import { settingProblems } from '../../core/config/settingProblems';
-import type { ConfigIssue } from './configFile';
+import type { ConfigIssue } from '../../core/config/configIssue';
 import { placedAt } from '../../system/files/placedFile';
-import type { ParsedYaml, TextPosition } from './yaml';
+import type { ParsedYaml } from './yaml';
+import type { TextPosition } from '../../core/config/configIssue';
 
 /** The largest YAML file that is read, in bytes: the parser takes about a second for the worst one of this size. */
 const MAX_YAML_BYTES = 64 * 1024;

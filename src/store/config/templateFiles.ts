@@ -3,11 +3,11 @@ import { messageOf } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
 import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../core/task/template';
 import { templateFromFile } from '../../core/task/templateFile';
-import type { ConfigIssue } from './configFile';
+import type { ConfigIssue } from '../../core/config/configIssue';
 import { readYamlText } from './configParser';
 import { placedAt } from '../../system/files/placedFile';
 import { templateFolder } from '../paths';
-import type { TextPosition } from './yaml';
+import type { TextPosition } from '../../core/config/configIssue';
 
 const START: TextPosition = { line: 1, column: 1 };
 /** How many template files of a repository are read; every command checks them. */

@@ -1,10 +1,5 @@
+import type { TextPosition } from '../../core/config/configIssue';
 import { LineCounter, isMap, isScalar, parseDocument } from 'yaml';
-
-/** A place in a text; both count from 1. */
-export interface TextPosition {
-  readonly line: number;
-  readonly column: number;
-}
 
 /** A YAML text as plain data, with the places of its fields. */
 export interface ParsedYaml {

@@ -1,3 +1,4 @@
+import { LruCache } from '../../core/shared/lru';
 import type { JournalLine } from '../../core/history/journal';
 import { hookEventSchema } from '../../core/task/taskRecord';
 import type { FileSystem } from '../../core/shared/ports';
@@ -33,7 +34,7 @@ const NOTHING: Omit<Read, 'ino'> = { end: 0, lastHash: '', records: [] };
  * once and then what is appended to it.
  */
 export class ReceiptLedger {
-  private readonly tasks = new Map<string, Read>();
+  private readonly tasks = new LruCache<Read>(KEPT);
 
   constructor(private readonly ports: { readonly paths: StorePaths; readonly files: FileSystem }) {}
 
@@ -70,18 +71,11 @@ export class ReceiptLedger {
       const from = known?.ino === stat.ino && known.end <= stat.size ? known : whole;
       const read = (yield* this.readOn(path, from, stat.size)) ?? (yield* this.readOn(path, whole, stat.size));
       if (read === undefined) return 'broken';
-      this.keep(refKey(ref), read);
+      this.tasks.set(refKey(ref), read);
       return read.records;
     } catch {
       return 'broken';
     }
-  }
-
-  private keep(key: string, read: Read): void {
-    this.tasks.delete(key);
-    this.tasks.set(key, read);
-    const [oldest] = this.tasks.keys();
-    if (this.tasks.size > KEPT && oldest !== undefined) this.tasks.delete(oldest);
   }
 
   private *readOn(path: string, from: Read, size: number): Generator<undefined, Read | undefined> {

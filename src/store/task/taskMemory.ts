@@ -1,3 +1,4 @@
+import { LruCache } from '../../core/shared/lru';
 import type { FileStat, FileSystem } from '../../core/shared/ports';
 import { isSameFile } from '../../system/files/atomicFile';
 import type { HookEncoder } from './recordEncoder';
@@ -21,7 +22,7 @@ const KEPT = 16;
  * with a long history that is nearly all of a change's cost.
  */
 export class TaskMemory {
-  private readonly tasks = new Map<string, Left & { generation: number }>();
+  private readonly tasks = new LruCache<Left & { generation: number }>(KEPT);
 
   constructor(private readonly ports: { readonly files: FileSystem; readonly paths: StorePaths }) {}
 
@@ -56,8 +57,6 @@ export class TaskMemory {
   /** Keeps what a change left. */
   keep(ref: TaskRef, lock: HeldLock, left: Left): void {
     this.tasks.set(refKey(ref), { ...left, generation: lock.generation });
-    const [oldest] = this.tasks.keys();
-    if (this.tasks.size > KEPT && oldest !== undefined) this.tasks.delete(oldest);
   }
 
   private isUntouched(ref: TaskRef, left: Left): boolean {

@@ -1,3 +1,4 @@
+import { LruCache } from '../../core/shared/lru';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
@@ -114,7 +115,7 @@ export class GitObjects {
   private readonly trees: TreeReader;
   private format: HashName | undefined;
   /** The newest commits that were asked for: a commit never changes. */
-  private readonly known = new Map<string, CommitFiles>();
+  private readonly known = new LruCache<CommitFiles>(MAX_KNOWN);
 
   constructor(
     private readonly git: WorkerGit,
@@ -161,19 +162,13 @@ export class GitObjects {
     const known = this.known.get(commit);
     if (known !== undefined) return ok(known);
     const read = await this.readFiles(commit);
-    if (read.ok) this.keep(commit, read.value);
+    if (read.ok) this.known.set(commit, read.value);
     return read;
   }
 
   /** Keeps the files of a commit in mind, which was made of them. */
   remember(commit: string, files: TreeFiles): void {
-    this.keep(commit, { files, refused: [], refusedCount: 0 });
-  }
-
-  private keep(commit: string, files: CommitFiles): void {
-    const [oldest] = this.known.size < MAX_KNOWN ? [] : this.known.keys();
-    if (oldest !== undefined) this.known.delete(oldest);
-    this.known.set(commit, files);
+    this.known.set(commit, { files, refused: [], refusedCount: 0 });
   }
 
   private async readFiles(commit: string): Promise<Result<CommitFiles>> {
