@@ -10,7 +10,7 @@ import { type Lease, checkLease } from '../core/worker/slotSteps';
 import { Convoys } from './ledger/convoys';
 import { ForgeBranches } from './git/forgeBranches';
 import { type WorkerPorts, locateForge } from './forgeFolder';
-import { readForge } from './operations/forgeView';
+import { type ForgeView, readForge } from './operations/forgeView';
 import { endLeftovers, mayHaveLeft } from './slot/leftovers';
 import { Repairs } from './operations/repairs';
 import { Sharing } from './operations/remoteSync';
@@ -87,17 +87,18 @@ export class Workers {
    * so that the work is never done twice at once.
    */
   async claim(claiming: Claiming): Promise<Result<ClaimedWork>> {
-    const plan = await this.steps.plan(claiming.worker, claiming.ownerIsGone);
+    const view = await readForge(this.branches);
+    if (!view.ok) return view;
+    const plan = await this.steps.planIn(view.value, claiming.worker, claiming.ownerIsGone);
     // What another machine slung is not here before the remote was asked.
-    if (!plan.ok) return plan.error.code === 'not_found' ? this.steps.claim(claiming) : plan;
+    if (!plan.ok) return plan.error.code === 'not_found' ? this.steps.claim(claiming, view.value) : plan;
     const { action } = plan.value;
-    const state = await this.stateOf(claiming.worker);
-    if (!state.ok) return state;
-    if (action !== 'nothing' && action !== 'ask' && state.value !== undefined && mayHaveLeft(state.value)) {
-      const ended = await endLeftovers(this.commonDir, state.value, this.ports);
+    const state = stateIn(view.value, claiming.worker);
+    if (action !== 'nothing' && action !== 'ask' && state !== undefined && mayHaveLeft(state)) {
+      const ended = await endLeftovers(this.commonDir, state, this.ports);
       if (!ended.ok) return ended;
     }
-    return this.steps.claim(claiming);
+    return this.steps.claim(claiming, view.value);
   }
 
   /** Claims a worker's work, has it done, and records how it ended. Whatever `execute` makes of it, the work comes to an end or is handed on. */
@@ -143,16 +144,14 @@ export class Workers {
     return handed.ok ? ok({ state: handed.value, result: undefined, skipped: [] }) : handed;
   }
 
-  private async stateOf(worker: string): Promise<Result<HookState | undefined>> {
-    const view = await readForge(this.branches);
-    if (!view.ok) return view;
-    const work = view.value.hooks.get(worker)?.work;
-    return ok(work?.ok === true ? work.value?.state : undefined);
-  }
-
   private async failed(lease: Lease, error: HookError): Promise<Result<EndedWork>> {
     return this.steps.ending.end(lease, 'fail', { error });
   }
+}
+
+function stateIn({ hooks }: ForgeView, worker: string): HookState | undefined {
+  const work = hooks.get(worker)?.work;
+  return work?.ok === true ? work.value?.state : undefined;
 }
 
 function mendOf({ mend }: AtlasError): { mend?: string } {

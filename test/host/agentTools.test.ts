@@ -13,8 +13,8 @@ import { MCP_PROVIDER, serverProgram } from '../../src/extension/agents/serverPr
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { refKey } from '../../src/core/task/taskRef';
 import { isRunning } from '../support/drivers/commandRuns';
-import { atlasApi, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
-import { callUi, hasUi } from './ui';
+import { atlasApi, otherProgram, taskWhen, workspaceFolder, write } from './support/atlasApi';
+import { callUi, hasUi } from './support/ui';
 
 /** The tools as they are called in an editor. */
 const TOOLS = SERVED.map((tool) => ({ ...tool, name: prefixed(tool.name) }));

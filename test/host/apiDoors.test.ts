@@ -6,7 +6,7 @@ import { EVENT_TYPES } from '../../src/core/task/states';
 import type { AtlasApi, AtlasEvent, AtlasTask } from '../../src/extension/api';
 import type { Atlas } from '../../src/service/atlas';
 import type { TaskRef } from '../../src/core/task/taskRef';
-import { atlasApi, git, otherProgram, workspaceFolder, write } from './atlasApi';
+import { atlasApi, git, otherProgram, workspaceFolder, write } from './support/atlasApi';
 
 const TEMPLATE = `id: guarded
 description: A review, behind a step with a check that fails

@@ -12,8 +12,8 @@ import { nodeId } from '../../src/extension/tasks/tree/nodes';
 import { Session } from '../../src/extension/windowTasks';
 import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { git, workspaceFolder } from './atlasApi';
-import { eventually, openedRepository } from './gitApi';
+import { git, workspaceFolder } from './support/atlasApi';
+import { eventually, openedRepository } from './support/gitApi';
 
 const COMMITS = 11;
 

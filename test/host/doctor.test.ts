@@ -5,9 +5,9 @@ import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { unwrap } from '../../src/core/shared/errors';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
-import { answering } from './answers';
-import { atlasApi, otherProgram, workspaceFolder } from './atlasApi';
-import { eventually } from './gitApi';
+import { answering } from './support/answers';
+import { atlasApi, otherProgram, workspaceFolder } from './support/atlasApi';
+import { eventually } from './support/gitApi';
 
 describe('Run Doctor', () => {
   let api: AtlasApi;

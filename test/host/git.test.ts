@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { run } from '../support/drivers/run';
-import { eventually, openedRepository } from './gitApi';
-import { callUi, hasUi } from './ui';
+import { eventually, openedRepository } from './support/gitApi';
+import { callUi, hasUi } from './support/ui';
 
 describe('the real Git extension', () => {
   it('sees a commit that is made outside the editor', async () => {

@@ -7,8 +7,8 @@ import * as vscode from 'vscode';
 import { unwrap } from '../../src/core/shared/errors';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { run } from '../support/drivers/run';
-import { atlasApi, checkpointsOf, git, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
-import { type GitRepository, gitApi, openedRepository } from './gitApi';
+import { atlasApi, checkpointsOf, git, otherProgram, taskWhen, workspaceFolder, write } from './support/atlasApi';
+import { type GitRepository, gitApi, openedRepository } from './support/gitApi';
 
 describe('commits and pushes become checkpoints', () => {
   const folder = workspaceFolder();

@@ -7,9 +7,9 @@ import { after, afterEach, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { unwrap } from '../../src/core/shared/errors';
 import type { AtlasApi } from '../../src/extension/api';
-import { type Shown, answering } from './answers';
-import { atlasApi, checkpointsOf, git, otherProgram, taskWhen, workspaceFolder } from './atlasApi';
-import { eventually } from './gitApi';
+import { type Shown, answering } from './support/answers';
+import { atlasApi, checkpointsOf, git, otherProgram, taskWhen, workspaceFolder } from './support/atlasApi';
+import { eventually } from './support/gitApi';
 
 const NAMES = ['post-commit', 'post-merge', 'pre-push'];
 

@@ -16,9 +16,9 @@ import { ensureWorkspace } from '../../src/service/tasks/ensureWorkspace';
 import type { Inbox } from '../../src/service/inbox/inbox';
 import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { type Shown, answering } from './answers';
-import { atlasApi, workspaceFolder } from './atlasApi';
-import { eventually } from './gitApi';
+import { type Shown, answering } from './support/answers';
+import { atlasApi, workspaceFolder } from './support/atlasApi';
+import { eventually } from './support/gitApi';
 
 const HOSTILE = '\u202e\u001b\u0007\n$(trash) [x](command:atlas.addInboxItem) <b>**bold**</b>\nmore';
 

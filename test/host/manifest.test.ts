@@ -5,7 +5,7 @@ import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { SETTINGS } from '../../src/extension/shared/config';
 import { HOOK_PANEL_ACTIONS } from '../../src/protocol/hookPanel';
-import { atlasApi } from './atlasApi';
+import { atlasApi } from './support/atlasApi';
 
 interface Manifest {
   readonly contributes: {

@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { unwrap } from '../../src/core/shared/errors';
 import { failedCheck } from '../../src/core/receipt/receiptReport';
-import { atlasApi, git, otherProgram, taskWhen, workspaceFolder, write } from './atlasApi';
+import { atlasApi, git, otherProgram, taskWhen, workspaceFolder, write } from './support/atlasApi';
 
 const TEMPLATE = `id: checked
 description: A step that its commands decide

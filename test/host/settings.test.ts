@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe, it } from 'mocha';
 import * as vscode from 'vscode';
-import { atlasApi } from './atlasApi';
-import { eventually } from './gitApi';
+import { atlasApi } from './support/atlasApi';
+import { eventually } from './support/gitApi';
 
 describe('config.yaml', () => {
   let file = '';

@@ -8,8 +8,8 @@ import { toMs } from '../../src/core/shared/time';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { NodeFileSystem } from '../../src/system/files/nodeFileSystem';
 import { Journal } from '../../src/store/task/journal';
-import { atlasApi, checkpointsOf, otherProgram, taskWhen, workspaceFolder } from './atlasApi';
-import { callUi, hasUi } from './ui';
+import { atlasApi, checkpointsOf, otherProgram, taskWhen, workspaceFolder } from './support/atlasApi';
+import { callUi, hasUi } from './support/ui';
 
 describe('the window and the command at once on one task', () => {
   let api: AtlasApi;

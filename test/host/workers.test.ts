@@ -14,10 +14,10 @@ import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { WorkerStatus } from '../../src/workers/operations/workerStatus';
 import { Workers } from '../../src/workers/workers';
-import { type Shown, answering } from './answers';
-import { atlasApi, git, workspaceFolder } from './atlasApi';
-import { eventually, openedRepository } from './gitApi';
-import { callUi, hasUi } from './ui';
+import { type Shown, answering } from './support/answers';
+import { atlasApi, git, workspaceFolder } from './support/atlasApi';
+import { eventually, openedRepository } from './support/gitApi';
+import { callUi, hasUi } from './support/ui';
 
 const HOSTILE = '\u202e$(trash) [x](command:atlas.slingTask) <b>**bold**</b>';
 

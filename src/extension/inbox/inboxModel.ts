@@ -6,7 +6,7 @@ import type { FinishedItems } from '../../store/inbox/inboxStore';
 import { InboxWatcher } from '../../store/inbox/inboxWatcher';
 import { setContext } from '../shared/contextKeys';
 import type { Session } from '../windowTasks';
-import { Pace } from '../shared/refreshThrottle';
+import { RefreshThrottle } from '../shared/refreshThrottle';
 
 /** What the inboxes of a window are looked at with. */
 export type InboxSession = Pick<
@@ -20,7 +20,7 @@ export class InboxModel implements vscode.Disposable {
   private readonly lists = new Map<string, Result<InboxList>>();
   private readonly ended = new Map<string, Result<FinishedItems>>();
   private readonly watcher: InboxWatcher;
-  private readonly pace = new Pace(() => {
+  private readonly pace = new RefreshThrottle(() => {
     this.look();
   });
   private readonly subscriptions: vscode.Disposable[];

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { AtlasError } from '../../core/shared/errors';
 import type { InboxItem } from '../../core/inbox/inbox';
-import { DrawnRows } from '../shared/treeDiffer';
+import { TreeDiffer } from '../shared/treeDiffer';
 import type { InboxModel } from './inboxModel';
 import { type InboxNode, damagedRow, groupRow, itemRow, itemTooltip, nodeId } from './inboxRows';
 
@@ -11,7 +11,7 @@ const PAGE = 50;
 
 /** The Inbox view: workspace → what is in progress, what is pending, what can't be read, and what is finished, folded. */
 export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Disposable {
-  private readonly rows = new DrawnRows<InboxNode>({
+  private readonly rows = new TreeDiffer<InboxNode>({
     childrenOf: (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
     rowOf: (node) => this.rowOf(node),
     hintOf: (node) => this.tooltipOf(node)?.value,

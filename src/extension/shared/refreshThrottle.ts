@@ -8,7 +8,7 @@ const STEADY_MS = 1000;
  * When the tree is drawn. Under changes that never end it is drawn less often: rows that are replaced all the time can't
  * be clicked, and VS Code keeps something of each row that it ever drew.
  */
-export class Pace {
+export class RefreshThrottle {
   private timer: NodeJS.Timeout | undefined;
   private spare = BURST;
   private counted = performance.now();

@@ -22,7 +22,7 @@ interface Drawn<N> {
  * The rows that the editor was given. It is asked to draw only those again that are others now: while a list is drawn
  * again, an editor as old as 1.104 knows its rows no more, and calls the command of a row's button without the row.
  */
-export class DrawnRows<N> implements vscode.Disposable {
+export class TreeDiffer<N> implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<N[] | undefined>();
   /** By id; a row is the same object as long as it is there. */
   private readonly drawn = new Map<string, Drawn<N>>();

@@ -9,7 +9,7 @@ import { ownerVitality } from '../../workers/operations/workerSteps';
 import { Workers } from '../../workers/workers';
 import { setContext } from '../shared/contextKeys';
 import type { Session } from '../windowTasks';
-import { Pace } from '../shared/refreshThrottle';
+import { RefreshThrottle } from '../shared/refreshThrottle';
 import type { ForgeSigns } from './forgeSigns';
 import { WorkersWatch } from './workersWatch';
 
@@ -31,7 +31,7 @@ export class WorkersModel implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
   private readonly watch: WorkersWatch;
   private readonly subscriptions: vscode.Disposable[];
-  private readonly pace = new Pace(() => {
+  private readonly pace = new RefreshThrottle(() => {
     void this.look();
   });
   private looked = new Map<string, LookedAt>();

@@ -1,10 +1,10 @@
-import { rmSync } from 'node:fs';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { isOver } from '../../core/worker/slotContent';
 import { handedOff, recordOf, definitionOf } from '../../core/worker/slotSteps';
 import { LEDGER_FILES, type LedgerKind } from '../../core/worker/ledger';
 import { LIMITS } from '../../core/worker/limits';
 import { LEDGER_BRANCH, branchOf } from '../../core/worker/names';
+import { unlinkWithRetry } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
 import { outputsOf } from '../slot/evidence';
 import { BranchRepairs } from './branchRepairs';
@@ -90,13 +90,14 @@ export class Repairs {
   }
 
   private async mend(item: RepairItem): Promise<Result<void>> {
+    const { files } = this.parts.ports;
     try {
       switch (item.action) {
         case 'remove_lock':
-          rmSync(item.subject, { force: true });
+          if (files.stat(item.subject) !== undefined) unlinkWithRetry(files, item.subject);
           return ok(undefined);
         case 'forget_worktree':
-          rmSync(item.subject, { recursive: true, force: true });
+          files.removeFolder(item.subject);
           return ok(undefined);
         case 'by_hand':
           return ok(undefined);

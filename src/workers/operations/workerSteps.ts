@@ -121,8 +121,12 @@ export class WorkerSteps {
   /** What is to be done about a worker's hook; nothing is changed. */
   async plan(worker: string, ownerIsGone = false): Promise<Result<RecoveryPlan>> {
     const view = await readForge(this.branches);
-    if (!view.ok) return view;
-    const hook = heldHook(view.value, worker);
+    return view.ok ? this.planIn(view.value, worker, ownerIsGone) : view;
+  }
+
+  /** The same, for branches that were read already. */
+  async planIn(view: ForgeView, worker: string, ownerIsGone = false): Promise<Result<RecoveryPlan>> {
+    const hook = heldHook(view, worker);
     if (!hook.ok) return hook;
     const left = await leftBehind(this.branches, this.ports.files, hook.value);
     return left.ok ? ok(this.planOf(hook.value, left.value, ownerIsGone)) : left;
@@ -137,9 +141,10 @@ export class WorkerSteps {
   /**
    * Takes the work that hangs on a hook, to begin it or to go on. Of several that ask at once, one gets it. Work that was tried too often
    * is marked as failed. Fails with `illegal_transition` where it is not to be had, with `not_found` where there is none.
+   * @param seen the branches as they were read just now, where they were; under the lock they are read again
    */
-  async claim({ worker, owner, ownerIsGone = false }: Claiming): Promise<Result<ClaimedWork>> {
-    const before = await readForge(this.branches);
+  async claim({ worker, owner, ownerIsGone = false }: Claiming, seen?: ForgeView): Promise<Result<ClaimedWork>> {
+    const before = seen === undefined ? await readForge(this.branches) : ok(seen);
     if (!before.ok) return before;
     const now = heldHook(before.value, worker);
     // Work that this clone has goes on without the remote: no other machine takes it unless a human says so.

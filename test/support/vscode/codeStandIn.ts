@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
-import { uiSteps } from '../../host/uiSteps';
+import { uiSteps } from '../../host/support/uiSteps';
 import type { HostData } from './hostData';
 import { hostVersion, installHost } from './install';
 import { startServer } from './server';

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Pace } from '../../../src/extension/shared/refreshThrottle';
+import { RefreshThrottle } from '../../../src/extension/shared/refreshThrottle';
 
 describe('when the tree is drawn', () => {
   let draws = 0;
-  let pace: Pace;
+  let pace: RefreshThrottle;
 
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     draws = 0;
-    pace = new Pace(() => (draws += 1));
+    pace = new RefreshThrottle(() => (draws += 1));
   });
 
   afterEach(() => vi.useRealTimers());

@@ -39,6 +39,11 @@ describe.each(PAGES)('%s', (page) => {
       expect(existsSync(path.join(PROJECT, file)), file).toBe(true);
   });
 
+  it('names only tests that are there', () => {
+    for (const [, name = ''] of textOf(page).matchAll(/`((?:unit|integration|crash|host|e2e)\/[\w/]+)`/gu))
+      expect(existsSync(path.join(PROJECT, 'test', `${name}.test.ts`)), name).toBe(true);
+  });
+
   it('has no line that has to be scrolled', () => {
     const long = textOf(page)
       .split('\n')

@@ -3,7 +3,7 @@ import { type TaskRef, refKey } from '../../../core/task/taskRef';
 import type { Session, TaskView } from '../../windowTasks';
 
 /** Looks at each task once for all the rows that are drawn without a pause: there may be thousands. */
-export class TaskLooks {
+export class TaskSnapshotCache {
   private readonly reads = new Map<string, ReturnType<Catalog['read']>>();
   private readonly views = new Map<string, TaskView>();
   private readonly lists = new Map<string, readonly TaskRef[]>();

@@ -4,8 +4,8 @@ import { refKey, type TaskRef } from '../../../core/task/taskRef';
 import type { Session } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
-import { Pace } from '../../shared/refreshThrottle';
-import { TaskLooks } from './taskSnapshotCache';
+import { RefreshThrottle } from '../../shared/refreshThrottle';
+import { TaskSnapshotCache } from './taskSnapshotCache';
 import type { Verdicts } from '../../receipts/verdicts';
 import { receiptRow, receiptTooltip } from './receiptRow';
 import {
@@ -40,9 +40,9 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   private readonly orders = new Map<string, readonly string[]>();
   private changed: Map<string, TaskRef> | 'all' = new Map();
   private readonly shown = new Map<string, number>();
-  private readonly looks: TaskLooks;
+  private readonly looks: TaskSnapshotCache;
   private readonly subscription: vscode.Disposable;
-  private readonly pace = new Pace(() => this.draw());
+  private readonly pace = new RefreshThrottle(() => this.draw());
   private order: TaskOrder = 'updated';
   private all = false;
   readonly onDidChangeTreeData = this.changes.event;
@@ -51,7 +51,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     private readonly session: Session,
     private readonly verdicts: Verdicts,
   ) {
-    this.looks = new TaskLooks(session);
+    this.looks = new TaskSnapshotCache(session);
     const refresh = (ref: TaskRef | undefined): void => {
       this.refresh(ref);
     };

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { AtlasError } from '../../../core/shared/errors';
 import { convoyStatuses } from '../../../workers/ledger/convoys';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
-import { DrawnRows } from '../../shared/treeDiffer';
+import { TreeDiffer } from '../../shared/treeDiffer';
 import type { CheckedFile } from './evidenceCheck';
 import { HookDetails, type HistoryEntry } from './slotDetails';
 import { type NodeOf, type WorkerNode, nodeId } from './nodes';
@@ -39,7 +39,7 @@ const PAGE = 50;
 /** The Workers view: pools and their workers with what hangs on each hook, then the ledger's tasks. */
 export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.Disposable {
   private readonly details: HookDetails;
-  private readonly rows = new DrawnRows<WorkerNode>({
+  private readonly rows = new TreeDiffer<WorkerNode>({
     childrenOf: async (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
     rowOf: async (node) => this.rowOf(node),
     hintOf: (node) => this.tooltipOf(node)?.value,

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
 import type { AtlasApi } from '../../../../src/extension/api';
 import type { TaskRef } from '../../../../src/core/task/taskRef';
-import { eventually } from '../../../host/gitApi';
+import { eventually } from '../../../host/support/gitApi';
 import { takeSample } from './sample';
 import { Ticker } from './ticker';
 

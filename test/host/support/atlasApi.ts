@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { AtlasApi, AtlasTask } from '../../src/extension/api';
-import { Atlas } from '../../src/service/atlas';
-import { silentLog, systemPorts } from '../../src/service/ports';
-import type { TaskRef } from '../../src/core/task/taskRef';
-import { run } from '../support/drivers/run';
+import type { AtlasApi, AtlasTask } from '../../../src/extension/api';
+import { Atlas } from '../../../src/service/atlas';
+import { silentLog, systemPorts } from '../../../src/service/ports';
+import type { TaskRef } from '../../../src/core/task/taskRef';
+import { run } from '../../support/drivers/run';
 import { eventually } from './gitApi';
 
 /** The running extension's API, once the window's tasks were looked at. */

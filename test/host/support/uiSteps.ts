@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { OUT } from '../support/project';
+import { OUT } from '../../support/project';
 
 /** What the in-host suite can have done in the window; these run in the runner's process, see `callUi`. */
 export const uiSteps = {
