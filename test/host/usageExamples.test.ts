@@ -7,7 +7,16 @@ import { after, before, describe, it } from 'mocha';
 import type { AtlasApi, AtlasTask } from '../../src/extension/api';
 import { unwrap } from '../../src/core/shared/errors';
 import type { Atlas } from '../../src/service/atlas';
-import { atlasApi, checkpointsOf, git, otherProgram, taskHas, taskWhen, workspaceFolder, write } from './support/atlasApi';
+import {
+  atlasApi,
+  checkpointsOf,
+  git,
+  otherProgram,
+  taskHas,
+  taskWhen,
+  workspaceFolder,
+  write,
+} from './support/atlasApi';
 import { openedRepository } from './support/gitApi';
 
 describe('usage example 1: a task from start to end, with checkpoints made by themselves', () => {
