@@ -59,14 +59,12 @@ export function parseDuration(text: string): Result<number> {
   const shown = trimmed.slice(0, 64);
   if (!DURATION.test(trimmed)) {
     return fail('usage', `"${shown}" is not a duration.`, {
-      mend: 'Write a number with a unit: 30s, 5m, 1h30m, 7d; or 0 to turn it off.',
+      mend: 'Write a number with a unit, such as 30s, 5m, 1h30m or 7d. Write 0 to turn it off.',
     });
   }
   const parts = [...trimmed.matchAll(/([\d.]+)(\D+)/gu)];
   const ms = parts.reduce((sum, part) => sum + Number(part[1]) * (UNIT_MS[part[2] ?? ''] ?? 0), 0);
-  return Number.isSafeInteger(Math.round(ms))
-    ? ok(Math.round(ms))
-    : fail('usage', `"${shown}" is too long a duration.`);
+  return Number.isSafeInteger(Math.round(ms)) ? ok(Math.round(ms)) : fail('usage', `"${shown}" is too long.`);
 }
 
 /** A length of time (ms) for people: `850ms`, `12.3s`, `2m5s`, `1h4m`, `3d2h`. */

@@ -107,7 +107,7 @@ export function measureJson(value: unknown): JsonMeasure {
   let level: object[] = isContainer(value) ? [value] : [];
   let values = 1;
   for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > LIMITS.jsonDepth) return { values, problem: `it is nested more than ${LIMITS.jsonDepth} deep` };
+    if (depth > LIMITS.jsonDepth) return { values, problem: `it is nested more than ${LIMITS.jsonDepth} levels deep` };
     const deeper: object[] = [];
     for (const each of level) {
       const inside: readonly unknown[] = Array.isArray(each) ? each : Object.values(each);

@@ -25,7 +25,7 @@ export interface TaskState {
 }
 
 /** What is said of a task that there is no such thing as, since nobody was told that it had begun. */
-export const UNMADE = 'Making it was interrupted before it began: there is no such task, but it is marked as open.';
+export const UNMADE = 'Its creation was interrupted. The task does not exist, but is marked as open.';
 
 /**
  * Says what opening a task for a change would mend, without the lock and without a write. The opening itself decides
@@ -45,7 +45,7 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
     return { pending, damage: broken?.ok === false ? broken.error : undefined, hook: undefined };
   const { tornBytes } = tail.value;
   if (tornBytes > 0) {
-    const message = `A write to the journal was interrupted; its last ${count(tornBytes, 'byte')} were never acknowledged.`;
+    const message = `A write to the journal was interrupted. Its last ${count(tornBytes, 'byte was', 'bytes were')} never acknowledged.`;
     pending.push({ area: 'journal', message });
   }
   if (tail.value.last === undefined && !read.ok && read.error.code === 'not_found') {
@@ -65,7 +65,7 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
   if (isTerminal(hook.state) === marked)
     pending.push({
       area: 'marker',
-      message: marked ? 'It is finished, but is marked as open.' : 'It is not finished, but its marker is lost.',
+      message: marked ? 'It has ended, but is marked as open.' : 'It is open, but its marker is missing.',
     });
   return { pending, damage: undefined, hook };
 }
@@ -95,11 +95,11 @@ function settledHook(
   if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
     const applied = replayLine(hook.value, last);
     if (applied !== undefined && sha256(serializeHook(applied)) === last.hook_sha256) {
-      pending.push({ area: 'task', message: `"${last.event}" was recorded but is not yet in hook.json.` });
+      pending.push({ area: 'task', message: 'The last change was recorded, but is not in hook.json yet.' });
       return { ok: true, value: applied };
     }
   }
-  const message = 'hook.json was changed by something other than Atlas, which is not recorded yet.';
+  const message = 'hook.json was changed by something other than Atlas. The change is not recorded yet.';
   pending.push({ area: 'task', message });
   return hook;
 }

@@ -123,7 +123,7 @@ export class ValidationService {
     try {
       this.owners.touch(ref, 'validation');
     } catch (error) {
-      this.ports.log.warn("The validation's owner file can't be written.", { error: messageOf(error) });
+      this.ports.log.warn("The validation's owner file could not be written.", { error: messageOf(error) });
     }
   }
 

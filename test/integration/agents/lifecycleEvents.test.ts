@@ -136,7 +136,7 @@ describe('session-start', () => {
     const { out } = await fire(at, 'session-start');
     expect(out.length).toBeGreaterThan(8000);
     const [, kept = '', line = ''] =
-      /<long-term-memory>\n([^]*)\n\n\[Cut here\. The rest, from line (\d+) on, is in \.atlas\/memory\/MEMORY\.md\]\n<\/long/u.exec(
+      /<long-term-memory>\n([^]*)\n\n\[Truncated\. The rest, from line (\d+), is in \.atlas\/memory\/MEMORY\.md\]\n<\/long/u.exec(
         out,
       ) ?? [];
     expect(parts.join('\n').startsWith(kept)).toBe(true);

@@ -246,7 +246,7 @@ describe('an agent that ignores what it is told', () => {
     // A file in the folder's place.
     writeFileSync(at.gate, '');
     expect(await ignoreStops(async () => at.stop(), false)).toBe(0);
-    expect((await at.stop()).err).toMatch(/^atlas: The inbox can't be asked, so nothing keeps the agent: /u);
+    expect((await at.stop()).err).toMatch(/^atlas: The agent queue could not be read, so the agent may stop: /u);
     rmSync(at.gate);
     expect((await at.stop()).code).toBe(2);
     for (const name of readdirSync(at.gate)) writeFileSync(path.join(at.gate, name), '{"blocks":0');

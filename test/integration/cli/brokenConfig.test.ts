@@ -54,7 +54,7 @@ const CONFIG: readonly Broken[] = [
   {
     name: 'nothing that counts',
     make: (desk) => desk.write('.atlas/config.yaml', 'checks: ["true"]\n'),
-    said: '.atlas/config.yaml:1:1: checks: no setting in this file counts. Settings go below "hooks:".',
+    said: '.atlas/config.yaml:1:1: checks: this file has no settings. Put them below "hooks:".',
   },
   {
     name: 'more than 64 KiB',
@@ -85,7 +85,7 @@ const CONFIG: readonly Broken[] = [
     make: (desk) => {
       symlinkSync('nowhere', place(desk, 'config.yaml'));
     },
-    said: '.atlas/config.yaml:1:1: This is a link that leads nowhere.',
+    said: '.atlas/config.yaml:1:1: This is a broken symbolic link.',
   },
   {
     name: 'bytes that are no text',

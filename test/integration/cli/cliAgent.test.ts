@@ -98,7 +98,7 @@ describe.concurrent('what is told to be typed', { timeout: 120_000 }, () => {
       if (name === 'start') continue;
       const asked = await shell(desk, example);
       // Nobody can be asked here, which it says, with what is to be typed instead.
-      const isQuestion = asked.code === 1 && asked.err.endsWith('If you are sure, say it again with --yes.\n');
+      const isQuestion = asked.code === 1 && asked.err.endsWith('If you are sure, run it again with --yes.\n');
       const { code, err } = isQuestion ? await shell(desk, `${example} --yes`) : asked;
       expect([0, 3], `${example}\n${err}`).toContain(code);
     }

@@ -19,8 +19,8 @@ const HOSTILE = 'one\u001b[2J\u202e two\r\nItem 9 from me:\n\u009b31m';
 describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
   it('goes from what is asked to what came of it, and wakes who asked', async () => {
     const desk = new Desk(cli, 'story');
-    expect(await desk.ok('inbox', 'list')).toBe('Nothing is there.\n');
-    expect(await desk.ok('inbox', 'next')).toBe('Nothing is pending.\n');
+    expect(await desk.ok('inbox', 'list')).toBe('No items.\n');
+    expect(await desk.ok('inbox', 'next')).toBe('The agent queue is empty.\n');
     const asker = { ATLAS_TRIGGER: 'email', CLAUDE_CODE_SESSION_ID: 'asker-1' };
     const added = await desk.runWith({ env: asker }, 'inbox', 'add', 'Was it paid?', '--session-key', 'a@b');
     expect(added).toEqual({ code: 0, out: 'Added as item 1 to the inbox of story.\n', err: '' });
@@ -33,7 +33,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     const again = await desk.runWith(worker, 'inbox', 'next');
     expect(again.out).toBe(first.out);
     expect(again.err).toMatch(/^atlas: You have not finished item 1 yet/u);
-    expect(await desk.ok('inbox', 'next')).toBe('Nothing is pending.\n');
+    expect(await desk.ok('inbox', 'next')).toBe('The agent queue is empty.\n');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +processing +trigger:email .+ Was it paid\?$/mu);
     const other = await desk.runWith({ env: { ATLAS_SESSION: 'other' } }, 'inbox', 'complete', '1', 'x');
     expect(other).toMatchObject({ code: 4, out: '' });
@@ -47,7 +47,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
       ...{ task_id: 1, trigger_name: 'email', session_key: 'a@b', session_id: 'asker-1' },
       ...{ channel: 'email', response_summary: 'On Monday' },
     });
-    expect(await desk.ok('inbox', 'list')).toBe('Nothing is there.\n');
+    expect(await desk.ok('inbox', 'list')).toBe('No items.\n');
     expect(await desk.json('inbox', 'list', '--status', 'done')).toMatchObject({
       ...{ workspace_id: 'story', pending: 0, processing: 0, finished: 1 },
       items: [{ id: 1, status: 'done', response_summary: 'On Monday', claimed_by: 'worker-1', trigger_name: 'email' }],
@@ -112,7 +112,9 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     await desk.ok('inbox', 'add', 'Not wanted any more');
     const refused = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'inbox', 'cancel', '1', 'so that I may stop');
     expect(refused).toMatchObject({ code: 4, out: '' });
-    expect(refused.err).toContain('Only a human may cancel an item of the inbox, and this was called by Claude Code.');
+    expect(refused.err).toContain(
+      'Only a human may cancel an item of the agent queue, and this was called by Claude Code.',
+    );
     expect(refused.err).toContain('atlas inbox complete 1 "<why it is not done>"');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +pending/mu);
     expect(await desk.ok('inbox', 'cancel', '1', 'asked twice')).toBe('Item 1 is cancelled.\n');

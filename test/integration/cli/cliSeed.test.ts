@@ -121,7 +121,7 @@ Signature: VALID ✓
 
 This receipt was signed by your ATLAS installation.
 The validation command ran and completed successfully.
-Files: the files are still those that it ran on.
+Files: current.
 `);
     desk.write('new.txt', 'new');
     expect(await desk.ok('hook', 'verify-receipt', id)).toContain('Files: OUTDATED: files changed since: new.txt.');

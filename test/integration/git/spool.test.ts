@@ -216,7 +216,7 @@ describe('an event that is not whole', () => {
     event();
     expect(await drain()).toMatchObject({ events: 1, checkpoints: 1, left: 0 });
     expect(world.spool.kept().map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 2 }, () => 'It was not written to its end.'),
+      Array.from({ length: 2 }, () => 'It was not written completely.'),
     );
     expect(world.events).toEqual([]);
   });
@@ -282,7 +282,7 @@ describe('an event that can not be turned is kept with its reason', () => {
     await drain();
     const folder = path.join(world.spoolFolder, 'kept');
     writeFileSync(path.join(folder, readdirSync(folder)[0] ?? ''), '{');
-    expect(world.spool.kept()).toMatchObject([{ reason: 'What was kept of it is damaged.' }]);
+    expect(world.spool.kept()).toMatchObject([{ reason: 'Its saved copy is damaged.' }]);
   });
 
   it('but not because something is busy: then it waits for the next drain', { timeout: 30_000 }, async () => {

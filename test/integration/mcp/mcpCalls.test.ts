@@ -62,7 +62,7 @@ async function written(file: string): Promise<string> {
 describe.concurrent('the inbox', { timeout: 60_000 }, () => {
   it('gives an item to one agent, who says what came of it', async () => {
     await withAgent('inbox', async (agent, desk) => {
-      expect(await agent.done('get_next_task')).toBe('Nothing is pending.\n');
+      expect(await agent.done('get_next_task')).toBe('The agent queue is empty.\n');
       await desk.ok('inbox', 'add', 'Was it paid?', '--trigger', 'email', '--session', 'asker-1');
       const text = await agent.done('get_next_task', { lease: '2h' });
       expect(text).toMatch(
@@ -70,7 +70,7 @@ describe.concurrent('the inbox', { timeout: 60_000 }, () => {
       );
       expect(text).toMatch(/\n\n {2}Was it paid\?\n$/u);
       // The server's process has it: nobody else gets it, and the agent itself gets it again.
-      expect(await desk.ok('inbox', 'next', '--session', 'other')).toBe('Nothing is pending.\n');
+      expect(await desk.ok('inbox', 'next', '--session', 'other')).toBe('The agent queue is empty.\n');
       expect(await agent.done('get_next_task')).toContain('You have not finished item 1 yet');
       expect(await agent.done('task_complete', { task_id: 1, response_summary: '-' })).toBe('Item 1 is done.\n');
       expect(await items(desk)).toMatchObject([{ status: 'done', response_summary: '-' }]);

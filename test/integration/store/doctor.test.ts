@@ -327,8 +327,8 @@ describe('the doctor', () => {
     const findings = await look();
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
     expect(findings.map(({ message }) => message)).toEqual([
-      'The store is there and can be written.',
-      'The signing key can be used, and its public key is published.',
+      'The store exists and is writable.',
+      'The signing key is usable and its public key is published.',
       'Looked at 1 open and 0 finished tasks.',
     ]);
   });
@@ -433,10 +433,10 @@ describe('the doctor', () => {
         .map(({ level, message }) => `${level} ${message}`);
     expect(await hooksOf()).toEqual([expect.stringMatching(/^ok Atlas has no hooks here/u)]);
     unwrap(await (await store.other().gitHooks()).install(store.folder, { command: [process.execPath] }));
-    expect(await hooksOf()).toEqual(["ok Atlas's hooks are installed and up to date."]);
+    expect(await hooksOf()).toEqual(['ok The git hooks are installed and up to date.']);
     const hook = path.join(store.folder, '.git', 'hooks', 'post-commit');
     editFile(hook, (text) => text.replace('atlas_n=0', 'atlas_n=1'));
-    expect(await hooksOf()).toEqual(['problem It is from another version of Atlas.']);
+    expect(await hooksOf()).toEqual(['problem It was installed by another version of Atlas.']);
     rmSync(hook);
     expect(await hooksOf()).toEqual(['problem post-commit of Atlas is missing.']);
   });

@@ -238,7 +238,7 @@ describe('a link that leads out of the repository', () => {
     symlinkSync(outside, path.join(desk.folder, '.git', 'hooks'));
     const refused = await desk.run('hook', 'install');
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain(`A link leads from this repository's git hooks to ${outside}, outside it. `);
+    expect(refused.err).toContain(`This repository's git hooks are a symbolic link to ${outside}, outside it. `);
     expect(readdirSync(outside)).toEqual([]);
     const started = await desk.run('start', 'Sample', '--git-hooks');
     expect(started.code).toBe(0);

@@ -160,12 +160,12 @@ describe.concurrent('a hook', { timeout: 120_000 }, () => {
     await slung(desk, 't2', 'w2');
     rmSync(hookOf(desk), { recursive: true });
     expect(await desk.ok('worker', 'status', 'w1')).toContain(
-      'Orphaned: its folder was removed; its branch has all of it\n',
+      'Orphaned: its folder was removed; its branch has everything\n',
     );
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('Its folder was made again.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('Its folder was restored.');
     expect(fileOf(desk, 'task.json')).toMatchObject({ id: 't1' });
     desk.git('update-ref', '-d', 'refs/heads/forge/hooks/w2');
-    expect(await desk.ok('worker', 'status', 'w2')).toContain('Orphaned: its branch was removed; the folder is left\n');
+    expect(await desk.ok('worker', 'status', 'w2')).toContain('Orphaned: its branch was removed; its folder is left\n');
     writeFileSync(path.join(hookOf(desk), 'status.json'), 'not json');
     expect(await statusOf(desk)).toMatchObject({ status: 'PENDING', orphaned: ['folder_differs'] });
     const folder = hookOf(desk);
@@ -342,9 +342,9 @@ describe.concurrent('after a crash', { timeout: 120_000 }, () => {
   it('work that was never begun is run', async () => {
     const desk = makeDesk();
     await slung(desk);
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('run it. It was never begun.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('run it. It was never started.');
     expect((await desk.run('worker', 'recover', 'w1', ...script('0'))).code).toBe(0);
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('nothing is to be done. It is over: COMPLETE.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('nothing to do. It is over: COMPLETE.');
     expect((await statusOf(desk)).incarnation).toBe(1);
   });
 
@@ -435,7 +435,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
     const desk = makeDesk();
     await slung(desk);
     await desk.ok('worker', 'claim', 'w1');
-    expect(await desk.ok('worker', 'status', 'w1')).toContain('a human says whether its worker is gone');
+    expect(await desk.ok('worker', 'status', 'w1')).toContain('ask a human whether its worker is gone');
     expect((await desk.run('worker', 'run', 'w1', ...script('0'))).code).toBe(4);
     const agent = await desk.runWith(
       { env: { CLAUDECODE: '1' } },
@@ -445,7 +445,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
       '--owner-is-gone',
       ...script('0'),
     );
-    expect(agent.err).toContain("Only a human may say that a worker's owner is gone");
+    expect(agent.err).toContain("Only a human may declare a worker's owner gone");
     expect((await desk.run('worker', 'run', 'w1', '--owner-is-gone', ...script('0'))).code).toBe(0);
   });
 
@@ -528,7 +528,7 @@ describe.concurrent('tasks', { timeout: 120_000 }, () => {
       await desk.ok('worker', 'run', 'w1', ...script('0'));
     }
     expect(await desk.json('worker', 'convoy', 'status', 'v')).toMatchObject({ convoys: [{ done: true, ready: [] }] });
-    expect(await desk.ok('worker', 'ready')).toBe('There are none.\n');
+    expect(await desk.ok('worker', 'ready')).toBe('No tasks.\n');
     expect(readFileSync(path.join(desk.folder, '.forge', 'ledger', 'convoys.jsonl'), 'utf8').split('\n')).toHaveLength(
       2,
     );
@@ -544,7 +544,7 @@ describe.concurrent('tasks', { timeout: 120_000 }, () => {
       ]),
     );
     expect((await desk.run('worker', 'task', 'add', '--from', 'bad.json')).code).toBe(2);
-    expect(await desk.ok('worker', 'task', 'list')).toBe('There are none.\n');
+    expect(await desk.ok('worker', 'task', 'list')).toBe('No tasks.\n');
     expect((await desk.run('worker', 'sling', 't1', 'W1')).code).toBe(2);
   });
 });

@@ -78,7 +78,7 @@ describe.runIf(process.platform !== 'win32')('what is no file', { timeout: TIMEO
     expect(readFileSync(path.join(hook, kept('task.json'), 'x'), 'utf8')).toBe('mine\n');
     expect(readFileSync(path.join(hook, kept('evidence')), 'utf8')).toBe('mine\n');
     desk.git('fsck', '--strict', '--no-dangling');
-    expect(await desk.ok('worker', 'repair')).toContain('Everything is as it should be.');
+    expect(await desk.ok('worker', 'repair')).toContain('Nothing to repair.');
   });
 
   it('a socket holds nobody up either', async () => {
@@ -100,7 +100,7 @@ describe.runIf(process.platform !== 'win32')('what is no file', { timeout: TIMEO
       execFileSync('/bin/sh', ['-c', `rm '${target}' && mkfifo '${target}'`]);
     for (const args of [['list'], ['status', 'w1'], ['repair'], ['repair', '--yes'], ['task', 'list']])
       expect((await desk.run('worker', ...args)).code, args.join(' ')).toBe(0);
-    expect(await desk.ok('worker', 'repair')).toContain('Everything is as it should be.');
+    expect(await desk.ok('worker', 'repair')).toContain('Nothing to repair.');
     execFileSync('mkfifo', [path.join(desk.folder, '.forge/config.yaml')]);
     const said = await desk.run('worker', 'list');
     expect(said.code).toBe(0);
