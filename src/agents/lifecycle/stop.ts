@@ -123,7 +123,7 @@ function throughGate(occasion: Occasion, gate: GateFile, left: Left, keep: React
   const before = gate.read();
   if (before === 'damaged') {
     gate.write(spent(left));
-    occasion.problem("The session's reminders could not be read, so the agent may stop");
+    occasion.problem("The session's reminders are damaged, so the agent may stop");
     return letGo(left, 'it is unknown how often you were reminded');
   }
   const { block, why, next } = decideStop(before, left, occasion.called.input.stopHookActive);

@@ -59,7 +59,7 @@ const CONFIG: readonly Broken[] = [
   {
     name: 'more than 64 KiB',
     make: (desk) => desk.write('.atlas/config.yaml', `# ${'x'.repeat(65_536)}\n${SOUND}`),
-    said: ".atlas/config.yaml:1:1: The file can't be read: it has ",
+    said: '.atlas/config.yaml:1:1: The file was not read: it has ',
   },
   {
     name: 'a folder in its place',
@@ -78,7 +78,7 @@ const CONFIG: readonly Broken[] = [
       writeFileSync(outside, SOUND);
       symlinkSync(outside, place(desk, 'config.yaml'));
     },
-    said: '.atlas/config.yaml:1:1: A link leads out of the repository, to ',
+    said: '.atlas/config.yaml:1:1: A symbolic link points outside the repository, to ',
   },
   {
     name: 'a link to nowhere in its place',
@@ -126,7 +126,7 @@ const TEMPLATES: readonly Broken[] = [
       mkdirSync(outside, { recursive: true });
       symlinkSync(outside, place(desk, 'templates'));
     },
-    said: '.atlas/templates:1:1: A link leads out of the repository, to ',
+    said: '.atlas/templates:1:1: A symbolic link points outside the repository, to ',
   },
 ];
 

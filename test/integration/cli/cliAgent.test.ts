@@ -240,7 +240,7 @@ describe.concurrent('what comes from files and standard input', { timeout: 120_0
     desk.write('long.md', long);
     const file = await desk.run('step', 'output', 'long.md');
     expect(file).toMatchObject({ code: 1, out: '' });
-    expect(file.err).toMatch(/^atlas: long\.md can't be read: /u);
+    expect(file.err).toMatch(/^atlas: long\.md could not be read: /u);
     expect(desk.digest()).toBe(before);
   });
 
@@ -249,7 +249,7 @@ describe.concurrent('what comes from files and standard input', { timeout: 120_0
     await desk.running();
     const file = await desk.run('step', 'output', '.');
     expect(file).toMatchObject({ code: 1, out: '' });
-    expect(file.err).toMatch(/^atlas: \. can't be read: /u);
+    expect(file.err).toMatch(/^atlas: \. could not be read: /u);
   });
 });
 

@@ -93,7 +93,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
       const bound = ['--step', 'implement', '--attempt', '1'];
       await desk.ok(...args, ...bound);
       expect(crashes(hookOf(desk, ref))).toBe(0);
-      expect(await desk.ok('status')).not.toContain('CRASHED');
+      expect(await desk.ok('status')).not.toContain('Interrupted');
     },
   );
 
@@ -120,7 +120,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
       ['receipts', 'list'],
     ])
       await desk.ok(...args);
-    expect(await desk.ok('status')).toMatch(/^Health: +CRASHED: silence, the last sign of life 1 h ago$/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +Interrupted 1 h ago \(no activity\)$/mu);
     expect(everything(desk.root)).toBe(before);
   });
 });
@@ -136,7 +136,7 @@ describe.concurrent('a task whose owner died', { timeout: 60_000 }, () => {
     const said = await desk.run('step', 'note', 'x', '--step', 'implement', '--attempt', '1');
     expect(said).toMatchObject({ code: 4, out: '' });
     expect(hookOf(desk, ref)).toMatchObject({ state: 'recovering', recovery: { crash_type: 'signal' } });
-    expect(said.err).toMatch(/\nWhat it takes now: .*atlas resume/u);
+    expect(said.err).toMatch(/\nYou can run: .*atlas resume/u);
   });
 });
 

@@ -23,7 +23,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     expect(await desk.ok('inbox', 'next')).toBe('The agent queue is empty.\n');
     const asker = { ATLAS_TRIGGER: 'email', CLAUDE_CODE_SESSION_ID: 'asker-1' };
     const added = await desk.runWith({ env: asker }, 'inbox', 'add', 'Was it paid?', '--session-key', 'a@b');
-    expect(added).toEqual({ code: 0, out: 'Added as item 1 to the inbox of story.\n', err: '' });
+    expect(added).toEqual({ code: 0, out: 'Added item 1 to the agent queue of story.\n', err: '' });
     const worker = { env: { CODEX_THREAD_ID: 'worker-1' } };
     const first = await desk.runWith(worker, 'inbox', 'next');
     expect(first).toMatchObject({ code: 0, err: '' });
@@ -32,7 +32,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     );
     const again = await desk.runWith(worker, 'inbox', 'next');
     expect(again.out).toBe(first.out);
-    expect(again.err).toMatch(/^atlas: You have not finished item 1 yet/u);
+    expect(again.err).toMatch(/^atlas: You haven't completed item 1 yet/u);
     expect(await desk.ok('inbox', 'next')).toBe('The agent queue is empty.\n');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +processing +trigger:email .+ Was it paid\?$/mu);
     const other = await desk.runWith({ env: { ATLAS_SESSION: 'other' } }, 'inbox', 'complete', '1', 'x');
@@ -76,7 +76,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     const list = await desk.run('inbox', 'list');
     expect(list.code).toBe(0);
     expect(list.out).toMatch(/^2 +pending/mu);
-    expect(list.err).toMatch(/^atlas: .+1\.json can't be used: /u);
+    expect(list.err).toMatch(/^atlas: .+1\.json could not be read: /u);
     expect(await desk.json('inbox', 'next', '--session', 'a')).toMatchObject({ exit: 0, item: { id: 2 } });
     expect(await desk.run('inbox', 'complete', '1', 'x')).toMatchObject({ code: 7, out: '' });
     const doctor = await desk.json('doctor');
@@ -113,7 +113,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     const refused = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'inbox', 'cancel', '1', 'so that I may stop');
     expect(refused).toMatchObject({ code: 4, out: '' });
     expect(refused.err).toContain(
-      'Only a human may cancel an item of the agent queue, and this was called by Claude Code.',
+      'Only a human may cancel an item of the agent queue, and Claude Code ran this command.',
     );
     expect(refused.err).toContain('atlas inbox complete 1 "<why it is not done>"');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +pending/mu);

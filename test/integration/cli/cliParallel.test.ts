@@ -63,5 +63,5 @@ it('of two that complete one step, one does', { timeout: 60_000 }, async () => {
   const line = ['step', 'complete', 'first', '--attempt', '1'];
   const ended = await Promise.all([desk.run(...line), desk.run(...line)]);
   expect(ended.map(({ code }) => code).sort()).toEqual([0, 4]);
-  expect(await desk.ok('status')).toMatch(/^Hook State: +step_pending \(second, step 2 of 2, attempt 1 of /mu);
+  expect(await desk.ok('status')).toMatch(/^State: +Ready \(second, step 2 of 2, attempt 1 of /mu);
 });

@@ -38,7 +38,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
     expect(existsSync(file)).toBe(true);
     const hook = JSON.parse(readFileSync(path.join(path.dirname(file), 'hook.json'), 'utf8')) as { state: string };
     expect(hook.state).toBe('step_pending');
-    expect(out).toMatch(/^State: +step_pending \(analyze, step 1 of 7, attempt 1 of 3\)$/mu);
+    expect(out).toMatch(/^State: +Ready \(analyze, step 1 of 7, attempt 1 of 3\)$/mu);
   });
 
   it('status and hook status show state, step and the last checkpoint with its age', async () => {
@@ -50,7 +50,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
     expect(id).toMatch(/^ckpt-[0-9a-f]{8}$/u);
     for (const name of [['status'], ['hook', 'status']]) {
       const out = await desk.ok(...name);
-      expect(out).toMatch(/^Hook State: +step_running \(implement, step 1 of \d, attempt 1 of 3\)$/mu);
+      expect(out).toMatch(/^State: +Running \(implement, step 1 of \d, attempt 1 of 3\)$/mu);
       expect(out).toMatch(new RegExp(`^Last Checkpoint: ${id} \\(2 min ago, manual\\) half of it$`, 'mu'));
     }
   });
@@ -58,7 +58,9 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
   it('checkpoint makes one in the current step, and hook checkpoints lists all with their triggers', async () => {
     const desk = new Desk(cli, 'checkpoints');
     await desk.running();
-    expect(await desk.ok('checkpoint', 'description of progress')).toMatch(/^Checkpoint ckpt-[0-9a-f]{8}\.\n/u);
+    expect(await desk.ok('checkpoint', 'description of progress')).toMatch(
+      /^Recorded checkpoint ckpt-[0-9a-f]{8}\.\n/u,
+    );
     expect(await desk.ok('checkpoint', '--trigger', 'git_commit', '--auto', 'Commit: message')).toBe('');
     const out = await desk.ok('hook', 'checkpoints');
     const [head, ...rows] = out.trimEnd().split('\n');
@@ -212,9 +214,9 @@ describe.concurrent('Usage Examples', { timeout: 60_000 }, () => {
     const made = await desk.atlas(9 * MINUTE).checkpoint(ref, 'adding nil checks for config.Server');
     if (!made.ok) throw made.error;
     const id = made.value.hook.checkpoints.at(-1)?.checkpoint_id ?? '?';
-    expect(await desk.ok('status')).toMatch(/^Health: +CRASHED: silence, the last sign of life 9 min ago$/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +Interrupted 9 min ago \(no activity\)$/mu);
     const out = await desk.ok('resume');
-    expect(out).toMatch(/^Resumed: recovering → step_running\./u);
+    expect(out).toMatch(/^Resumed: Interrupted → Running\./u);
     const markdown = desk.hookMarkdown(ref);
     expect(markdown).toContain(id);
     expect(markdown).toContain('adding nil checks for config.Server');

@@ -154,7 +154,7 @@ describe.concurrent('off a terminal', { timeout: 60_000 }, () => {
     await own.running();
     const asked = await own.runWith({ input: 'y\n' }, 'workspace', 'destroy', 'unasked');
     expect(asked).toMatchObject({ code: 2, out: '' });
-    expect(asked.err).toContain('Nobody can be asked here.\nIf you are sure, run it again with --yes.\n');
+    expect(asked.err).toContain('There is no terminal to ask in.\nIf you are sure, run it again with --yes.\n');
     expect(existsSync(path.join(own.root, 'workspaces', 'unasked'))).toBe(true);
     await own.ok('workspace', 'destroy', 'unasked', '--yes');
     expect(existsSync(path.join(own.root, 'workspaces', 'unasked'))).toBe(false);

@@ -88,7 +88,7 @@ describe.concurrent('a check', { timeout: 60_000 }, () => {
     await desk.ok('step', 'start', '--task', other);
     const said = await desk.run('validate', '--task', other);
     expect(said.code).toBe(1);
-    expect(said.err).toContain('Only a human may approve a step, and this was called by a check that Atlas runs');
+    expect(said.err).toContain('Only a human may approve a step, and a check that Atlas runs ran this command');
     expect(await desk.state('--task', task.task_id)).toBe('awaiting_human');
   });
 });

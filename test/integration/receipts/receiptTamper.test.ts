@@ -94,8 +94,8 @@ describe('a statement', () => {
   const BASE64 = /is not in base64/;
   const payloadOf = (text: string): string => (JSON.parse(text) as { payload: string }).payload;
   const CASES: readonly (readonly [string, (text: string) => string, ReceiptCheck['check'], RegExp])[] = [
-    ['cut in half', (text) => text.slice(0, text.length / 2), 'envelope', /is cut or no JSON/],
-    ['emptied', () => '', 'envelope', /is cut or no JSON/],
+    ['cut in half', (text) => text.slice(0, text.length / 2), 'envelope', /is truncated or not JSON/],
+    ['emptied', () => '', 'envelope', /is truncated or not JSON/],
     ['null', () => 'null', 'envelope', /lacks a payload/],
     ['without signatures', (text) => text.replace(/"signatures":\[.*\]/, '"signatures":[]'), 'envelope', /lacks/],
     ['with two signatures', (text) => text.replace(/\[(.*)\]/, '[$1,$1]'), 'envelope', /has 2 signatures, not one/],
@@ -137,8 +137,8 @@ describe('a statement', () => {
 
   it.each<[string, () => void, ReceiptCheck['check'], RegExp]>([
     ['deleted', () => rmSync(store.envelope(tasks.hd, bench.id(1))), 'envelope', /removed or never written/],
-    ['a folder', () => toFolder(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is cut or no JSON/],
-    ['a link', () => toLink(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is cut or no JSON/],
+    ['a folder', () => toFolder(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is truncated or not JSON/],
+    ['a link', () => toLink(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is truncated or not JSON/],
   ])('is refused: %s', async (_name, tamper, check, message) => {
     tamper();
     const target = (await store.judge(tasks.hd))[1];

@@ -166,7 +166,7 @@ const ZOO: readonly Broken[] = [
     name: 'a marker that is lost',
     breakIt: () => rmSync(store.atlas.ports.paths.marker(ref)),
     found: ['marker problem'],
-    message: /its marker is lost/u,
+    message: /its marker is missing/u,
   },
   {
     name: 'a marker of a finished task',
@@ -253,7 +253,7 @@ const ZOO: readonly Broken[] = [
     },
     found: ['store problem', 'task problem', 'task problem'],
     left: ['store problem', 'task problem', 'task problem'],
-    message: /can't be looked at/u,
+    message: /could not be checked/u,
   },
   {
     name: 'a trust.json that is none',
@@ -329,7 +329,7 @@ describe('the doctor', () => {
     expect(findings.map(({ message }) => message)).toEqual([
       'The store exists and is writable.',
       'The signing key is usable and its public key is published.',
-      'Looked at 1 open and 0 finished tasks.',
+      'Checked 1 open task and 0 finished tasks.',
     ]);
   });
 
@@ -420,7 +420,7 @@ describe('the doctor', () => {
     expect(hashOf(store.root)).toBe(before);
     const asked: string[] = [];
     expect(await wrong({ fix: true, asked })).toEqual(['spool mended', 'spool problem']);
-    expect(asked[0]).toContain('/gone/repo is gone');
+    expect(asked[0]).toContain('/gone/repo no longer exists');
     expect(await wrong({ fix: true, confirm: true })).toEqual(['spool mended']);
     expect(await wrong({ fix: true, confirm: true })).toEqual([]);
   });

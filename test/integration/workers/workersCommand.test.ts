@@ -215,7 +215,7 @@ describe.concurrent('a run', { timeout: 120_000 }, () => {
       error: { code: 'exit_7', recoverable: true },
     });
     expect((fileOf(desk, 'result.json')['error'] as { message: string }).message).toMatch(
-      /exited with 7\.\nno such\[31m input$/u,
+      /exited with code 7\.\nno such\[31m input$/u,
     );
     await slung(desk, 't1', 'w2');
     expect(fileOf(desk, 'context.json', 'w2')).toMatchObject({
@@ -305,7 +305,7 @@ console.log('child', child.pid); setInterval(() => {}, 1000);`;
     expect(past).toMatchObject({ code: 1, out: '' });
     expect(fileOf(desk, 'result.json', 'w2')).toMatchObject({ status: 'FAILED', error: { code: 'timeout' } });
     expect((fileOf(desk, 'result.json', 'w2')['error'] as { message: string }).message).toContain(
-      'before it was begun',
+      'passed before it was started',
     );
   });
 
@@ -322,7 +322,7 @@ console.log('child', child.pid); setInterval(() => {}, 1000);`;
     const waiting = [1, 2].map(() =>
       start(desk, 'worker', 'run', 'w1', '--wait', ...script(`console.log('did', process.env.FORGE_TASK)`)),
     );
-    for (const each of waiting) await each.says(/w1 waits for work/u);
+    for (const each of waiting) await each.says(/w1 is waiting for a task/u);
     await slung(desk, 't1');
     const first = await Promise.race(waiting.map(async ({ ended }) => ended));
     expect(first).toMatchObject({ code: 0, out: 'did t1\n' });
@@ -331,10 +331,10 @@ console.log('child', child.pid); setInterval(() => {}, 1000);`;
     const both = await Promise.all(waiting.map(async ({ ended }) => ended));
     expect(both.map(({ out }) => out).sort()).toEqual(['did t1\n', 'did t2\n']);
     const last = start(desk, 'worker', 'run', 'w9', '--wait', ...script('0'));
-    await last.says(/w9 waits for work/u);
+    await last.says(/w9 is waiting for a task/u);
     const ended = await last.kill('SIGTERM');
     expect(ended.code).toBe(1);
-    expect(ended.err).toContain('No work came for w9');
+    expect(ended.err).toContain('Stopped before w9 got a task');
   });
 });
 
@@ -344,7 +344,7 @@ describe.concurrent('after a crash', { timeout: 120_000 }, () => {
     await slung(desk);
     expect(await desk.ok('worker', 'recover', 'w1')).toContain('run it. It was never started.');
     expect((await desk.run('worker', 'recover', 'w1', ...script('0'))).code).toBe(0);
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('nothing to do. It is over: COMPLETE.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('nothing to do. It has ended: COMPLETE.');
     expect((await statusOf(desk)).incarnation).toBe(1);
   });
 
@@ -421,7 +421,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
       const pid = Number((await run.says(/begun (\d+)/u))[1]);
       const ended = await run.kill(signal);
       expect(ended.code).toBe(1);
-      expect(ended.err).toContain('t1 is handed on');
+      expect(ended.err).toContain('t1 was handed over');
       expect(isRunning(pid)).toBe(false);
       rmSync(path.join(desk.folder, '.forge'), { recursive: true });
       expect(await statusOf(desk)).toMatchObject({ status: 'IN_PROGRESS', stale: null, plan: { action: 'resume' } });
@@ -473,7 +473,7 @@ describe.concurrent('a worker', { timeout: 120_000 }, () => {
     for (const verb of ['complete', 'fail', 'claim']) {
       const other = await desk.runWith({ env }, 'worker', verb, 'w2');
       expect(other, verb).toMatchObject({ code: 4 });
-      expect(other.err, verb).toContain('This runs as the worker w1');
+      expect(other.err, verb).toContain('This runs as worker w1');
     }
     await desk.ok('worker', 'run', 'w1', '--owner-is-gone', ...script('0'));
     const late = await desk.runWith({ env }, 'worker', 'fail', 'w1', '--message', 'late');

@@ -104,7 +104,7 @@ describe.runIf(process.platform !== 'win32')('what is no file', { timeout: TIMEO
     execFileSync('mkfifo', [path.join(desk.folder, '.forge/config.yaml')]);
     const said = await desk.run('worker', 'list');
     expect(said.code).toBe(0);
-    expect((await desk.run('worker', 'sling', 't2', 'w2')).err).toContain('config.yaml is no file');
+    expect((await desk.run('worker', 'sling', 't2', 'w2')).err).toContain('config.yaml is not a file');
   });
 
   it('a folder of ours that is a link is refused, and nothing is written where it leads', async () => {
@@ -187,7 +187,7 @@ describe.runIf(process.platform !== 'win32')('a run', { timeout: TIMEOUT_MS }, (
     const { desk } = await makeDesk();
     const before = desk.git('rev-parse', 'forge/hooks/w1');
     const ran = await worked(desk, 'true', { TMPDIR: path.join(cli.folder, 'nowhere') });
-    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('no work was begun')]);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('the task was not started')]);
     expect(ran.err).toContain('Set TMPDIR');
     expect([await statusOf(desk), desk.git('rev-parse', 'forge/hooks/w1')]).toEqual(['PENDING', before]);
     expect((await worked(desk, 'true')).code).toBe(0);
