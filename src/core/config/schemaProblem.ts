@@ -24,8 +24,8 @@ export function schemaProblem(
     const [key = ''] = issue.keys;
     const names = known(issue.path);
     const meant = nearest(key, names);
-    const hint = meant === undefined ? `Known settings: ${names.join(', ')}.` : `Did you mean "${meant}"?`;
-    return { path: [...path, key], message: `unknown setting. ${hint}` };
+    const hint = meant === undefined ? `Known keys: ${names.join(', ')}.` : `Did you mean "${meant}"?`;
+    return { path: [...path, key], message: `unknown key. ${hint}` };
   }
   if (issue.code === 'invalid_type') return { path, message: `must be ${NOUNS[issue.expected] ?? issue.expected}` };
   if (issue.code === 'invalid_value') return { path, message: `must be ${issue.values.map(String).join(' or ')}` };

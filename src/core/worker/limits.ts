@@ -113,7 +113,7 @@ export function measureJson(value: unknown): JsonMeasure {
       const inside: readonly unknown[] = Array.isArray(each) ? each : Object.values(each);
       values += Array.isArray(each) ? inside.length : 2 * inside.length;
       if (values > LIMITS.jsonValues)
-        return { values, problem: `it holds more than ${LIMITS.jsonValues.toLocaleString('en')} values` };
+        return { values, problem: `it contains more than ${LIMITS.jsonValues.toLocaleString('en')} values` };
       for (const one of inside) if (isContainer(one)) deeper.push(one);
     }
     level = deeper;

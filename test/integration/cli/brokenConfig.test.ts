@@ -107,7 +107,7 @@ const TEMPLATES: readonly Broken[] = [
   {
     name: 'a template with an unknown key',
     make: (desk) => desk.write('.atlas/templates/a.yaml', 'id: a\nsteps:\n  - name: b\n    validate: ["true"]\n'),
-    said: '.atlas/templates/a.yaml:4:5: steps.0.validate: not known here. Did you mean "validation"?',
+    said: '.atlas/templates/a.yaml:4:5: steps.0.validate: unknown key. Did you mean "validation"?',
   },
   {
     name: 'a pipe among the templates',
@@ -175,7 +175,7 @@ describe('a configuration with', () => {
     await desk.started();
     desk.write('.atlas/config.yaml', 'comands: ["true"]\nhooks: {foo: 1}\n');
     const line =
-      'atlas: Ignored: .atlas/config.yaml:1:1: comands: not a setting. Did you mean "hooks.validation.commands"? 1 more problem: atlas doctor\n';
+      'atlas: Ignored: .atlas/config.yaml:1:1: comands: not a setting. Did you mean "hooks.validation.commands"? For 1 more problem, run: atlas doctor\n';
     for (const args of [
       ['status'],
       ['receipts', 'list'],

@@ -236,7 +236,7 @@ describe.concurrent('what comes from files and standard input', { timeout: 120_0
     const long = 'x'.repeat(20 * 1024 * 1024);
     const piped = await desk.runWith({ input: long }, 'step', 'output', '-');
     expect(piped).toMatchObject({ code: 2, out: '' });
-    expect(piped.err).toMatch(/^atlas: Standard input has more than \d+ bytes\.\n$/u);
+    expect(piped.err).toMatch(/^atlas: Standard input is larger than \d+ bytes\.\n$/u);
     desk.write('long.md', long);
     const file = await desk.run('step', 'output', 'long.md');
     expect(file).toMatchObject({ code: 1, out: '' });

@@ -70,7 +70,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
       const found = hook.history.find(({ trigger }) => trigger === 'crash_detected');
       expect(found?.details).toMatchObject({ crash_type: 'timeout', attempt: 1 });
       expect([0, 4]).toContain(said.code);
-      expect(said.err).toContain('The task was found crashed (silence).');
+      expect(said.err).toContain('The task was interrupted (no activity).');
     },
   );
 
@@ -161,8 +161,8 @@ describe.concurrent('recover --dry-run', { timeout: 60_000 }, () => {
     expect(everything(desk.root)).toBe(before);
     expect(dry).toMatchObject({ exit: 0, dry_run: true, changed: false, diagnosis: 'window_died' });
     expect(dry['files']).toContainEqual({ path: 'a.txt', kind: 'changed' });
-    expect(text).toMatch(/^Diagnosis: +crashed: window died$/mu);
-    expect(text).toContain('\nFiles that differ from the last checkpoint:\n  changed  a.txt\n');
+    expect(text).toMatch(/^Diagnosis: +Interrupted .+ \(window crashed\)$/mu);
+    expect(text).toContain('\nFiles changed since the last checkpoint:\n  changed  a.txt\n');
     const done = await desk.json('recover');
     expect(done).toMatchObject({ exit: 0, dry_run: false, changed: true });
     expect((done['plan'] as { action: string }).action).toBe((dry['plan'] as { action: string }).action);

@@ -123,7 +123,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     const refs = [await desk.running('task', 'First'), await desk.running('task', 'Second')];
     for (const line of [['checkpoint', 'x'], ['step', 'note', 'x'], ['abandon'], ['run', '--', 'true'], ['resume']]) {
       const text = (await desk.run(...line)).err;
-      for (const { id } of refs) expect(text).toContain(`\n  ${id}  Running  `);
+      for (const { id } of refs) expect(text).toContain(`\n  ${id} Running `);
     }
   });
 

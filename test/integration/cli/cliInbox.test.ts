@@ -41,7 +41,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
       code: 0,
       out: 'Item 1 is done.\n',
     });
-    expect(await desk.ok('inbox', 'complete', '1', 'x')).toBe('Item 1 was done already.\n');
+    expect(await desk.ok('inbox', 'complete', '1', 'x')).toBe('Item 1 was already done.\n');
     const wake = path.join(desk.root, 'workspaces', 'story', '.wake-email-1');
     expect(JSON.parse(readFileSync(wake, 'utf8'))).toEqual({
       ...{ task_id: 1, trigger_name: 'email', session_key: 'a@b', session_id: 'asker-1' },
@@ -115,7 +115,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     expect(refused.err).toContain(
       'Only a human may cancel an item of the agent queue, and Claude Code ran this command.',
     );
-    expect(refused.err).toContain('atlas inbox complete 1 "<why it is not done>"');
+    expect(refused.err).toContain('atlas inbox complete 1 "<reason>"');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +pending/mu);
     expect(await desk.ok('inbox', 'cancel', '1', 'asked twice')).toBe('Item 1 is cancelled.\n');
   });

@@ -92,7 +92,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
     await desk.ok('step', 'note', 'half');
     const before = desk.hookMarkdown(ref);
     writeFileSync(desk.fileOf(ref, 'HOOK.md'), 'garbage');
-    expect(await desk.ok('hook', 'regenerate')).toBe(`HOOK.md is written anew: ${desk.fileOf(ref, 'HOOK.md')}\n`);
+    expect(await desk.ok('hook', 'regenerate')).toBe(`Regenerated HOOK.md: ${desk.fileOf(ref, 'HOOK.md')}\n`);
     expect(desk.hookMarkdown(ref)).toBe(before);
   });
 
@@ -126,7 +126,9 @@ The validation command ran and completed successfully.
 Files: current.
 `);
     desk.write('new.txt', 'new');
-    expect(await desk.ok('hook', 'verify-receipt', id)).toContain('Files: OUTDATED: files changed since: new.txt.');
+    expect(await desk.ok('hook', 'verify-receipt', id)).toContain(
+      'Files: OUTDATED: files changed since the run: new.txt.',
+    );
     const hook = JSON.parse(readFileSync(hookFile, 'utf8')) as { receipts: { command: string }[] };
     for (const receipt of hook.receipts) receipt.command = 'true';
     writeFileSync(hookFile, JSON.stringify(hook));
@@ -142,12 +144,12 @@ Files: current.
     const ended = await desk.atlas(8 * DAY).send(old, { type: 'fail', by: 'human', reason: 'no' });
     if (!ended.ok) throw ended.error;
     const before = desk.digest();
-    expect(await desk.ok('cleanup', '--hooks')).toBe('Cleaned 0 tasks.\n');
+    expect(await desk.ok('cleanup', '--hooks')).toBe('Cleaned up 0 tasks.\n');
     const dry = await desk.ok('cleanup', '--hooks', '--retention', '7d', '--dry-run');
-    expect(dry).toMatch(new RegExp(`^TASK +STATE +PAST RETENTION BY\\ncleanup/${old.id} +failed +1d\\S*\\n`, 'u'));
-    expect(dry).toMatch(/\nNothing was changed\.\n$/u);
+    expect(dry).toMatch(new RegExp(`^TASK +STATE +PAST RETENTION BY\\ncleanup/${old.id} +Failed +1d\\S*\\n`, 'u'));
+    expect(dry).toMatch(/\nDry run: nothing was deleted\.\n$/u);
     expect(desk.digest()).toBe(before);
-    expect(await desk.ok('cleanup', '--hooks', '--retention', '7d')).toContain('Cleaned 1 task.');
+    expect(await desk.ok('cleanup', '--hooks', '--retention', '7d')).toContain('Cleaned up 1 task.');
     expect(existsSync(desk.fileOf(old, 'hook.json'))).toBe(false);
     expect(existsSync(desk.fileOf(old, 'HOOK.md'))).toBe(false);
     expect(existsSync(desk.fileOf(old, 'task.json'))).toBe(true);
@@ -157,7 +159,7 @@ Files: current.
     const desk = new Desk(cli, 'my-workspace');
     await desk.running();
     const out = await desk.ok('workspace', 'destroy', 'my-workspace', '--yes');
-    expect(out).toBe('Workspace "my-workspace" is destroyed with 1 task.\n');
+    expect(out).toBe('Destroyed workspace "my-workspace" with 1 task.\n');
     expect(readdirSync(path.join(desk.root, 'workspaces'))).toEqual([]);
     expect(existsSync(path.join(desk.folder, '.git'))).toBe(true);
   });
@@ -165,7 +167,7 @@ Files: current.
   it('abandon moves the hook to abandoned', async () => {
     const desk = new Desk(cli, 'abandon');
     await desk.running();
-    expect(await desk.ok('abandon')).toMatch(/^The task is abandoned\.\n[\s\S]*\nState: +abandoned/u);
+    expect(await desk.ok('abandon')).toMatch(/^The task is abandoned\.\n[\s\S]*\nState: +Abandoned/u);
     expect(await desk.state()).toBe('abandoned');
   });
 });

@@ -36,8 +36,8 @@ describe('receipts that nobody touched', () => {
 });
 
 type Case = [string, Readonly<Record<string, unknown>>, ReceiptCheck['check'], RegExp, Verdict?];
-const BY_TEXT = /does not fit the receipt's text: a field that it covers was changed/;
-const fieldsOf = (name: string): RegExp => new RegExp(`not as the statement has it: ${name}\\.`);
+const BY_TEXT = /does not match the receipt: a field it covers was changed/;
+const fieldsOf = (name: string): RegExp => new RegExp(`from the statement: ${name}\\.`);
 
 const FIELD_CASES: readonly Case[] = [
   ['receipt_id', { receipt_id: 'rcpt-00000000' }, 'envelope', /statement of this receipt is missing/],
@@ -119,11 +119,11 @@ describe('a statement', () => {
     ],
     ['with a padded payload', (text) => text.replace(payloadOf(text), `${payloadOf(text)} `), 'envelope', BASE64],
     ['with base64url', (text) => text.replace(/"sig":"(.*?)=*"/, '"sig":"-$1"'), 'envelope', BASE64],
-    ['without a key id', (text) => text.replace(/"keyid":"[0-9a-f]*",/, ''), 'chain', /not the one that was recorded/],
+    ['without a key id', (text) => text.replace(/"keyid":"[0-9a-f]*",/, ''), 'chain', /differs from the one recorded/],
     ['of an unknown key', (text) => text.replace(/"keyid":"./, '"keyid":"x'), 'key', /No public key known/],
-    ['laid out anew', (text) => JSON.stringify(JSON.parse(text), null, 2), 'chain', /not the one that was recorded/],
-    ['without its line feed', (text) => text.trimEnd(), 'chain', /not the one that was recorded/],
-    ['with a field more', (text) => text.replace('{', '{"note":1,'), 'chain', /not the one that was recorded/],
+    ['laid out anew', (text) => JSON.stringify(JSON.parse(text), null, 2), 'chain', /differs from the one recorded/],
+    ['without its line feed', (text) => text.trimEnd(), 'chain', /differs from the one recorded/],
+    ['with a field more', (text) => text.replace('{', '{"note":1,'), 'chain', /differs from the one recorded/],
   ];
 
   it.each(CASES)('is refused: %s', async (_name, change, check, message) => {
@@ -151,8 +151,8 @@ describe('a statement', () => {
   it.each<['hd' | 'ed25519', boolean, ReceiptCheck['check'], RegExp]>([
     ['hd', true, 'statement_signature', /not by the receipt's key/],
     ['hd', false, 'statement_signature', /not by the receipt's key/],
-    ['ed25519', true, 'fields', /not as the statement has it: receipt_id, command/],
-    ['ed25519', false, 'fields', /not as the statement has it: receipt_id, command/],
+    ['ed25519', true, 'fields', /from the statement: receipt_id, command/],
+    ['ed25519', false, 'fields', /from the statement: receipt_id, command/],
   ])("is refused: another's (%s, copied: %s)", async (scheme, copied, check, message) => {
     const [a, b] = [0, 1].map((at) => store.envelope(tasks[scheme], bench.id(at, scheme))) as [string, string];
     const [first, second] = [readFileSync(a), readFileSync(b)];

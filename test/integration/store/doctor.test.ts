@@ -116,7 +116,7 @@ const ZOO: readonly Broken[] = [
     name: 'a store that others may write into',
     breakIt: () => chmodSync(store.root, 0o777),
     found: ['store problem'],
-    message: /Other users may write/u,
+    message: /Other users can write/u,
   },
   {
     name: 'a setting that can not be used',
@@ -181,7 +181,7 @@ const ZOO: readonly Broken[] = [
     name: 'a marker of no task',
     breakIt: () => writeFileSync(at('open', 'work@task-20200101-000000'), ''),
     found: ['marker problem'],
-    message: /no such task/u,
+    message: /the task does not exist/u,
   },
   {
     name: 'a hook.json and a journal that are both damaged',
@@ -212,7 +212,7 @@ const ZOO: readonly Broken[] = [
       for (const name of ['hook.json', 'HOOK.md', 'journal.jsonl', 'task.log']) rmSync(inTask(name));
     },
     found: ['marker problem'],
-    message: /Making it was interrupted/u,
+    message: /Its creation was interrupted/u,
   },
   {
     name: 'a journal with a changed line in the middle',
@@ -260,7 +260,7 @@ const ZOO: readonly Broken[] = [
     breakIt: () => writeFileSync(at('trust.json'), '[]'),
     found: ['trust problem'],
     left: ['trust problem'],
-    message: /no command counts as allowed/u,
+    message: /no command is allowed/u,
   },
   {
     name: 'a temporary file that was left over',
@@ -279,7 +279,7 @@ const ZOO: readonly Broken[] = [
       chmodSync(at('keys', 'master.key'), 0o644);
     },
     found: ['keys problem', 'keys problem'],
-    message: /open to other users/u,
+    message: /Other users can access it/u,
   },
   {
     name: 'a key that is none',

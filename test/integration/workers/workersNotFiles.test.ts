@@ -196,7 +196,7 @@ describe.runIf(process.platform !== 'win32')('a run', { timeout: TIMEOUT_MS }, (
   it('in a repository whose path holds a line break or is not UTF-8 is refused, and nothing is made', () => {
     const names = [
       [Buffer.from('line\nbreak'), "can't have workers"],
-      [Buffer.from([0x6e, 0xff, 0x6e]), 'is not UTF-8'],
+      [Buffer.from([0x6e, 0xff, 0x6e]), 'is not valid UTF-8'],
     ] as const;
     for (const [name, why] of names) {
       const folder = Buffer.concat([Buffer.from(`${cli.folder}/`), name]);

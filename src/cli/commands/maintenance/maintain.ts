@@ -1,5 +1,6 @@
 import { type CleanupItem } from '../../../core/task/cleanup';
 import { type Result, AtlasError, fail, ok } from '../../../core/shared/errors';
+import { STATE_LABELS } from '../../../core/task/labels';
 import { count } from '../../../core/shared/text';
 import { formatDuration, parseDuration } from '../../../core/shared/time';
 import { knownWorkspace } from '../../../service/tasks/taskChoice';
@@ -44,7 +45,11 @@ export async function cleanup(context: CliContext, call: Call): Promise<Result<A
 function itemTable({ streams }: CliContext, items: readonly CleanupItem[]): string {
   return table(
     [{ title: 'TASK', flexible: true }, { title: 'STATE' }, { title: 'PAST RETENTION BY' }],
-    items.map(({ workspace, id, state, overdueMs }) => [`${workspace}/${id}`, state, formatDuration(overdueMs)]),
+    items.map(({ workspace, id, state, overdueMs }) => [
+      `${workspace}/${id}`,
+      STATE_LABELS[state],
+      formatDuration(overdueMs),
+    ]),
     streams.columns,
   );
 }
