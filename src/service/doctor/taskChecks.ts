@@ -107,16 +107,13 @@ async function settle(exam: Examination, ref: TaskRef, state: TaskState, marked:
   }
   for (const finding of result.value.findings) exam.mended(areaOf(finding), key, finding.message);
   const left = inspectTask(exam.atlas, ref, !isTerminal(result.value.hook.state));
-  const derived = pending.filter(({ message }) => DERIVED.test(message));
+  const derived = pending.filter((each) => each.derived === true);
   for (const each of derived) {
     if (left.pending.some(({ message }) => message === each.message))
       exam.problem(each.area, key, each.message, 'The log shows why it could not be written.');
     else exam.mended(each.area, key, `${each.message} This was fixed.`);
   }
 }
-
-/** What the store mends without telling: HOOK.md and the marker. */
-const DERIVED = /^(?:HOOK\.md|It is )/u;
 
 function areaOf({ kind }: Finding): Pending['area'] {
   return kind === 'torn_line' ? 'journal' : 'task';

@@ -15,6 +15,8 @@ import type { DoctorArea } from './report';
 export interface Pending {
   readonly area: DoctorArea;
   readonly message: string;
+  /** The store writes it again without reporting that: HOOK.md or the marker. */
+  readonly derived?: true;
 }
 
 /** How a task's files are: what could be mended, and what keeps the task from being read or mended. */
@@ -61,11 +63,12 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
   if (serializeTask(alignTask(task.value, hook)) !== serializeTask(task.value))
     pending.push({ area: 'task', message: 'task.json disagrees with hook.json.' });
   if (readMarkdownSeq(files, paths.markdown(ref)) !== (tail.value.last?.seq ?? 0))
-    pending.push({ area: 'task', message: 'HOOK.md is missing, or older than the last change.' });
+    pending.push({ area: 'task', message: 'HOOK.md is missing, or older than the last change.', derived: true });
   if (isTerminal(hook.state) === marked)
     pending.push({
       area: 'marker',
       message: marked ? 'It has ended, but is marked as open.' : 'It is open, but its marker is missing.',
+      derived: true,
     });
   return { pending, damage: undefined, hook };
 }

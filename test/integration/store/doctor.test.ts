@@ -197,7 +197,7 @@ const ZOO: readonly Broken[] = [
     name: 'a journal whose last line was not all on disk when the power went',
     breakIt: () => appendFileSync(inTask('journal.jsonl'), '\0\0\0\0\0\0\0\0\n'),
     found: ['journal problem'],
-    message: /its last 9 bytes were never acknowledged/u,
+    message: /Its last 9 bytes were never acknowledged/u,
   },
   {
     name: 'a journal whose last line is none, and tells what hook.json says',
@@ -431,7 +431,7 @@ describe('the doctor', () => {
       (await look({ folders: [store.folder, store.folder] }))
         .filter(({ area }) => area === 'git_hooks')
         .map(({ level, message }) => `${level} ${message}`);
-    expect(await hooksOf()).toEqual([expect.stringMatching(/^ok Atlas has no hooks here/u)]);
+    expect(await hooksOf()).toEqual([expect.stringMatching(/^ok No git hooks are installed here/u)]);
     unwrap(await (await store.other().gitHooks()).install(store.folder, { command: [process.execPath] }));
     expect(await hooksOf()).toEqual(['ok The git hooks are installed and up to date.']);
     const hook = path.join(store.folder, '.git', 'hooks', 'post-commit');

@@ -143,7 +143,7 @@ describe('config.yaml', () => {
 
   it('far too large, or not to be read, is reported too', async () => {
     settings(`# ${'x'.repeat(1024 * 1024)}\n`);
-    expect((await load()).issues).toEqual([expect.stringContaining('could not be read')]);
+    expect((await load()).issues).toEqual([expect.stringContaining('The file was not read')]);
     settings('hooks: {}\n');
     const files = tapped(new NodeFileSystem(), (operation, args) => {
       if (operation === 'read' && String(args[0]).endsWith('config.yaml')) throw nodeError('EACCES');
