@@ -224,24 +224,24 @@ describe('an event that is not whole', () => {
 
 describe('an event that can not be turned is kept with its reason', () => {
   const cases: readonly (readonly [string, () => void, RegExp])[] = [
-    ['another version', () => void raw('atlas-event 2\nend\n'), /not what a hook/u],
-    ['a line break in the folder', () => void event({ folder: '/a\nb' }), /not what a hook/u],
-    ['lines put in', () => void event({ folder: `${world.folder}\nparent 1\ntask \nend` }), /not what a hook/u],
-    ['an unknown trigger', () => void event({ trigger: 'rm -rf' }), /not what a hook/u],
-    ['a task that is no name', () => void event({ task: '$(id)' }), /not what a hook/u],
-    ['a folder that is too long', () => void event({ folder: `/${'a'.repeat(5000)}` }), /not what a hook/u],
+    ['another version', () => void raw('atlas-event 2\nend\n'), /was not written by a git hook/u],
+    ['a line break in the folder', () => void event({ folder: '/a\nb' }), /was not written by a git hook/u],
+    ['lines put in', () => void event({ folder: `${world.folder}\nparent 1\ntask \nend` }), /was not written by a git hook/u],
+    ['an unknown trigger', () => void event({ trigger: 'rm -rf' }), /was not written by a git hook/u],
+    ['a task that is no name', () => void event({ task: '$(id)' }), /was not written by a git hook/u],
+    ['a folder that is too long', () => void event({ folder: `/${'a'.repeat(5000)}` }), /was not written by a git hook/u],
     ['far too large', () => void raw('x'.repeat(100_000)), /could not be read/u],
-    ['a link', () => symlinkSync('/etc/passwd', path.join(world.spoolFolder, 'event.9.9')), /no file but a link/u],
-    ['a folder', () => mkdirSync(path.join(world.spoolFolder, 'event.9.9')), /no file but a folder/u],
-    ['a relative folder', () => void event({ folder: '../x' }), /no whole path/u],
+    ['a link', () => symlinkSync('/etc/passwd', path.join(world.spoolFolder, 'event.9.9')), /is a link, not a file/u],
+    ['a folder', () => mkdirSync(path.join(world.spoolFolder, 'event.9.9')), /is a folder, not a file/u],
+    ['a relative folder', () => void event({ folder: '../x' }), /is not an absolute path/u],
     ['a folder that is gone', () => void event({ folder: '/nowhere/at all' }), /no longer exists/u],
     [
       'a folder below a file',
       () => void event({ folder: path.join(world.folder, 'README.md', 'x') }),
       /no longer exists/u,
     ],
-    ['a file for a folder', () => void event({ folder: path.join(world.folder, 'README.md') }), /is no folder/u],
-    ['no repository', () => void event({ folder: world.ws.root }), /in no repository/u],
+    ['a file for a folder', () => void event({ folder: path.join(world.folder, 'README.md') }), /is not a folder/u],
+    ['no repository', () => void event({ folder: world.ws.root }), /is not in a repository/u],
     [
       'a damaged workspace',
       () => {
