@@ -226,10 +226,18 @@ describe('an event that can not be turned is kept with its reason', () => {
   const cases: readonly (readonly [string, () => void, RegExp])[] = [
     ['another version', () => void raw('atlas-event 2\nend\n'), /was not written by a git hook/u],
     ['a line break in the folder', () => void event({ folder: '/a\nb' }), /was not written by a git hook/u],
-    ['lines put in', () => void event({ folder: `${world.folder}\nparent 1\ntask \nend` }), /was not written by a git hook/u],
+    [
+      'lines put in',
+      () => void event({ folder: `${world.folder}\nparent 1\ntask \nend` }),
+      /was not written by a git hook/u,
+    ],
     ['an unknown trigger', () => void event({ trigger: 'rm -rf' }), /was not written by a git hook/u],
     ['a task that is no name', () => void event({ task: '$(id)' }), /was not written by a git hook/u],
-    ['a folder that is too long', () => void event({ folder: `/${'a'.repeat(5000)}` }), /was not written by a git hook/u],
+    [
+      'a folder that is too long',
+      () => void event({ folder: `/${'a'.repeat(5000)}` }),
+      /was not written by a git hook/u,
+    ],
     ['far too large', () => void raw('x'.repeat(100_000)), /could not be read/u],
     ['a link', () => symlinkSync('/etc/passwd', path.join(world.spoolFolder, 'event.9.9')), /is a link, not a file/u],
     ['a folder', () => mkdirSync(path.join(world.spoolFolder, 'event.9.9')), /is a folder, not a file/u],
