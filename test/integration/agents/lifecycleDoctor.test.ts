@@ -112,7 +112,7 @@ it('finds a command that the shell does not find', async () => {
   startByName(at, 'gemini');
   const said = await at.run('lifecycle', 'doctor');
   expect(said.code).toBe(1);
-  expect(said.out).toContain("The shell doesn't find the command");
+  expect(said.out).toContain("The shell can't find the command");
   expect(said.out).toContain('atlas lifecycle install');
 });
 
@@ -163,7 +163,7 @@ it('says so where a hook is there twice, in part, or in two hosts that share', a
   expect(said.code).toBe(1);
   expect(said.out).toContain('Claude Code, Stop: It is installed more than once');
   expect(said.out + said.err).toContain('Claude Code: not all lifecycle hooks are installed');
-  expect(said.out + said.err).toContain('each event comes twice');
+  expect(said.out + said.err).toContain('each event arrives twice');
 });
 
 function isAlive(pid: number): boolean {
