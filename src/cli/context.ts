@@ -112,8 +112,8 @@ export class CliContext {
   humanOnly(what: string, instead = ''): Result<void> {
     const { agent } = this;
     if (agent === undefined) return ok(undefined);
-    return fail('human_only', `Only a human may ${what}, and this was called by ${agent}.`, {
-      mend: `Ask the human to do it: in the editor, or in a terminal of their own.${instead === '' ? '' : ` ${instead}`}`,
+    return fail('human_only', `Only a human may ${what}, and ${agent} ran this command.`, {
+      mend: `Ask the human to do it in the editor or in their own terminal.${instead === '' ? '' : ` ${instead}`}`,
     });
   }
 
@@ -129,8 +129,8 @@ export class CliContext {
   async confirm(question: string, yes: boolean): Promise<Result<boolean>> {
     if (yes) return ok(true);
     if (!this.interactive) {
-      return fail('usage', `${question} Nobody can be asked here.`, {
-        mend: 'If you are sure, say it again with --yes.',
+      return fail('usage', `${question} There is no terminal to ask in.`, {
+        mend: 'If you are sure, run it again with --yes.',
       });
     }
     return ok(await this.ask(`${question} [y/N] `));
@@ -160,7 +160,7 @@ export class CliContext {
     for await (const chunk of this.stdin) {
       const bytes = Buffer.from(chunk as Uint8Array);
       size += bytes.length;
-      if (size > maxBytes) return fail('usage', `Standard input has more than ${maxBytes} bytes.`);
+      if (size > maxBytes) return fail('usage', `Standard input is larger than ${maxBytes} bytes.`);
       chunks.push(bytes);
     }
     return ok(Buffer.concat(chunks).toString('utf8'));
@@ -177,7 +177,7 @@ export async function readTextFile(file: string, maxBytes: number): Promise<Resu
     return ok(Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8'));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return fail('not_found', `There is no file ${oneLine(file)}.`);
-    return fail('unreadable', `${oneLine(file)} can't be read: ${messageOf(error)}`, { cause: error });
+    return fail('unreadable', `${oneLine(file)} could not be read: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -11,7 +11,7 @@ function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
 function currentFolder(): Pick<Surroundings, 'folder' | 'folderProblem'> {
   const folder = process.cwd();
   if (!folder.includes('\ufffd') || isSame('.', folder)) return { folder };
-  return { folder, folderProblem: `The path of this folder is not UTF-8: ${folder}` };
+  return { folder, folderProblem: `The path of this folder is not valid UTF-8: ${folder}` };
 }
 
 function isSame(path: string, other: string): boolean {

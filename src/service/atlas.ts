@@ -95,7 +95,7 @@ export class Atlas {
   /** Starts a task: its files, `init`, `setup_complete`. Mistakes in its configuration fail with `invalid_config`. */
   async startTask(start: StartTask): Promise<Result<Updated>> {
     const title = oneLine(start.title, MAX_TITLE);
-    if (title === '') return fail('usage', 'A task needs a title.', { mend: 'Say in a few words what is to be done.' });
+    if (title === '') return fail('usage', 'The task has no title.', { mend: 'Describe what the agent should do.' });
     const place = await this.locate(start.folder);
     if (start.ignoreConfig !== true) {
       const sound = refuseIssues(await configIssues(this.configs, place.worktree), place.worktree);

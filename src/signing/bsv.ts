@@ -32,16 +32,16 @@ export function parseExtendedKey(text: string): Result<HD> {
     const { prefix, data } = Utils.fromBase58Check(text);
     const bytes = [...(prefix as number[]), ...(data as number[])];
     const flaw = flawOf(bytes);
-    if (flaw !== undefined) return fail('key_format', `This is no extended key: ${flaw}.`);
+    if (flaw !== undefined) return fail('key_format', `This is not an extended key: ${flaw}.`);
     const key = HD.fromBinary(bytes);
     const given = isPrivateKey(key) ? undefined : bytes.slice(KEY_BYTES);
     if (!key.pubKey.validate() || (given !== undefined && !isEncodingOf(key.pubKey, given))) {
-      return fail('key_format', 'This is no extended key: its point is not on the curve.');
+      return fail('key_format', 'This is not an extended key: its point is not on the curve.');
     }
     return ok(key);
   } catch {
     // The library's own message could hold a part of what it was given.
-    return fail('key_format', 'This is no extended key: its form or checksum is wrong.');
+    return fail('key_format', 'This is not an extended key: its format or checksum is wrong.');
   }
 }
 
@@ -109,7 +109,7 @@ function isEncodingOf(key: PublicKey, bytes: readonly number[]): boolean {
 function readPoint(publicKey: Uint8Array): PublicKey {
   const bytes = [...publicKey];
   const key = PublicKey.fromDER(bytes);
-  if (!isEncodingOf(key, bytes)) throw new Error('this is no compressed public key');
+  if (!isEncodingOf(key, bytes)) throw new Error('this is not a compressed public key');
   return key;
 }
 

@@ -11,9 +11,9 @@ export interface ChainRecord {
 }
 
 const JOURNAL_BROKEN: ChainRecord['broken'] = {
-  message: "The chain is broken: the task's journal was altered or can't be read, so nothing vouches for its receipts.",
+  message: "The chain is broken: the task's journal was altered or can't be read, so its receipts can't be confirmed.",
   expected: 'a journal in which each line follows from the one before',
-  found: 'one in which some line does not',
+  found: 'a journal in which a line does not',
 };
 
 /**
@@ -43,7 +43,7 @@ export function chainOf(
     previous,
     broken: {
       message: missing
-        ? `The chain is broken: receipt ${expected} was recorded and is no longer there.`
+        ? `The chain is broken: receipt ${expected} was recorded and is now missing.`
         : "The chain is broken: the task's receipts are not in the order in which they were recorded.",
       expected: expected ?? '(no more)',
       found: present[index] ?? '(no more)',
@@ -60,11 +60,11 @@ export function checkChain(
 ): Omit<ReceiptCheck, 'check'> {
   const record = chain.records.get(receiptId);
   if (record === undefined) {
-    const message = 'The chain does not hold it: nothing records that this receipt was added to the task.';
+    const message = 'It is not in the chain: the journal does not record that this receipt was added to the task.';
     return { passed: false, message, found: receiptId };
   }
   if (record.envelopeSha256 !== envelopeSha256) {
-    const message = 'The statement is not the one that was recorded when the receipt was added.';
+    const message = 'The statement differs from the one recorded with the receipt.';
     return { passed: false, message, expected: record.envelopeSha256, found: envelopeSha256 };
   }
   if (chain.broken !== undefined) return { passed: false, ...chain.broken };
@@ -72,10 +72,10 @@ export function checkChain(
   const expected = `${record.sequence} after ${before === undefined ? 'none' : `${before.receiptId} ${before.envelopeSha256}`}`;
   const stated = link.previous === null ? 'none' : `${link.previous.receipt_id} ${link.previous.sha256}`;
   const found = `${link.sequence} after ${stated}`;
-  if (expected === found) return { passed: true, message: `It is receipt ${link.sequence} of the task's chain.` };
+  if (expected === found) return { passed: true, message: `It is receipt ${link.sequence} in the task's chain.` };
   return {
     passed: false,
-    message: 'The chain is broken before it: it was made after another receipt.',
+    message: 'The chain is broken before it: it follows another receipt.',
     expected,
     found,
   };

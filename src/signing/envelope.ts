@@ -50,7 +50,7 @@ export function parseEnvelope(bytes: Uint8Array): Result<Envelope> {
   try {
     data = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    return malformed(`is cut or no JSON (${messageOf(error)})`);
+    return malformed(`is truncated or not JSON (${messageOf(error)})`);
   }
   const parsed = envelopeSchema.safeParse(data);
   if (!parsed.success) return malformed('lacks a payload, its type or a signature');
@@ -72,6 +72,6 @@ export function parseStatement(payload: Uint8Array): Result<Statement> {
     const issue = parsed.error.issues[0];
     return fail('verification_failed', `The statement is malformed at "${issue?.path.join('.') ?? ''}".`);
   } catch (error) {
-    return fail('verification_failed', `The statement is no JSON: ${messageOf(error)}`);
+    return fail('verification_failed', `The statement is not JSON: ${messageOf(error)}`);
   }
 }

@@ -118,8 +118,8 @@ export class FileKeyManager implements KeyManager {
     const backup = this.folder.readSecret(name + BACKUP);
     if (!backup.ok) return backup;
     if (backup.value !== undefined) {
-      return fail('key_missing', `The signing key ${path} is gone, but its backup is there.`, {
-        mend: `Copy ${name}${BACKUP} to ${name} in ${this.folder.path}; no other key is made.`,
+      return fail('key_missing', `The signing key ${path} is missing, but its backup exists.`, {
+        mend: `Copy ${name}${BACKUP} to ${name} in ${this.folder.path}. Atlas does not create another key.`,
       });
     }
     return this.create(name, path);
@@ -128,11 +128,12 @@ export class FileKeyManager implements KeyManager {
   private async create(name: string, path: string): Promise<Result<SecretText>> {
     const created = this.folder.createSecret(name, `${await newSecret(this.settings.scheme)}\n`);
     if (!created.ok) return created;
-    if (created.value) this.log.info('A signing key was made.', { path, scheme: this.settings.scheme });
+    if (created.value) this.log.info('A signing key was created.', { path, scheme: this.settings.scheme });
     // Whoever was quicker made the key that counts.
     const text = this.folder.readSecret(name);
     if (!text.ok) return text;
-    if (text.value === undefined) return fail('key_missing', `The signing key ${path} vanished as it was made.`);
+    if (text.value === undefined)
+      return fail('key_missing', `The signing key ${path} disappeared while it was created.`);
     return ok({ name, path, text: text.value });
   }
 
@@ -200,8 +201,8 @@ async function readSecret(path: string, text: string, scheme: SigningScheme, acc
   const held = schemeOfSecret(text);
   if (held === undefined) return noKey(path, text);
   if (held !== scheme) {
-    return fail('key_other_scheme', `The key file ${path} holds a key of the scheme "${held}", not "${scheme}".`, {
-      mend: 'Put the key of its own scheme there, or change signing.scheme in config.yaml.',
+    return fail('key_other_scheme', `The key file ${path} contains a key of scheme "${held}", not "${scheme}".`, {
+      mend: 'Replace it with a key of the right scheme, or change signing.scheme in config.yaml.',
     });
   }
   if (scheme === 'ed25519') {

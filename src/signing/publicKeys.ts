@@ -77,17 +77,17 @@ export function parsePublicKeys(text: string): Result<PublicKeyEntry[]> {
     data = JSON.parse(text);
   } catch {
     // The parser's own message quotes the text, which could be a private key in the wrong file.
-    return fail('key_format', 'The file of public keys is cut or no JSON.');
+    return fail('key_format', 'The public key file is truncated or not JSON.');
   }
   const parsed = fileSchema.safeParse(data);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = issue?.path.join('.') ?? '';
-    return fail('key_format', `The file of public keys is malformed at "${where}": ${issue?.message ?? ''}`);
+    return fail('key_format', `The public key file is malformed at "${where}": ${issue?.message ?? ''}`);
   }
   const wrong = parsed.data.keys.find((entry) => entry.keyid !== keyIdOf(entry));
   if (wrong === undefined) return ok(parsed.data.keys);
-  return fail('key_format', `The public key ${wrong.keyid} is not the one that its id names: the file was altered.`);
+  return fail('key_format', `The public key ${wrong.keyid} does not match its ID: the file was altered.`);
 }
 
 function keyIdOf(entry: PublicKeyEntry): string {
@@ -113,8 +113,8 @@ export async function openPublicKeys(entries: readonly PublicKeyEntry[]): Promis
     const parsed = parseExtendedKey(entry.xpub);
     if (!parsed.ok) return parsed;
     if (isPrivateKey(parsed.value)) {
-      return fail('key_format', `The file of public keys holds a private key at path ${entry.path}.`, {
-        mend: 'Remove it from there at once; it is made again from the key that signs.',
+      return fail('key_format', `The public key file contains a private key at path ${entry.path}.`, {
+        mend: 'Remove it immediately. The file is regenerated from the signing key.',
       });
     }
     keys.push({

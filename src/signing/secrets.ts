@@ -6,7 +6,7 @@ import { ed25519FromSeed, ed25519PublicBytes } from './ed25519';
 
 const SEED_HEX = 64;
 const SEED_AND_PUBLIC_HEX = 128;
-const NO_OTHER = 'Put the right key back, for instance from its .bak; no other key is made.';
+const NO_OTHER = 'Restore the right key, for example from its .bak. Atlas does not create another key.';
 
 /** Which scheme a key file's text is for, told by its form; `undefined` for a text that is no key. */
 export function schemeOfSecret(text: string): SigningScheme | undefined {
@@ -37,7 +37,7 @@ export function parseEd25519Secret(path: string, text: string): Result<KeyObject
   const key = ed25519FromSeed(bytes.subarray(0, 32));
   const stated = bytes.subarray(32);
   if (stated.length > 0 && !stated.equals(ed25519PublicBytes(key))) {
-    return wrong('key_format', path, 'holds a public key that does not belong to its seed');
+    return wrong('key_format', path, 'contains a public key that does not match its seed');
   }
   return ok(key);
 }
@@ -52,9 +52,9 @@ export interface HdAccount {
 export async function parseHdSecret(path: string, text: string, account: string): Promise<Result<HdAccount>> {
   const { isPrivateKey, parseExtendedKey, privateNode } = await import('./bsv');
   const parsed = parseExtendedKey(text.trim());
-  if (!parsed.ok) return wrong('key_format', path, 'is no extended private key: its form or checksum is wrong');
-  if (!isPrivateKey(parsed.value)) return wrong('key_format', path, 'holds a public key');
-  if (parsed.value.depth !== 0) return wrong('key_format', path, 'holds a derived key, not a master key');
+  if (!parsed.ok) return wrong('key_format', path, 'is not an extended private key: its format or checksum is wrong');
+  if (!isPrivateKey(parsed.value)) return wrong('key_format', path, 'contains a public key');
+  if (parsed.value.depth !== 0) return wrong('key_format', path, 'contains a derived key, not a master key');
   const key = parsed.value.derive(account);
   return ok({ node: privateNode(key), xpub: key.toPublic().toString() });
 }
@@ -62,5 +62,5 @@ export async function parseHdSecret(path: string, text: string, account: string)
 /** What is said of a file that is neither. */
 export function noKey(path: string, text: string): ReturnType<typeof fail> {
   if (text.trim() === '') return wrong('key_size', path, 'is empty');
-  return wrong('key_format', path, 'holds neither an xprv… key nor the hex digits of an Ed25519 key');
+  return wrong('key_format', path, 'contains neither an xprv… key nor the hex digits of an Ed25519 key');
 }

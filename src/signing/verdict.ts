@@ -131,7 +131,7 @@ class Examination {
       return true;
     }
     const { field, found } = malformed;
-    const message = `The field ${field} is not what a receipt has there, so the signed text could mean another run.`;
+    const message = `The field ${field} is not valid in a receipt, so the signed text could describe another run.`;
     this.add('form', { passed: false, message, found });
     return false;
   }
@@ -147,7 +147,7 @@ class Examination {
       return undefined;
     }
     const parsed = parseEnvelope(bytes);
-    if (parsed.ok) this.add('envelope', { passed: true, message: 'Its statement is there.' });
+    if (parsed.ok) this.add('envelope', { passed: true, message: 'Its statement exists.' });
     else this.add('envelope', { passed: false, message: parsed.error.message });
     return parsed.ok ? parsed.value : undefined;
   }
@@ -163,13 +163,13 @@ class Examination {
     this.add(
       'signature',
       answer.kind === 'good'
-        ? { passed: true, message: "The signature over the receipt's text is good." }
+        ? { passed: true, message: "The signature over the receipt's text is valid." }
         : {
             passed: false,
             message:
               bytes === undefined
-                ? 'The signature is not in hexadecimal.'
-                : "The signature does not fit the receipt's text: a field that it covers was changed, or it is not by this key.",
+                ? 'The signature is not hexadecimal.'
+                : 'The signature does not match the receipt: a field it covers was changed, or another key made it.',
           },
     );
   }
@@ -178,11 +178,11 @@ class Examination {
     const path = this.receipt.key_path ?? '(none)';
     switch (answer.kind) {
       case 'no_path':
-        this.add('key', { passed: false, message: "The key path is none that a receipt's key has.", found: path });
+        this.add('key', { passed: false, message: 'The key path is not valid for a receipt key.', found: path });
         return false;
       case 'unknown_key':
         this.keyMissing = true;
-        this.add('key', { passed: false, message: 'No public key known here is the one that it names.', found: path });
+        this.add('key', { passed: false, message: 'The public key that it names is not known here.', found: path });
         return false;
       case 'good':
       case 'bad':
@@ -197,11 +197,11 @@ class Examination {
     const { key_path: path } = this.receipt;
     const answer = this.signatures.check(path, envelope.keyId, encoded, 'envelope', envelope.signature);
     if (answer.kind !== 'good') {
-      const message = "The statement's signature is not good: it was altered, or it is not by the receipt's key.";
+      const message = "The statement's signature is not valid: the statement was altered, or another key made it.";
       this.add('statement_signature', { passed: false, message });
       return;
     }
-    this.add('statement_signature', { passed: true, message: "The statement's signature is good." });
+    this.add('statement_signature', { passed: true, message: "The statement's signature is valid." });
     const parsed = parseStatement(envelope.payload);
     if (!parsed.ok) {
       this.add('fields', { passed: false, message: parsed.error.message });
@@ -216,9 +216,9 @@ class Examination {
   private fields(statement: Statement): Found {
     const differences = compareWithStatement(this.receipt, statement);
     const [first] = differences;
-    if (first === undefined) return { passed: true, message: 'Every field is as the statement has it.' };
+    if (first === undefined) return { passed: true, message: 'Every field matches the statement.' };
     const names = differences.map(({ field }) => field).join(', ');
-    const message = `${count(differences.length, 'field')} not as the statement has it: ${names}.`;
+    const message = `${count(differences.length, 'field differs', 'fields differ')} from the statement: ${names}.`;
     return { passed: false, message, expected: first.expected, found: first.found, differences };
   }
 
@@ -226,8 +226,8 @@ class Examination {
     const { workspace_id: workspace, task_id: task } = predicate.task;
     const expected = `${workspace}/${task}`;
     const found = `${this.task.workspaceId}/${this.task.taskId}`;
-    if (expected === found) return { passed: true, message: 'It is the receipt of this task.' };
-    return { passed: false, message: 'It is the receipt of another task.', expected, found };
+    if (expected === found) return { passed: true, message: 'The receipt belongs to this task.' };
+    return { passed: false, message: 'The receipt belongs to another task.', expected, found };
   }
 
   private add(check: ReceiptCheck['check'], found: Found): void {

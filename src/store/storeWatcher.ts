@@ -92,7 +92,9 @@ export class StoreWatcher {
   }
 
   private failed(error: unknown): void {
-    this.log.warn('Watching the Atlas store failed; changes by others show late.', { error: messageOf(error) });
+    this.log.warn('Watching the Atlas store failed. Changes by other processes show late.', {
+      error: messageOf(error),
+    });
   }
 
   private takeShared(file: string, details: unknown): void {

@@ -101,8 +101,8 @@ export class CommandRunner {
   async run(request: CommandRun): Promise<Result<CommandOutcome>> {
     if (!MARKER.test(request.marker)) return fail('usage', `"${request.marker}" can't mark a command's processes.`);
     if (!isFolder(request.cwd)) {
-      return fail('not_found', `The folder to run the command in is not there: ${request.cwd}`, {
-        mend: 'Open the folder that holds the work tree, or check the work tree out again.',
+      return fail('not_found', `The folder to run the command in does not exist: ${request.cwd}`, {
+        mend: 'Open the folder that contains the worktree, or check the worktree out again.',
       });
     }
     const captures = openCaptures(request);
@@ -187,7 +187,7 @@ function openCaptures({ keepStdout, keepStderr, onOutput }: CommandRun): Result<
       void stdout.close();
       rmSync(keepStdout, { force: true });
     }
-    return { ok: false, error: fileError('write_failed', `The output could not be kept in ${path}`, error) };
+    return { ok: false, error: fileError('write_failed', `The output could not be stored in ${path}`, error) };
   }
 }
 

@@ -65,7 +65,7 @@ export class ReceiptMaker {
     if (repository === undefined) return undefined;
     const tree = await this.ports.git.workingTree(repository, this.ports.paths.trees(ref.workspace));
     if (tree.ok) return tree.value;
-    this.ports.log.warn('Git can not say what the files are; the receipt will not cover them.', {
+    this.ports.log.warn('Git could not record the files. The receipt will not cover them.', {
       error: tree.error.message,
     });
     return undefined;

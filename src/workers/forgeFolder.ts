@@ -32,20 +32,20 @@ export function locateForge(folder: string): Result<Repository> {
   if (/[\u0000-\u001f\u007f\ufffd]/u.test(folder))
     return fail(
       'unsafe_path',
-      `${quoted(folder, 500)} can't have workers: its path holds a control character or is not UTF-8.`,
+      `${quoted(folder, 500)} can't have workers: its path contains a control character or is not valid UTF-8.`,
       {
         mend: 'Move the repository to a folder with another name.',
       },
     );
   const found = locateRepository(folder);
   if (found === undefined)
-    return fail('no_repository', `${folder} is in no git repository.`, {
-      mend: 'The hooks of workers are kept by git: start one with git init.',
+    return fail('no_repository', `${folder} is not in a git repository.`, {
+      mend: 'Workers need git. Create a repository with: git init',
     });
   const main = found.worktree === found.main ? found : locateRepository(found.main);
   if (main?.commonDir === found.commonDir && main.worktree === found.main) return ok(main);
-  return fail('no_repository', `The repository of ${folder} has no main worktree, where the hooks of workers lie.`, {
-    mend: 'Use a repository that is not bare, in its main worktree.',
+  return fail('no_repository', `The repository of ${folder} has no main worktree, which workers need.`, {
+    mend: 'Use the main worktree of a repository that is not bare.',
   });
 }
 
@@ -119,7 +119,7 @@ export class ForgeFolder {
       }
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `${this.path} can't be changed`, error) };
+      return { ok: false, error: fileError('write_failed', `${this.path} could not be changed`, error) };
     }
   }
 
@@ -135,8 +135,8 @@ export class ForgeFolder {
       at = part === '' ? at : join(at, part);
       const kind = this.ports.files.stat(at)?.kind;
       if (kind !== undefined && kind !== 'folder')
-        return fail('unsafe_path', `${at} is ${kind === 'link' ? 'a symbolic link' : 'no folder'}.`, {
-          mend: 'Move it away; the folder itself belongs there.',
+        return fail('unsafe_path', `${at} is ${kind === 'link' ? 'a symbolic link' : 'not a folder'}.`, {
+          mend: 'Move it away. The folder itself belongs there.',
         });
       if (kind === undefined && at !== folder) ensureFolder(this.ports.files, at);
     }

@@ -121,7 +121,7 @@ export class Workers {
     if (ended.ok || ended.error.code !== 'verification_failed') return ended;
     const failed = await this.failed(lease, { code: 'bad_result', message: ended.error.message, recoverable: true });
     if (!failed.ok) return failed;
-    return fail('verification_failed', `${lease.taskId} has failed: ${ended.error.message}`, mendOf(ended.error));
+    return fail('verification_failed', `${lease.taskId} failed: ${ended.error.message}`, mendOf(ended.error));
   }
 
   /** How the program ended or handed on its work by a call of its own, where it did: then that counts. */

@@ -127,7 +127,7 @@ describe('validation receipts in the window', () => {
     await next();
     await task.state('step_running');
     await runChecks();
-    await terminal('ended with exit code 3').waitFor();
+    await terminal('exited with code 3').waitFor();
     await task.state('awaiting_human');
     await row(/about to fail && exit 3failed \(3\) · ✓ valid/u).waitFor();
     await workbench.toast(/Validation of step broken failed/u).waitFor();

@@ -94,10 +94,10 @@ describe("the tools of the editor's agents", () => {
   });
 
   it('start a step, make a checkpoint and read HOOK.md', async () => {
-    assert.match(await invoke('atlas_status', named), /step_pending/u);
+    assert.match(await invoke('atlas_status', named), /Ready/u);
     assert.match(await invoke('atlas_start_step', { ...named, working_on: 'the nil checks' }), /is running/u);
     task = await taskWhen(api, task.ref, ({ hook }) => hook.state === 'step_running');
-    assert.match(await invoke('atlas_checkpoint', { ...named, description: 'half way' }), /Checkpoint ckpt-/u);
+    assert.match(await invoke('atlas_checkpoint', { ...named, description: 'half way' }), /Recorded checkpoint ckpt-/u);
     const hook = await invoke('atlas_read_hook', named);
     assert.match(hook, /## Current State: `step_running`/u);
     assert.match(hook, /the nil checks/u);
@@ -131,14 +131,14 @@ describe("the tools of the editor's agents", () => {
 
   it('keep what was taken from the inbox for this window', async () => {
     const { workspace } = task.ref;
-    assert.match(await invoke('atlas_inbox_add', { workspace, content: 'Was it paid?' }), /^Added as item/u);
+    assert.match(await invoke('atlas_inbox_add', { workspace, content: 'Was it paid?' }), /^Added item/u);
     const item = await invoke('atlas_get_next_task', { workspace });
     assert.match(item, /Complete it with atlas_task_complete, task_id/u);
     assert.match(item, /from agent:.+\n\n {2}Was it paid\?/u);
     const id = Number(/task_id (\d+)/u.exec(item)?.[1]);
     const inbox = await otherProgram(api).inbox();
     assert.equal(unwrap(await inbox.next(workspace, { sessionId: 'other' })).item, undefined);
-    assert.match(await invoke('atlas_get_next_task', { workspace }), /You have not finished item/u);
+    assert.match(await invoke('atlas_get_next_task', { workspace }), /You haven't completed item/u);
     assert.match(
       await invoke('atlas_task_complete', { workspace, task_id: id, response_summary: 'On Monday' }),
       /is done/u,

@@ -106,7 +106,7 @@ describe('the API, which is open to every extension', () => {
     await api.send(ref, { type: 'human_required', kind: 'review' });
     await assert.rejects(
       api.send(ref, { type: 'human_resume' }),
-      /Only a human may continue a task that waits for a review/u,
+      /Only a human may continue a task that is waiting for a review/u,
     );
     unwrap(await human.send(ref, { type: 'abandon', by: 'human' }));
   });

@@ -224,7 +224,7 @@ describe('the inbox in a window', () => {
     await run('cancelInboxItem', id, 'Cancel Item');
     assert.equal(item(id).status, 'cancelled');
     const [again] = await run('completeInboxItem', 1_000_000);
-    assert.match(again?.message ?? '', /There is no item 1000000/u);
+    assert.match(again?.message ?? '', /has no item 1000000/u);
   });
 
   it('refuses what no row of it names', async () => {

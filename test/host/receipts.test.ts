@@ -57,7 +57,7 @@ describe('usage example 3: validation receipts in the editor', () => {
   });
 
   it('refuses to run what no human has allowed, and to be handed a result', async () => {
-    await assert.rejects(api.validate(task.ref), /not yet allowed by a human/u);
+    await assert.rejects(api.validate(task.ref), /A human hasn't allowed/u);
     const receipt = { type: 'validate_pass' } as never;
     await assert.rejects(api.send(task.ref, receipt), /can't be sent/u);
     assert.equal(api.task(task.ref)?.hook.state, 'step_running');

@@ -277,7 +277,7 @@ describe('the workers in a window', () => {
       recovered.map(({ message, buttons }) => [message, ...buttons]),
       [["Start w-new's task?", 'Run Worker', 'Not Now']],
     );
-    assert.match(recovered[0]?.detail ?? '', /It was never begun\. The folder was restored\./u);
+    assert.match(recovered[0]?.detail ?? '', /It was never started\. The folder was restored\./u);
     assert.deepEqual((await statusOf('w-new'))?.orphaned, []);
     const asked = await run('recoverWorker', row('w-held'), 'It Is Gone');
     assert.deepEqual(
@@ -311,7 +311,7 @@ describe('the workers in a window', () => {
     await run('recoverWorker', row('w-tried'), 'Not Now');
     assert.equal((await statusOf('w-tried'))?.state?.status, 'IN_PROGRESS');
     const shown = await run('recoverWorker', row('w-tried'), 'Mark as Failed');
-    assert.match(shown[1]?.message ?? '', /task-w-tried has failed: It was tried 3 times/u);
+    assert.match(shown[1]?.message ?? '', /task-w-tried failed\. It was tried 3 times/u);
     assert.equal((await statusOf('w-tried'))?.state?.status, 'FAILED');
   });
 
@@ -320,7 +320,7 @@ describe('the workers in a window', () => {
     await claim('w-broken', dead());
     rmSync(hook('w-broken'), { recursive: true });
     const [asked] = await run('repairWorkers', undefined, 'Not Now');
-    assert.match(asked?.detail ?? '', /^w-broken: Its process is gone\..*\nw-broken: Its folder was removed\./mu);
+    assert.match(asked?.detail ?? '', /^w-broken: Its process has exited\..*\nw-broken: Its folder was removed\./mu);
     assert.equal((await statusOf('w-broken'))?.state?.handoffReason, undefined);
     await run('repairWorkers', undefined, 'Repair');
     assert.equal((await statusOf('w-broken'))?.state?.handoffReason, 'error');

@@ -60,12 +60,12 @@ export function parseHostInput(written: string): { readonly input: HostInput; re
   try {
     value = JSON.parse(written.replace(/^\uFEFF/u, ''));
   } catch {
-    return { input: {}, problem: "The host's input is no JSON." };
+    return { input: {}, problem: "The host's input is not JSON." };
   }
   const parsed = inputSchema.safeParse(value);
   return parsed.success
     ? { input: inputOf(parsed.data) }
-    : { input: {}, problem: "The host's input is no JSON object." };
+    : { input: {}, problem: "The host's input is not a JSON object." };
 }
 
 function inputOf(data: z.infer<typeof inputSchema>): HostInput {

@@ -32,7 +32,7 @@ export function replyTo(host: HostName | undefined, event: LifecycleEvent, react
   }
 }
 
-const CUT = '[Cut here.]';
+const CUT = '[Truncated.]';
 
 function replyOf(host: HostName | undefined, event: LifecycleEvent, { text, blocks }: Reaction): Reply {
   if (host === 'cursor') return { out: jsonLine(cursorAnswer(event, text, blocks)), err: '', exit: 0 };

@@ -1,10 +1,11 @@
+import { count } from '../../core/shared/text';
 import { join } from 'node:path';
 import type { Examination } from '../../service/doctor/report';
 import { type HookLine, lookAtHooks } from './hookReport';
 import type { Host } from '../hosts/hosts';
 
 const SET_UP = 'Run "Atlas: Set Up Agent", or: atlas lifecycle install --host <host>';
-const FIRE = 'To see that they work, run: atlas lifecycle doctor';
+const FIRE = 'To test them, run: atlas lifecycle doctor';
 
 /**
  * The doctor's look at the hooks of agents' hosts in its folders; none is fired.
@@ -33,7 +34,12 @@ export function agentHookChecks(
             installed.filter((line) => line.host === host),
           );
         if (installed.length === 0 && problems.length === 0)
-          exam.ok('agent_hooks', worktree, "No agent's host is set up here: agents aren't told by themselves.", SET_UP);
+          exam.ok(
+            'agent_hooks',
+            worktree,
+            'No agent integration is installed; agents must call Atlas themselves.',
+            SET_UP,
+          );
       });
     }
   };
@@ -48,6 +54,11 @@ function tell(exam: Examination, worktree: string, host: Host, lines: readonly H
     .flatMap(({ lastFired }) => lastFired ?? [])
     .sort()
     .at(-1);
-  const called = last === undefined ? 'never called yet' : `last called at ${last}`;
-  exam.ok('agent_hooks', subject, `${host.title} has ${lines.length} hooks of Atlas, ${called}.`, FIRE);
+  const called = last === undefined ? 'never called so far' : `last called at ${last}`;
+  exam.ok(
+    'agent_hooks',
+    subject,
+    `${host.title} has ${count(lines.length, 'lifecycle hook')} of Atlas, ${called}.`,
+    FIRE,
+  );
 }

@@ -92,7 +92,7 @@ export function wire(text: string, host: Host, atlas: string): Result<Wired> {
     const settings = SettingsText.parse(wired.text);
     if (!settings.ok) return settings;
     const edits = step(settings.value);
-    if (edits === undefined) return fail('damaged', 'Its "hooks" are not of the form that the host reads.');
+    if (edits === undefined) return fail('damaged', 'Its "hooks" are not in the format that the host reads.');
     wired = insert(wired, edits);
   }
   const after = wiredHooks(wired.text, host);
@@ -154,8 +154,8 @@ export function unwire(text: string): Result<string> {
     const edits = settings.value.remove(outermost(ours.hook));
     const next = applyEdits(current, edits);
     if (next.length >= current.length || !SettingsText.parse(next).ok)
-      return fail('damaged', 'Our entries stand where they can not be taken out safely.', {
-        mend: 'Take them out by hand: they run "atlas lifecycle".',
+      return fail('damaged', 'The Atlas entries are in a place where they cannot be removed safely.', {
+        mend: 'Remove them by hand: they run "atlas lifecycle".',
       });
     current = next;
   }

@@ -86,13 +86,13 @@ function faultOf(
 ): string | undefined {
   const commands = own.flatMap((hook) => hook.command ?? []);
   const ours = hookStarts(command).map((start) => commandOf(start, host, event));
-  if (commands.some((each) => !ours.includes(each))) return 'It starts another program than this atlas.';
+  if (commands.some((each) => !ours.includes(each))) return 'It starts a different program than this atlas.';
   return commands.length > 1 ? 'It is installed more than once.' : undefined;
 }
 
 async function trialOf(ports: TrialPorts, fired: FiredHook, fault: string | undefined): Promise<Trial> {
   if (fault === undefined) return tryHook(ports, fired);
-  return { ms: 0, problem: `${fault} So it was not fired.` };
+  return { ms: 0, problem: `${fault} It was not run.` };
 }
 
 /** The hosts of which some hooks are installed, and some not. */
@@ -102,12 +102,13 @@ function missing(lines: readonly HookLine[]): string[] {
     return own.some(({ installed }) => installed) && own.some(({ installed }) => !installed);
   });
   return partly.map(
-    ({ title, name }) => `${title}: not every hook is installed. Run: atlas lifecycle install --host ${name}`,
+    ({ title, name }) => `${title}: not all lifecycle hooks are installed. Run: atlas lifecycle install --host ${name}`,
   );
 }
 
 function shared(lines: readonly HookLine[]): string[] {
   const has = (name: HostName): boolean => lines.some(({ host, installed }) => host.name === name && installed);
-  const text = "VS Code reads Claude Code's hooks too, so each event comes twice there; one of both is enough.";
+  const text =
+    "VS Code also reads Claude Code's lifecycle hooks, so each event arrives twice there. One of the two is enough.";
   return has('claude') && has('vscode') ? [text] : [];
 }

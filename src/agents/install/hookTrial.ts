@@ -58,7 +58,7 @@ export async function tryHook(ports: TrialPorts, { host, event, command, folder 
   const problem = typeof answer === 'string' ? answer : problemOf(host, event, answer);
   const unlogged = (): string | undefined => {
     const entry = ports.log.entries().findLast((each) => each.check === check);
-    if (entry === undefined) return 'It answered, but another store noted the call: ATLAS_HOME differs there.';
+    if (entry === undefined) return 'It answered, but another store recorded the call. ATLAS_HOME differs there.';
     return entry.problems?.[0];
   };
   const wrong = problem ?? unlogged();
@@ -110,7 +110,7 @@ async function answerOf(
     child.stdout.on('data', take(parts.out));
     child.stderr.on('data', take(parts.err));
     child.on('error', (error) => {
-      settle(`It can't be started: ${oneLine(error.message, 200)}`);
+      settle(`It could not be started: ${oneLine(error.message, 200)}`);
     });
     child.on('close', (exit) => {
       settle({ out: Buffer.concat(parts.out).toString('utf8'), err: Buffer.concat(parts.err).toString('utf8'), exit });
@@ -135,15 +135,15 @@ function end(child: ChildProcess, posix: boolean): void {
 function problemOf(host: Host, event: HostEvent, { out, err, exit }: Answered): string | undefined {
   const said = oneLine(err.trim() === '' ? out : err, 200);
   if (exit === 2 && event.block && host.name !== 'cursor')
-    return err.trim() === '' ? 'It keeps the agent without saying why.' : undefined;
-  if (exit === 127) return `The shell doesn't find the command: ${said}`;
-  if (exit !== 0) return `It ended with the exit code ${exit ?? 'of a signal'}: ${said}`;
+    return err.trim() === '' ? 'It blocks the agent without giving a reason.' : undefined;
+  if (exit === 127) return `The shell can't find the command: ${said}`;
+  if (exit !== 0) return `It ${exit === null ? 'was killed by a signal' : `exited with code ${exit}`}: ${said}`;
   // Claude Code takes plain text; Cursor wants an object even where there is nothing to say.
   if (host.name === 'claude' || (out === '' && host.name !== 'cursor')) return undefined;
   try {
     const value: unknown = JSON.parse(out);
-    return typeof value === 'object' && value !== null ? undefined : `It answers no JSON object: ${said}`;
+    return typeof value === 'object' && value !== null ? undefined : `Its answer is not a JSON object: ${said}`;
   } catch {
-    return `The host reads JSON, and something else is written to standard output: ${said}`;
+    return `The host reads JSON, but something else is written to standard output: ${said}`;
   }
 }

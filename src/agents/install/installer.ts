@@ -100,7 +100,7 @@ export class Installer {
     const now = this.read(path);
     if (!now.ok) return now;
     if (now.value !== before || this.target(path).leadsTo !== leadsTo)
-      return fail('write_failed', `${path} was changed by somebody else in between.`, { mend: 'Try again.' });
+      return fail('write_failed', `${path} was changed by another program in the meantime.`, { mend: 'Try again.' });
     // Taking out puts nothing in, and leaves a file that had something.
     const installs = ranges.length > 0 || before === undefined || before === '';
     try {
@@ -123,7 +123,7 @@ export class Installer {
       if (!installs) this.forget(path);
       return ok(undefined);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `${path} can't be changed`, error) };
+      return { ok: false, error: fileError('write_failed', `${path} could not be changed`, error) };
     }
   }
 
@@ -155,11 +155,11 @@ export class Installer {
     const { files } = this.ports;
     try {
       if (files.stat(path) === undefined) return ok(undefined);
-      if (files.stat(files.realPath(path))?.kind !== 'file') return fail('unreadable', `${path} is no file.`);
+      if (files.stat(files.realPath(path))?.kind !== 'file') return fail('unreadable', `${path} is not a file.`);
       const bytes = files.read(path, MAX_SETTINGS_BYTES);
       return ok(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
     } catch (error) {
-      return { ok: false, error: fileError('unreadable', `${path} can't be read`, error) };
+      return { ok: false, error: fileError('unreadable', `${path} could not be read`, error) };
     }
   }
 
@@ -197,7 +197,7 @@ function holdsNothing(text: string): boolean {
 }
 
 function leftAsItIs(path: string, { code, message, mend }: AtlasError): Result<never> {
-  return fail(code, `${path} is left as it is. ${message}`, { mend: mend ?? 'Put it right, and try again.' });
+  return fail(code, `${path} was not changed. ${message}`, { mend: mend ?? 'Fix the file and try again.' });
 }
 
 function sha256(text: string): string {

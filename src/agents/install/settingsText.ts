@@ -31,9 +31,9 @@ export class SettingsText {
     const [first] = errors;
     if (first !== undefined) {
       const line = text.slice(0, first.offset).split('\n').length;
-      return fail('damaged', `It is no JSON: ${printParseErrorCode(first.error)} in line ${line}.`);
+      return fail('damaged', `It is not valid JSON: ${printParseErrorCode(first.error)} in line ${line}.`);
     }
-    if (root?.type !== 'object') return fail('damaged', 'It holds no JSON object.');
+    if (root?.type !== 'object') return fail('damaged', 'It does not contain a JSON object.');
     return ok(new SettingsText(text, root));
   }
 

@@ -70,7 +70,7 @@ export class AgentSessions {
       if (session?.sessionId !== id || this.ports.processes.vitality(session.process) !== 'alive') return;
       new SessionOwners(this.ports).bind(ref, session, { stepIndex: step.step_index, attempt: step.attempt });
     } catch (error) {
-      this.ports.log.warn("The agent's session can't be noted.", { task: ref.id, error: messageOf(error) });
+      this.ports.log.warn("The agent's session could not be recorded.", { task: ref.id, error: messageOf(error) });
     }
   }
 

@@ -112,7 +112,7 @@ export class Occasion {
       const named = surrounding === '' ? undefined : await this.named(surrounding);
       return named ?? (await this.ofWorkspace());
     } catch (error) {
-      this.problem("The task can't be looked up", error);
+      this.problem('The task could not be read', error);
       return { task: undefined };
     }
   }
@@ -138,7 +138,7 @@ export class Occasion {
     if (task === undefined || open.length < 2) return { task };
     const others = open.flatMap(({ ref }) => (ref.id === task.ref.id ? [] : [ref.id]));
     const shown = others.slice(0, 5).join(', ');
-    return { task, note: `${open.length} tasks are open here; this is ${task.ref.id}. Also open: ${shown}.` };
+    return { task, note: `${open.length} tasks are open here. This is ${task.ref.id}. Also open: ${shown}.` };
   }
 
   /** Where the memory lies. */

@@ -33,7 +33,7 @@ export function readBelow(
     const text = Buffer.from(files.readAt(real, 0, Math.min(stat.size, maxBytes))).toString('utf8');
     return { text: text.replace(/^\uFEFF/u, ''), more: stat.size > maxBytes };
   } catch (error) {
-    refused(`${oneLine(path, 300)} can't be read: ${messageOf(error)}`);
+    refused(`${oneLine(path, 300)} could not be read: ${messageOf(error)}`);
     return undefined;
   }
 }

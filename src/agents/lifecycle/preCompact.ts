@@ -22,8 +22,8 @@ async function checkpoint(occasion: Occasion): Promise<void> {
   try {
     const atlas = await occasion.atlas.drive();
     const made = await atlas.send(task.ref, { type: 'checkpoint', trigger: 'manual', description });
-    if (!made.ok) occasion.problem(`No checkpoint was made: ${made.error.message}`);
+    if (!made.ok) occasion.problem(`No checkpoint was recorded: ${made.error.message}`);
   } catch (error) {
-    occasion.problem('No checkpoint was made', error);
+    occasion.problem('No checkpoint was recorded', error);
   }
 }

@@ -56,7 +56,7 @@ const COMPACT: Prompt = {
 Finish what it was started for, answer on its channel, and stop.`,
   main: (memory) => `Context was compressed: what you remember of this session is a summary.
 Where the task {{task}} stands is in its HOOK.md, lasting facts are in ${memory}/MEMORY.md, today's in ${memory}/{{today}}.md.
-Trust these over the summary, and go on with "What To Do Now".`,
+Trust these over the summary, and continue with "What To Do Now".`,
 };
 
 /** The prompts of a worktree, with its own files before ours. */
@@ -89,7 +89,7 @@ export class Prompts {
       : [`${name}.md`];
     const own = files.map((file) => this.own(file)).find((text) => text !== undefined);
     const filled = fillPrompt(own ?? (this.kind.trigger ? trigger : main(this.memory)), this.values);
-    return cutAtLine(embedded(filled).trim(), max, '[Cut here: the template is longer.]');
+    return cutAtLine(embedded(filled).trim(), max, '[Truncated: the template is longer.]');
   }
 
   private own(name: string): string | undefined {

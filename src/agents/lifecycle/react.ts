@@ -48,7 +48,7 @@ async function notice(occasion: Occasion, host: HostName | undefined): Promise<v
     const { task } = await occasion.task();
     if (task !== undefined) new SessionOwners(ports).sign(task.ref, sessionId);
   } catch (error) {
-    occasion.problem("The session can't be noted", error);
+    occasion.problem('The session could not be recorded', error);
   }
 }
 

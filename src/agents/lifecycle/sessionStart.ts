@@ -46,7 +46,7 @@ async function recovery(occasion: Occasion): Promise<string> {
   const { task, note } = await occasion.task();
   if (task === undefined) return '';
   const { ports } = occasion.atlas;
-  const rest = `[Cut here. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
+  const rest = `[Truncated. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
   const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];
   const text = parts.filter((part) => part !== '').join('\n\n');
   return section('atlas-recovery', cutAtLine(embedded(text), MAX_RECOVERY, rest));
@@ -75,10 +75,10 @@ async function waiting(occasion: Occasion, host: HostName | undefined): Promise<
     const use = `Use ${toolOf(host, 'get_next_task')}() to process them.`;
     return section(
       'inbox-status',
-      `You have ${pending} pending task(s). ${use}\nWhere there is no such tool, run: atlas inbox next`,
+      `You have ${pending} pending task(s). ${use}\nWithout that tool, run: atlas inbox next`,
     );
   } catch (error) {
-    occasion.problem("The inbox can't be read", error);
+    occasion.problem('The agent queue could not be read', error);
     return '';
   }
 }

@@ -4,7 +4,7 @@ import { MAX_AGENT_TEXT, embedded, section } from '../../core/shared/agentText';
 import type { InboxItem } from '../../core/inbox/inbox';
 import { flat, pathText } from '../../core/hookMarkdown/escape';
 import { type GateState, type Left, MAX_BLOCKS, decideStop } from '../../core/inbox/stopGate';
-import { cut } from '../../core/shared/text';
+import { count, cut } from '../../core/shared/text';
 import { endingAdvice } from '../../service/tasks/advice';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
@@ -39,7 +39,7 @@ async function touchDone(occasion: Occasion): Promise<void> {
     if (files.stat(path) === undefined) files.write(path, '');
     files.touch(path, occasion.now);
   } catch (error) {
-    occasion.problem(".cleanup-done can't be touched", error);
+    occasion.problem('.cleanup-done could not be updated', error);
   }
 }
 
@@ -53,7 +53,7 @@ async function saveSession(occasion: Occasion): Promise<void> {
     ensureFolder(files, folder);
     replaceFile(files, ids, join(folder, '.last-session-id'), `${id}\n`, { durable: false });
   } catch (error) {
-    occasion.problem(".last-session-id can't be written", error);
+    occasion.problem('.last-session-id could not be written', error);
   }
 }
 
@@ -110,10 +110,10 @@ async function atInbox(
     }
     const keep = kept(host, left, items);
     if (occasion.check !== undefined) return keep;
-    if (off) return { text: `${leftText(left)} They wait: ATLAS_STOP_GATE=0 keeps nobody here.`, blocks: false };
+    if (off) return { text: `${leftText(left)} You may stop, because ATLAS_STOP_GATE=0 is set.`, blocks: false };
     return throughGate(occasion, gate, left, keep);
   } catch (error) {
-    occasion.problem("The inbox can't be asked, so nothing keeps the agent", error);
+    occasion.problem('The agent queue could not be read, so the agent may stop', error);
     return 'unknown';
   }
 }
@@ -123,15 +123,17 @@ function throughGate(occasion: Occasion, gate: GateFile, left: Left, keep: React
   const before = gate.read();
   if (before === 'damaged') {
     gate.write(spent(left));
-    occasion.problem('What this session was told before is damaged, so it is not kept');
-    return letGo(left, 'it is not known how often you were told');
+    occasion.problem("The session's reminders are damaged, so the agent may stop");
+    return letGo(left, 'it is unknown how often you were reminded');
   }
   const { block, why, next } = decideStop(before, left, occasion.called.input.stopHookActive);
   gate.write(next);
   if (block) return keep;
   return letGo(
     left,
-    why === 'no_progress' ? `you were told ${next.blocks} times` : 'nothing changed since you were told',
+    why === 'no_progress'
+      ? `you were reminded ${count(next.blocks, 'time')}`
+      : 'nothing has changed since you were reminded',
   );
 }
 
@@ -145,7 +147,7 @@ function spent({ active, pending }: Left): GateState {
 }
 
 function letGo(left: Left, why: string): Reaction {
-  return { text: `${leftText(left)} You may stop all the same: ${why}.`, blocks: false };
+  return { text: `${leftText(left)} You may stop anyway: ${why}.`, blocks: false };
 }
 
 function leftText({ active, pending }: Left): string {
@@ -165,7 +167,7 @@ function warning(host: HostName | undefined, items: readonly InboxItem[]): strin
       'task-instruction',
       `You have an active task still in 'processing' status.
 Complete it with ${toolOf(host, 'task_complete')}(task_id=${id}, response_summary="<result>") before stopping.
-Where there is no such tool, run: atlas inbox complete ${id} "<result>"`,
+Without that tool, run: atlas inbox complete ${id} "<result>"`,
     ),
   ].join('\n');
 }
@@ -195,7 +197,7 @@ function instruction(host: HostName | undefined, pending: number): string {
     section(
       'task-instruction',
       `Use ${toolOf(host, 'get_next_task')}() to pick up and process the next task.
-Where there is no such tool, run: atlas inbox next`,
+Without that tool, run: atlas inbox next`,
     ),
   ].join('\n');
 }

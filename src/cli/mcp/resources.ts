@@ -23,7 +23,7 @@ function refOf(uri: string): Result<TaskRef> {
   const named = checkWorkspaceName(workspace).ok && checkTaskId(id).ok;
   return named
     ? ok({ workspace, id })
-    : fail('usage', `${oneLine(uri, 200)} is no resource of Atlas.`, { mend: `They are named ${TEMPLATE}.` });
+    : fail('usage', `${oneLine(uri, 200)} is not an Atlas resource.`, { mend: `Resources are named ${TEMPLATE}.` });
 }
 
 function decoded(part: string): string {
@@ -49,12 +49,12 @@ export async function offerHooks(server: McpServer, context: CliContext): Promis
           uri: uriOf(ref),
           name: `HOOK.md of ${refKey(ref)}`,
           title: oneLine(task.description, 200),
-          description: 'Where the task stands, and what to do now.',
+          description: 'The status of the task and what to do now.',
           mimeType: MIME_TYPE,
         })),
       }),
     }),
-    { title: 'HOOK.md', description: 'Where a task stands, and what to do now.', mimeType: MIME_TYPE },
+    { title: 'HOOK.md', description: 'The status of a task and what to do now.', mimeType: MIME_TYPE },
     async ({ href }) => {
       const { workspace, id } = unwrap(refOf(href));
       const answer = unwrap(await readHook(context, new Call([], [], { task: `${workspace}/${id}` })));

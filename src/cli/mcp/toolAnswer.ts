@@ -27,7 +27,7 @@ export function failed({ code, message, mend }: AtlasError): ToolAnswer {
 }
 
 function toolAnswer(text: string, isError: boolean, rest: string | undefined): ToolAnswer {
-  return { content: [{ type: 'text', text: cut(text, rest ?? '"atlas" in a shell gives all of it.') }], isError };
+  return { content: [{ type: 'text', text: cut(text, rest ?? 'Run "atlas" in a shell to see all of it.') }], isError };
 }
 
 /** What is said of a task is in its HOOK.md too. */
@@ -38,7 +38,7 @@ function hookFileOf({ data }: Answer): string | undefined {
 
 function cut(text: string, rest: string): string {
   if (text.length <= MAX_ANSWER) return text;
-  const note = `\n\n[The rest is left out here. ${rest}]\n`;
+  const note = `\n\n[Truncated. ${rest}]\n`;
   const head = text.slice(0, MAX_ANSWER - note.length);
   const line = head.lastIndexOf('\n');
   // Half of a surrogate pair is no text.

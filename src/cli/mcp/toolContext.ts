@@ -63,6 +63,6 @@ export class ToolContext extends CliContext {
 
   override async readText(file: string): Promise<Result<string>> {
     if (file === '-' && this.input !== undefined) return Promise.resolve(ok(this.input));
-    return Promise.resolve(fail('usage', 'A tool reads no files.'));
+    return Promise.resolve(fail('usage', "Tools can't read files."));
   }
 }

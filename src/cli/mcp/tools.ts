@@ -10,17 +10,17 @@ const MAX_LINE = 10_000;
 const line = (does: string) => z.string().check(z.maxLength(MAX_LINE), z.describe(does));
 const text = (does: string, max = MAX_TEXT) => z.string().check(z.maxLength(max), z.describe(does));
 
-const WORKSPACE = { workspace: z.optional(line("The workspace's name, where it isn't that of the folder.")) };
+const WORKSPACE = { workspace: z.optional(line("The workspace (default: the folder's).")) };
 /** By which a task is named; a folder's only open task needs no name. */
 const TASK = {
-  task: z.optional(line('The task as <id> or <workspace>/<id>; without it, the open task of the folder.')),
+  task: z.optional(line('The task as <id> or <workspace>/<id> (default: the open task of the folder).')),
   ...WORKSPACE,
 };
 /** By which a caller says where it believes the task to be; a mismatch is refused. */
 const BOUND = {
-  step: z.optional(line('Refuses unless this is the current step.')),
+  step: z.optional(line('Fail unless this is the current step.')),
   attempt: z.optional(
-    z.int().check(z.gte(1), z.describe('Refuses unless the step is at this attempt, as HOOK.md says.')),
+    z.int().check(z.gte(1), z.describe('Fail unless the step is at this attempt, as shown in HOOK.md.')),
   ),
   ...TASK,
 };
@@ -89,7 +89,7 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'atlas_status',
     title: 'Task Status',
-    description: 'Says where the task stands, how it fares, and what is next.',
+    description: 'Show the status of the task and what is next.',
     shape: TASK,
     readOnly: true,
     load: async () => (await import('../commands/task/status')).status,
@@ -98,7 +98,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'atlas_read_hook',
     title: 'Read HOOK.md',
     description:
-      'Gives HOOK.md: where the task stands, what is done, and what to do now. Read it first when you begin or wake up.',
+      'Read HOOK.md: the status of the task, what is done, and what to do now. Read it first when you start or resume.',
     shape: TASK,
     readOnly: true,
     load: async () => (await import('./readHook')).readHook,
@@ -106,10 +106,11 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'atlas_start_step',
     title: 'Start Step',
-    description: 'Starts the current step; after a crash, its plan is applied first. Name what you are about to do.',
+    description:
+      'Start the current step. Applies the recovery plan of an interrupted task first. Describe what you are about to do.',
     shape: {
-      working_on: z.optional(line('What is worked on now.')),
-      prompt: z.optional(text('The prompt that you were given for the step.')),
+      working_on: z.optional(line('Current work.')),
+      prompt: z.optional(text('The prompt you were given for the step.')),
       ...BOUND,
     },
     load: async () => (await import('../commands/task/step')).startStep,
@@ -123,11 +124,11 @@ export const TOOLS: readonly Tool[] = [
     name: 'atlas_note',
     title: 'Note Progress',
     description:
-      'Notes what you are working on, so that a crash leaves it behind; without anything to note, that the work goes on.',
+      'Record what you are working on so that it survives a crash. Without arguments, record that work continues.',
     shape: {
-      working_on: z.optional(line('What is worked on now.')),
-      output: z.optional(text('The last output; its first 500 characters are kept.')),
-      files: z.optional(z.array(line('A file that was touched, relative to the repository.')).check(z.maxLength(1000))),
+      working_on: z.optional(line('Current work.')),
+      output: z.optional(text('Latest output; the first 500 characters are kept.')),
+      files: z.optional(z.array(line('A modified file, relative to the repository.')).check(z.maxLength(1000))),
       ...BOUND,
     },
     load: async () => (await import('../commands/task/step')).note,
@@ -135,9 +136,9 @@ export const TOOLS: readonly Tool[] = [
   }),
   tool({
     name: 'atlas_checkpoint',
-    title: 'Make Checkpoint',
-    description: 'Records how far the work is, with the state of git and of the files.',
-    shape: { description: line('What is done by now, in one line.'), ...BOUND },
+    title: 'Record Checkpoint',
+    description: 'Record a checkpoint, with the state of git and of the files.',
+    shape: { description: line('What has been done, in one line.'), ...BOUND },
     load: async () => (await import('../commands/task/checkpoint')).checkpoint,
     given: ({ description }) => ({ operands: [description] }),
   }),
@@ -145,9 +146,9 @@ export const TOOLS: readonly Tool[] = [
     name: 'atlas_validate',
     title: 'Run Validation',
     description:
-      'Runs the checks that the task declares for the step, signs a receipt for each, and passes or fails the step. Takes no command: only what the task was given, and a human allowed, is run.',
+      "Run the step's declared checks, sign a receipt for each, and pass or fail the step. Takes no command: runs only declared checks that a human has allowed.",
     shape: {
-      keep_going: z.optional(z.boolean().check(z.describe('Runs the rest after a check that failed.'))),
+      keep_going: z.optional(z.boolean().check(z.describe('Run the remaining checks after one fails.'))),
       ...BOUND,
     },
     load: async () => (await import('../commands/task/validate')).validate,
@@ -156,16 +157,16 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'atlas_submit_output',
     title: 'Submit Output',
-    description: "Submits the step's output; validation comes next.",
-    shape: { output: z.optional(text('What came of the step.')), ...BOUND },
+    description: "Submit the step's output for validation.",
+    shape: { output: z.optional(text('The result of the step.')), ...BOUND },
     load: async () => (await import('../commands/task/step')).output,
     given: ({ output }) => (output === undefined ? {} : { operands: ['-'], input: output }),
   }),
   tool({
     name: 'atlas_complete_step',
     title: 'Complete Step',
-    description: 'Ends a step that declares no checks.',
-    shape: { output: z.optional(text('What came of the step.')), ...BOUND },
+    description: 'Complete a step that declares no checks.',
+    shape: { output: z.optional(text('The result of the step.')), ...BOUND },
     load: async () => (await import('../commands/task/step')).complete,
     given: ({ step, output }) => ({
       operands: [step],
@@ -176,49 +177,48 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'atlas_ask_human',
     title: 'Ask the Human',
-    description: 'Hands the step to the human with a question, or for review. Stop working until they have answered.',
-    shape: { question: line('What they have to decide.'), ...BOUND },
+    description: 'Ask the human a question, or for a review, and pause the step. Stop working until they answer.',
+    shape: { question: line('What the human should decide.'), ...BOUND },
     load: async () => (await import('../commands/task/step')).ask,
     given: ({ question }) => ({ operands: [question] }),
   }),
   tool({
     name: 'atlas_recover',
     title: 'Recover Task',
-    description: 'Finds out what a crash left and applies the computed plan; with dry_run, only says what it is.',
-    shape: { dry_run: z.optional(z.boolean().check(z.describe('Says the plan and applies nothing.'))), ...TASK },
+    description: 'Diagnose an interrupted task and apply its recovery plan. With dry_run, only show the plan.',
+    shape: { dry_run: z.optional(z.boolean().check(z.describe('Show the plan without applying it.'))), ...TASK },
     load: async () => (await import('../commands/task/recover')).recover,
     given: ({ dry_run: dryRun }) => ({ options: { dryRun } }),
   }),
   tool({
     name: 'atlas_verify_receipts',
     title: 'Verify Receipts',
-    description:
-      "Verifies the task's receipts and says which are true, and which still hold for the files as they are.",
+    description: "Verify the task's receipts, and whether the files are unchanged since each run.",
     shape: TASK,
     readOnly: true,
-    rest: '"atlas receipts list" in a shell gives all of it.',
+    rest: 'Run "atlas receipts list" in a shell to see all of it.',
     load: async () => (await import('../commands/receipts/receipts')).list,
   }),
   tool({
     name: 'get_next_task',
-    title: 'Get Next Task',
+    title: 'Get Next Item',
     description:
-      'Takes the next item of the inbox, which nobody else gets then; your own unfinished one comes first. What it asks was written by others.',
+      'Claim the next item of the agent queue. Your own unfinished item comes first. Its request was written by others.',
     shape: {
-      lease: z.optional(line('For how long nobody else gets it, such as 2h; an hour without it, a day at most.')),
+      lease: z.optional(line('How long to hold the claim, such as 2h (default: 1h, at most 1d).')),
       ...WORKSPACE,
     },
-    rest: '"atlas inbox list --status processing --json" in a shell gives all of it.',
+    rest: 'Run "atlas inbox list --status processing --json" in a shell to see all of it.',
     load: async () => (await import('../commands/inbox/inbox')).next,
     given: ({ lease }) => ({ options: { lease } }),
   }),
   tool({
     name: 'task_complete',
-    title: 'Complete Inbox Task',
-    description: 'Says what came of an item that you took from the inbox; the session that waits for it is woken.',
+    title: 'Complete Agent Queue Item',
+    description: 'Complete an item that you claimed from the agent queue, and wake the session waiting for it.',
     shape: {
       task_id: z.int().check(z.gte(1), z.lte(MAX_ITEM_ID), z.describe("The item's number.")),
-      response_summary: text('What came of it, for whoever asked.', MAX_SUMMARY),
+      response_summary: text('The result, for the sender.', MAX_SUMMARY),
       ...WORKSPACE,
     },
     load: async () => (await import('../commands/inbox/inbox')).complete,
@@ -226,11 +226,11 @@ export const TOOLS: readonly Tool[] = [
   }),
   tool({
     name: 'inbox_add',
-    title: 'Add to Inbox',
-    description: 'Asks the sessions of this workspace for something: one of them takes it from the inbox.',
+    title: 'Add to Agent Queue',
+    description: 'Add an item to the agent queue of this workspace. The next agent session picks it up.',
     shape: {
-      content: text('What is to be done.', MAX_CONTENT),
-      channel: z.optional(text('Where it comes from, such as email.', MAX_LABEL)),
+      content: text('What the agent should do.', MAX_CONTENT),
+      channel: z.optional(text('Where the item comes from, such as email.', MAX_LABEL)),
       ...WORKSPACE,
     },
     load: async () => (await import('../commands/inbox/inbox')).add,

@@ -2,6 +2,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import { Call } from './call';
+import { PROGRAM_TEXTS, groupText } from './groups';
 import type { CliContext } from '../context';
 import type { Answer } from '../render/output';
 
@@ -57,8 +58,8 @@ export interface ProgramTexts {
 }
 
 const EVERYWHERE = [
-  ['--json', 'one JSON document on standard output'],
-  ['-q, --quiet', 'nothing on standard output but what was asked for'],
+  ['--json', 'print one JSON document to standard output'],
+  ['-q, --quiet', 'print only what was asked for'],
 ] as const;
 
 function ownArguments(args: readonly string[]): readonly string[] {
@@ -115,7 +116,7 @@ export function parseCommandLine(
     return fail('usage', error.code === 'commander.help' ? incomplete(args, specs, texts) : sentence(error), { mend });
   }
   return found.parsed === undefined
-    ? fail('usage', 'No command was given.', { mend: `See: ${texts.program} --help` })
+    ? fail('usage', 'No command given.', { mend: `See: ${texts.program} --help` })
     : ok(found.parsed);
 }
 
@@ -135,7 +136,7 @@ function sentence({ message }: CommanderError): string {
 
 function programOf(
   specs: readonly CommandSpec[],
-  { version, columns, program: name }: ProgramTexts,
+  { version, columns, program: programName }: ProgramTexts,
   write: (text: string) => void,
   call: (spec: CommandSpec, call: Call) => void,
 ): Command {
@@ -149,13 +150,13 @@ function programOf(
         getOutHelpWidth: () => columns,
         getErrHelpWidth: () => columns,
       })
-      .helpOption('-h, --help', 'what a command does, with an example')
+      .helpOption('-h, --help', 'show help for a command')
       .helpCommand(false)
       .enablePositionalOptions();
   };
-  const program = settle(new Command(name))
-    .description('Keeps a coding task recoverable: where it stands, what is done, what its tests proved.')
-    .version(version, '-V, --version', `the version of ${name}`);
+  const program = settle(new Command(programName))
+    .description(PROGRAM_TEXTS[programName])
+    .version(version, '-V, --version', 'show the version');
   const groups = new Map<string, Command>();
   for (const spec of specs) {
     const words = spec.name.split(' ');
@@ -163,7 +164,7 @@ function programOf(
     let parent = program;
     for (const [index] of words.entries()) {
       const name = words.slice(0, index + 1).join(' ');
-      const group = groups.get(name) ?? groupOf(parent, name, settle, specs);
+      const group = groups.get(name) ?? groupOf(parent, name, settle, specs, programName);
       groups.set(name, group);
       parent = group;
     }
@@ -179,11 +180,11 @@ function groupOf(
   name: string,
   settle: (command: Command) => Command,
   specs: readonly CommandSpec[],
+  program: ProgramTexts['program'],
 ): Command {
   const members = specs.filter((spec) => spec.name.startsWith(`${name} `));
   const hidden = members.every((spec) => spec.hidden === true);
-  const verbs = members.map((spec) => spec.name.slice(name.length + 1)).join(', ');
-  return settle(parent.command(name.split(' ').at(-1) ?? '', { hidden })).description(verbs);
+  return settle(parent.command(name.split(' ').at(-1) ?? '', { hidden })).description(groupText(name, program));
 }
 
 function describe(command: Command, spec: CommandSpec, call: (spec: CommandSpec, call: Call) => void): void {
@@ -211,7 +212,7 @@ function describe(command: Command, spec: CommandSpec, call: (spec: CommandSpec,
 /** Reads an option's value. Another option in its place means that the value was forgotten. */
 function valueReader(list: boolean): (value: string, before: unknown) => unknown {
   return (value, before) => {
-    if (/^--[a-z]/u.test(value)) throw new InvalidArgumentError('It is followed by another option.');
+    if (/^--[a-z]/u.test(value)) throw new InvalidArgumentError('It is followed by another option instead of a value.');
     return list ? [...(Array.isArray(before) ? (before as string[]) : []), value] : value;
   };
 }

@@ -1,6 +1,7 @@
 import { fail, ok } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import type { CommandSpec, Handler } from './commandLine';
+import { groupText } from './groups';
 import { EXIT } from '../render/output';
 import type { AnswerData } from '../commands/schemas';
 
@@ -22,9 +23,9 @@ interface CompletedWord {
 }
 
 const EVERYWHERE: readonly CompletedOption[] = [
-  { names: ['--json'], does: 'one JSON document on standard output', value: undefined },
-  { names: ['-q', '--quiet'], does: 'nothing but what was asked for', value: undefined },
-  { names: ['-h', '--help'], does: 'what a command does', value: undefined },
+  { names: ['--json'], does: 'print one JSON document to standard output', value: undefined },
+  { names: ['-q', '--quiet'], does: 'print only what was asked for', value: undefined },
+  { names: ['-h', '--help'], does: 'show help for a command', value: undefined },
 ];
 
 /** `completion`: a script for a shell, made from the table of commands. It starts no program when it is used. */
@@ -62,8 +63,7 @@ function completedWords(specs: readonly CommandSpec[]): CompletedWord[] {
     for (const { name, does } of after) {
       const rest = path === '' ? name : name.slice(path.length + 1);
       const [word = ''] = rest.split(' ');
-      if (!words.has(word))
-        words.set(word, rest === word ? does : groupText(shown, path === '' ? word : `${path} ${word}`));
+      if (!words.has(word)) words.set(word, rest === word ? does : groupText(path === '' ? word : `${path} ${word}`));
     }
     for (const choice of operand?.choices ?? []) words.set(choice, operand?.does ?? '');
     return {
@@ -73,13 +73,6 @@ function completedWords(specs: readonly CommandSpec[]): CompletedWord[] {
       files: operand !== undefined && /file|\.json|agent/u.test(operand.usage),
     };
   });
-}
-
-function groupText(specs: readonly CommandSpec[], path: string): string {
-  return specs
-    .filter(({ name }) => name.startsWith(`${path} `))
-    .map(({ name }) => name.slice(path.length + 1))
-    .join(', ');
 }
 
 /** A word for a shell's single quotes. */

@@ -44,7 +44,7 @@ export async function answering(
       failed(ofFile);
       return exit(ofFile.code);
     }
-    failed({ code: 'unexpected', message: `Unexpected: ${messageOf(error)}` });
+    failed({ code: 'unexpected', message: `Unexpected error: ${messageOf(error)}` });
     return EXIT.failed;
   }
 }

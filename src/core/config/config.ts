@@ -48,7 +48,7 @@ const durationText = z.union([
   z.literal(0),
 ]);
 const HARDENED_LIMIT = 0x7fff_ffff;
-const derivationIndex = z.int().check(z.gte(0, 'not below 0'), z.lte(HARDENED_LIMIT, 'at most 2147483647'));
+const derivationIndex = z.int().check(z.gte(0, 'must be at least 0'), z.lte(HARDENED_LIMIT, 'at most 2147483647'));
 
 /** The shape of `hooks` in config.yaml; unknown keys are allowed and kept. */
 export const hookSettingsSchema = z.looseObject({
@@ -86,7 +86,7 @@ export const hookSettingsSchema = z.looseObject({
       abandoned: z.optional(durationText),
     }),
   ),
-  memory_folder: z.optional(z.string().check(z.minLength(1, 'a folder must be named'), z.maxLength(1000, 'too long'))),
+  memory_folder: z.optional(z.string().check(z.minLength(1, 'must name a folder'), z.maxLength(1000, 'too long'))),
 });
 
 /** A setting that could not be used: where it stands in the file and why. */
@@ -118,7 +118,7 @@ function usable(data: unknown): { settings: Settings; problems: ConfigProblem[] 
     if (parsed.success) return { settings: parsed.data, problems };
     const issue = parsed.error.issues[0];
     if (issue === undefined || issue.path.length === 0) {
-      return { settings: {}, problems: [...problems, { path: [], message: 'this has to be a table of settings' }] };
+      return { settings: {}, problems: [...problems, { path: [], message: 'must be a table of settings' }] };
     }
     problems.push({ path: issue.path.filter((part) => typeof part !== 'symbol'), message: issue.message, issue });
     removePath(copy, issue.path);

@@ -53,9 +53,7 @@ export function keyProblems(data: unknown, owner: ConfigOwner): ConfigProblem[] 
   if (!isTable(data)) return [];
   const outside = Object.keys(data).flatMap((key) => (key === 'hooks' ? [] : misplaced(key, data[key])));
   if (owner === 'repository' && outside.length === 0 && !Object.hasOwn(data, 'hooks') && Object.keys(data).length > 0) {
-    return [
-      { path: Object.keys(data).slice(0, 1), message: 'no setting in this file counts. Settings go below "hooks:".' },
-    ];
+    return [{ path: Object.keys(data).slice(0, 1), message: 'this file has no settings. Put them below "hooks:".' }];
   }
   return [
     ...outside,

@@ -24,13 +24,11 @@ export function schemaProblem(
     const [key = ''] = issue.keys;
     const names = known(issue.path);
     const meant = nearest(key, names);
-    const hint = meant === undefined ? `These are: ${names.join(', ')}.` : `Did you mean "${meant}"?`;
-    return { path: [...path, key], message: `not known here. ${hint}` };
+    const hint = meant === undefined ? `Known keys: ${names.join(', ')}.` : `Did you mean "${meant}"?`;
+    return { path: [...path, key], message: `unknown key. ${hint}` };
   }
-  if (issue.code === 'invalid_type')
-    return { path, message: `this has to be ${NOUNS[issue.expected] ?? issue.expected}` };
-  if (issue.code === 'invalid_value')
-    return { path, message: `this has to be ${issue.values.map(String).join(' or ')}` };
+  if (issue.code === 'invalid_type') return { path, message: `must be ${NOUNS[issue.expected] ?? issue.expected}` };
+  if (issue.code === 'invalid_value') return { path, message: `must be ${issue.values.map(String).join(' or ')}` };
   if (issue.code === 'invalid_union')
     return { path, message: issue.errors.flat().find(({ code }) => code === 'custom')?.message ?? issue.message };
   return { path, message: issue.message };

@@ -172,9 +172,9 @@ export function ifSomethingIsWrong(view: HookView): string {
   const { root, hookPath } = view.location;
   const over = isTerminal(view.hook.state);
   const items = [
-    "Run `atlas status` to see Atlas's view of the task; if it differs from this file, believe it, and run `atlas hook regenerate`",
+    "Run `atlas status` to see Atlas's view of the task; if it differs from this file, trust `atlas status` and run `atlas hook regenerate`",
     ...(over ? [] : ['Run `atlas recover --dry-run` to see what Atlas would do about an interruption, and why']),
-    'If a command is refused because the task has moved on, somebody else was faster: read this file again',
+    'If a command is refused because the task has changed, another session changed it: read this file again',
     `If \`atlas\` finds no task or several, add \`--task\` with the Task ID above; the store is ${code(root, 4096)} (\`ATLAS_HOME\`)`,
     'If files, branch or commits are not as described, change nothing and tell the human what differs',
     'If the store itself seems damaged, run `atlas doctor` and show the human what it says',

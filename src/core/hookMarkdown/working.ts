@@ -21,8 +21,8 @@ export function initializingAdvice(): Advice {
     heading: '⏳ WAIT: The task is being set up',
     intro: 'No step has begun and nothing of yours is lost.',
     steps: [
-      'Run `atlas status`. When it says `step_pending`, read this file again',
-      'If it still says `initializing` after a few minutes, the set-up was interrupted: run `atlas recover --dry-run` to see what Atlas would do, then `atlas recover`, and read this file again',
+      'Run `atlas status`. When it says Ready, read this file again',
+      'If it still says Setting up after a few minutes, setup was interrupted: run `atlas recover --dry-run` to see what Atlas would do, then `atlas recover`, and read this file again',
     ],
     donts: ['Change files of the repository yet', 'Start a second task for the same work'],
   };
@@ -85,9 +85,7 @@ export function pendingAdvice(view: HookView): Advice {
 /** The first steps of going on with work that was under way. */
 export function lookAround(view: HookView): string[] {
   return [
-    view.files.length === 0
-      ? 'No file is recorded as modified yet: see `git diff` for what is there'
-      : `Review the files you modified: ${namedFiles(view)}`,
+    ...(view.files.length === 0 ? [] : [`Review the files you modified: ${namedFiles(view)}`]),
     'Check `git status` for uncommitted changes and for the branch you are on',
   ];
 }

@@ -114,8 +114,7 @@ export function isFinished(status: InboxStatus): status is 'done' | 'cancelled' 
 
 /** Makes a draft's labels plain and says what is wrong with it. Fails with `usage`; a content is never cut. */
 export function checkDraft(draft: InboxDraft): Result<InboxDraft> {
-  if (draft.content.trim() === '')
-    return fail('usage', 'An item needs a content.', { mend: 'Say what is to be done.' });
+  if (draft.content.trim() === '') return fail('usage', 'The item is empty.', { mend: 'Enter a description.' });
   const long = tooLong('content', draft.content, MAX_CONTENT);
   if (long !== undefined) return { ok: false, error: long };
   const session = checkSession(draft.sessionId);
@@ -136,8 +135,8 @@ export function checkDraft(draft: InboxDraft): Result<InboxDraft> {
 /** Says whether a text can name a session. Fails with `usage`. */
 export function checkSession(id: string | undefined): Result<string | undefined> {
   if (id === undefined || (id.length <= MAX_LABEL && SESSION_ID.test(id))) return ok(id);
-  return fail('usage', `${JSON.stringify(oneLine(id, 60))} can't be the id of a session.`, {
-    mend: `Use the host's own: letters, digits and _.:@+-, starting with a letter or digit, at most ${MAX_LABEL}.`,
+  return fail('usage', `${JSON.stringify(oneLine(id, 60))} is not a valid session ID.`, {
+    mend: `Use the host's session ID: letters, digits and _.:@+-, starting with a letter or digit, at most ${MAX_LABEL} characters.`,
   });
 }
 
@@ -149,8 +148,8 @@ export function checkSummary(summary: string): Result<string> {
 
 function tooLong(what: string, text: string, max: number): AtlasError | undefined {
   if (text.length <= max) return undefined;
-  const message = `The ${what} has ${text.length} characters; at most ${max} are kept.`;
-  return new AtlasError('usage', message, { mend: 'Write it to a file, and name the file.' });
+  const message = `The ${what} has ${text.length} characters. The maximum is ${max}.`;
+  return new AtlasError('usage', message, { mend: 'Write it to a file and name the file instead.' });
 }
 
 /** A new item from a draft that was checked. */
@@ -269,10 +268,10 @@ export function cancel(item: InboxItem, reason: string, now: number): Result<Inb
 }
 
 const MENDS: Readonly<Record<InboxStatus, string>> = {
-  pending: 'Take it first: atlas inbox next',
-  processing: 'See who has it: atlas inbox list',
-  done: 'What came of it: atlas inbox list --status done',
-  cancelled: 'If it is wanted after all, add it again: atlas inbox add "<what is to be done>"',
+  pending: 'Claim it first with: atlas inbox next',
+  processing: 'To see who has it, run: atlas inbox list',
+  done: 'To see its result, run: atlas inbox list --status done',
+  cancelled: 'Add it again with: atlas inbox add "<description>"',
 };
 
 function refused({ id, status }: InboxItem, what: string): Result<never> {
@@ -282,7 +281,7 @@ function refused({ id, status }: InboxItem, what: string): Result<never> {
 /** What a caller is told whose claim another has by now. */
 export function notYours({ id, status }: InboxItem): Result<never> {
   return fail('stale_caller', `Item ${id} is ${status} by another session.`, {
-    mend: 'Your claim was lost: take another one with atlas inbox next. A person who knows better completes it without --session.',
+    mend: 'Your claim has expired. Claim another item with: atlas inbox next. To complete this one anyway, omit --session.',
   });
 }
 

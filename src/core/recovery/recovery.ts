@@ -1,4 +1,6 @@
 import { lastEventOf } from '../history/historyEvent';
+import { attemptsUsed } from '../task/stepAttempt';
+import { STATE_LABELS } from '../task/labels';
 import { type DriftKind, type FileDrift, lastCheckpointOf } from '../checkpoint/checkpoint';
 import type { Hook, RecoveryAction, RecoveryContext, StepCheckpoint } from '../task/taskRecord';
 import type { CrashFinding } from './liveness';
@@ -112,19 +114,20 @@ export function planRecovery(hook: Hook, task: Task, evidence: RecoveryEvidence,
 
 function judgeWaiting({ hook, step }: Situation): Verdict {
   const state = plannedState(hook);
-  if (state === 'awaiting_human') return { action: 'await_human', why: 'The task waits for a human; nothing is lost.' };
-  if (state !== 'step_pending') return `the task was in "${state}", not waiting`;
-  return { action: 'retry_step', why: `Step "${step?.name ?? 'next'}" had not started, so it can simply be started.` };
+  if (state === 'awaiting_human')
+    return { action: 'await_human', why: 'The task is waiting for a human. Nothing is lost.' };
+  if (state !== 'step_pending') return `the task was not waiting (state: ${STATE_LABELS[state]})`;
+  return { action: 'retry_step', why: `Step "${step?.name ?? 'next'}" had not started, so it can be started.` };
 }
 
 function judgeInitializing({ hook }: Situation): Verdict {
-  if (plannedState(hook) !== 'initializing') return 'the set-up had ended';
-  return { action: 'retry_step', why: 'The set-up was interrupted before any work began; it is repeated.' };
+  if (plannedState(hook) !== 'initializing') return 'the task was already set up';
+  return { action: 'retry_step', why: 'Setup was interrupted before any work began. It is repeated.' };
 }
 
 function judgeValidation({ hook, step, evidence }: Situation): Verdict {
   if (plannedState(hook) !== 'step_validating') return 'no validation was running';
-  if (isHumanStep(step)) return 'a human decides this step, whatever ran';
+  if (isHumanStep(step)) return 'this step is a human decision';
   const current = hook.current_step;
   const declared = step === undefined ? [] : commandsOf(step);
   const proven = evidence.provenReceipts ?? new Set<string>();
@@ -136,14 +139,14 @@ function judgeValidation({ hook, step, evidence }: Situation): Verdict {
   if (declared.length > 0 && missing.length === 0) {
     return {
       action: 'skip_step',
-      why: 'Every declared command has a receipt of this attempt that passed, verifies and covers the present files.',
+      why: 'Every declared check has a valid receipt of this attempt that passed on the current files.',
     };
   }
   const lacking =
     declared.length === 0
       ? 'its result was not recorded'
-      : `${count(missing.length, 'command')} of ${declared.length} lack a passing receipt of this attempt that verifies and is current`;
-  return { action: 'retry_validation', why: `Validation was interrupted and ${lacking}; it is run again.` };
+      : `${missing.length} of ${count(declared.length, 'declared check')} ${missing.length === 1 ? 'has' : 'have'} no valid, current receipt that passed`;
+  return { action: 'retry_validation', why: `Validation was interrupted and ${lacking}. It is run again.` };
 }
 
 function judgeGit({ hook, step, evidence }: Situation): Verdict {
@@ -151,7 +154,7 @@ function judgeGit({ hook, step, evidence }: Situation): Verdict {
   const verdict = judgeEffect(step, evidence.git ?? {});
   // Doing it again would need an attempt: whether it gets one is the next rule's to say.
   const needsAttempt = typeof verdict !== 'string' && verdict.action === 'retry_step';
-  return needsAttempt && areSpent(hook) ? `${verdict.why} But no attempt is left` : verdict;
+  return needsAttempt && areSpent(hook) ? `${verdict.why} But no attempts are left` : verdict;
 }
 
 function judgeEffect(step: TaskStep, git: GitEvidence): Verdict {
@@ -160,25 +163,30 @@ function judgeEffect(step: TaskStep, git: GitEvidence): Verdict {
       return judgeCommit(git);
     case 'push':
       if (git.upstreamHasHead === true)
-        return { action: 'skip_step', why: 'The upstream branch has HEAD: the push was done.' };
+        return { action: 'skip_step', why: 'The upstream branch contains HEAD, so the push was done.' };
       if (git.upstreamHasHead === false)
-        return { action: 'retry_step', why: 'The upstream branch lacks HEAD: the push was not done.' };
-      return { action: 'manual', why: "Git can't say whether the push was done (no upstream branch is known)." };
+        return { action: 'retry_step', why: 'The upstream branch does not contain HEAD, so the push was not done.' };
+      return { action: 'manual', why: 'Git has no upstream branch, so it is unknown whether the push was done.' };
     case 'pr':
-      if (git.pullRequest === true) return { action: 'skip_step', why: 'The pull request is there.' };
-      if (git.pullRequest === false)
-        return { action: 'retry_step', why: 'There is no pull request for this branch yet.' };
-      return { action: 'manual', why: "It isn't known whether the pull request was made; look before making another." };
+      if (git.pullRequest === true) return { action: 'skip_step', why: 'The pull request exists.' };
+      if (git.pullRequest === false) return { action: 'retry_step', why: 'This branch has no pull request yet.' };
+      return {
+        action: 'manual',
+        why: 'It is unknown whether the pull request was created. Check before creating another.',
+      };
     case undefined:
-      return { action: 'manual', why: `What step "${step.name}" leaves in git isn't known, so a human looks.` };
+      return {
+        action: 'manual',
+        why: `Atlas can't tell from git whether step "${step.name}" was done, so a human decides.`,
+      };
   }
 }
 
 function judgeCommit(git: GitEvidence): Verdict {
   const commits = git.commitsOfAttempt;
-  if (commits === undefined) return { action: 'manual', why: "Git can't say whether the commit was made." };
+  if (commits === undefined) return { action: 'manual', why: 'Git could not report whether the commit was made.' };
   if (commits.length === 0)
-    return { action: 'retry_step', why: 'No commit was made in this attempt, so the step is done again.' };
+    return { action: 'retry_step', why: 'No commit was made in this attempt, so the step is restarted.' };
   if (git.clean === true) {
     return {
       action: 'skip_step',
@@ -186,10 +194,10 @@ function judgeCommit(git: GitEvidence): Verdict {
     };
   }
   const left =
-    git.clean === false ? 'changes are still uncommitted' : "git can't say whether changes are left uncommitted";
+    git.clean === false ? 'changes are still uncommitted' : 'git could not report whether changes are uncommitted';
   return {
     action: 'manual',
-    why: `This attempt made ${count(commits.length, 'commit')}, but ${left}, so a human looks whether the step was done.`,
+    why: `This attempt made ${count(commits.length, 'commit')}, but ${left}, so a human decides whether the step was done.`,
   };
 }
 
@@ -202,35 +210,35 @@ function judgeAttempts({ hook }: Situation): Verdict {
   if (current === undefined || !areSpent(hook)) return 'attempts are left';
   return {
     action: 'manual',
-    why: `All ${count(current.max_attempts, 'attempt')} of step "${current.step_name}" are spent, so a human decides.`,
+    why: `Step "${current.step_name}" has no attempts left (${attemptsUsed(current)}), so a human decides.`,
   };
 }
 
 function judgeCheckpoint({ step, checkpoint, lastSign }: Situation): Verdict {
-  if (step === undefined || !isAiLike(stepTypeOf(step))) return 'this is not a step that an agent works on';
+  if (step === undefined || !isAiLike(stepTypeOf(step))) return 'this is not a step for an agent';
   if (checkpoint === undefined) return 'this attempt has no checkpoint';
   const age = lastSign - toMs(checkpoint.created_at);
   const shown = formatDuration(Math.max(0, age));
-  if (age >= RECENT_CHECKPOINT_MS) return `the last checkpoint was ${shown} old when the last sign of life was seen`;
+  if (age >= RECENT_CHECKPOINT_MS) return `the last checkpoint was already ${shown} old when the task was interrupted`;
   return {
     action: 'retry_from_checkpoint',
-    why: `Checkpoint ${checkpoint.checkpoint_id} was ${shown} old at the last sign of life, so the work goes on from there.`,
+    why: `Checkpoint ${checkpoint.checkpoint_id} was only ${shown} old when the task was interrupted, so work continues from it.`,
   };
 }
 
 function judgeIdempotent({ step }: Situation): Verdict {
-  if (isHumanStep(step)) return 'a human decides this step';
-  if (step === undefined || !isIdempotent(step)) return 'the step can have effects that must not happen twice';
-  return { action: 'retry_step', why: `Step "${step.name}" can be repeated without harm.` };
+  if (isHumanStep(step)) return 'this step is a human decision';
+  if (step === undefined || !isIdempotent(step)) return 'the step may have effects that must not happen twice';
+  return { action: 'retry_step', why: `Step "${step.name}" can be repeated safely.` };
 }
 
 function judgeOtherwise({ step }: Situation): Verdict {
   if (isHumanStep(step)) {
-    return { action: 'manual', why: `Step "${step?.name ?? 'unknown'}" is a human's decision, so it waits for one.` };
+    return { action: 'manual', why: `Step "${step?.name ?? 'unknown'}" is a human decision.` };
   }
   return {
     action: 'manual',
-    why: `How much of step "${step?.name ?? 'unknown'}" was done isn't known, and repeating it could do harm, so a human looks.`,
+    why: `It is unknown how much of step "${step?.name ?? 'unknown'}" was done, and repeating it may cause harm, so a human decides.`,
   };
 }
 

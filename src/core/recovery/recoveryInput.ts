@@ -1,3 +1,4 @@
+import { ACTION_LABELS } from '../task/labels';
 import { type Result, fail, ok } from '../shared/errors';
 import type { HookInput } from '../task/events';
 import type { Hook, RecoveryAction } from '../task/taskRecord';
@@ -23,9 +24,13 @@ export function recoveryInput(
   now: Hook,
 ): Result<RecoveryInput> {
   if (now.state === 'recovering' && crashesOf(now) !== crashesOf(seen)) {
-    return fail('stale_caller', `"${action}" was meant for an earlier crash, which was dealt with meanwhile.`, {
-      mend: 'Look at the recovery that is recommended now.',
-    });
+    return fail(
+      'stale_caller',
+      `"${ACTION_LABELS[action]}" was chosen for an earlier interruption that has since been resolved.`,
+      {
+        mend: 'Review the current recovery plan.',
+      },
+    );
   }
   if (action !== 'manual') return ok({ type: action });
   const message = now.recovery?.reason;

@@ -65,7 +65,7 @@ function headings(text: string): number[] {
  */
 export function cutAtHeading(text: string, max: number, file: string, more = false): string {
   if (text.length <= max && !more) return text;
-  const note = (line: number): string => `\n\n[Cut here. The rest, from line ${line} on, is in ${file}]`;
+  const note = (line: number): string => `\n\n[Truncated. The rest, from line ${line}, is in ${file}]`;
   const room = Math.max(0, Math.min(text.length, max - note(9_999_999).length));
   const at =
     headings(text.slice(0, room + 1 + 8)).findLast((place) => place <= room && place >= room * KEPT) ??

@@ -8,16 +8,16 @@ const RESERVED = /^(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)(\..*)?$/
 /** Checks the name of a workspace before a path is built from it. */
 export function checkWorkspaceName(name: string): Result<string> {
   if (NAME.test(name) && !RESERVED.test(name)) return ok(name);
-  return fail('invalid_name', `${JSON.stringify(name)} can't be the name of a workspace.`, {
-    mend: 'Use letters, digits, "-" and "_", starting with a letter or digit, at most 255, and no name that Windows reserves.',
+  return fail('invalid_name', `${JSON.stringify(name)} is not a valid workspace name.`, {
+    mend: 'Use at most 255 letters, digits, "-" and "_", starting with a letter or digit. Names reserved by Windows are not allowed.',
   });
 }
 
 /** Checks the id of a task before a path is built from it. A trailing dot is refused: Windows drops it. */
 export function checkTaskId(id: string): Result<string> {
   if (TASK_ID.test(id) && !RESERVED.test(id) && !id.includes('..') && !id.endsWith('.')) return ok(id);
-  return fail('invalid_name', `${JSON.stringify(id)} can't be the id of a task.`, {
-    mend: 'Use letters, digits, ".", "-" and "_", starting with a letter or digit, at most 255, and no name that Windows reserves.',
+  return fail('invalid_name', `${JSON.stringify(id)} is not a valid task ID.`, {
+    mend: 'Use at most 255 letters, digits, ".", "-" and "_", starting with a letter or digit. Names reserved by Windows are not allowed.',
   });
 }
 

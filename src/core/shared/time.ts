@@ -1,4 +1,5 @@
 import { type Result, fail, ok } from './errors';
+import { count } from './text';
 
 /** A time further ahead of the clock than this (ms) is contradictory and counts as unknown. */
 export const FUTURE_TOLERANCE_MS = 60_000;
@@ -58,14 +59,12 @@ export function parseDuration(text: string): Result<number> {
   const shown = trimmed.slice(0, 64);
   if (!DURATION.test(trimmed)) {
     return fail('usage', `"${shown}" is not a duration.`, {
-      mend: 'Write a number with a unit: 30s, 5m, 1h30m, 7d; or 0 to turn it off.',
+      mend: 'Write a number with a unit, such as 30s, 5m, 1h30m or 7d. Write 0 to turn it off.',
     });
   }
   const parts = [...trimmed.matchAll(/([\d.]+)(\D+)/gu)];
   const ms = parts.reduce((sum, part) => sum + Number(part[1]) * (UNIT_MS[part[2] ?? ''] ?? 0), 0);
-  return Number.isSafeInteger(Math.round(ms))
-    ? ok(Math.round(ms))
-    : fail('usage', `"${shown}" is too long a duration.`);
+  return Number.isSafeInteger(Math.round(ms)) ? ok(Math.round(ms)) : fail('usage', `"${shown}" is too long.`);
 }
 
 /** A length of time (ms) for people: `850ms`, `12.3s`, `2m5s`, `1h4m`, `3d2h`. */
@@ -87,4 +86,21 @@ export function formatDuration(ms: number): string {
     if (amount > 0) shown.push(`${amount}${name}`);
   }
   return shown.join('');
+}
+
+/** A length of time (ms) in its largest unit, for labels: `7 min`, `3 h`, `2 days`. */
+export function roughDuration(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (!(minutes >= 1)) return 'less than 1 min';
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours} h` : count(Math.floor(hours / 24), 'day');
+}
+
+/** How long ago a time was, both in ms: `3 min ago`. */
+export function roughAge(time: number, now: number): string {
+  const age = now - time;
+  if (Number.isNaN(age)) return 'at an unknown time';
+  if (age < -60_000) return 'in the future (check the clock)';
+  return age < 60_000 ? 'just now' : `${roughDuration(age)} ago`;
 }

@@ -1,25 +1,17 @@
 import type { Caller } from './events';
 import { foreignEdits } from './foreignEdits';
+import { actionLabel, waitsFor } from './labels';
 import type { Hook, RecoveryAction } from './taskRecord';
 import { HUMAN_EVENTS, type HookEventType, legalEvents } from './states';
 import { attemptsSpent } from './stepAttempt';
-import { type WaitKind, canApprove, waitKind } from './waiting';
+import { canApprove, waitKind } from './waiting';
 
 const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
   human_approve: 'approve a step',
   human_reject: 'reject a step',
   acknowledge: 'acknowledge an edit made outside Atlas',
-  fail: 'fail a task',
+  fail: 'mark a task as failed',
   abandon: 'abandon a task',
-};
-
-const WAITS_FOR: Readonly<Record<WaitKind, string>> = {
-  review: 'a review',
-  validation_failed: 'a decision about a failed check',
-  step_failed: 'a decision about a failed step',
-  attempts_spent: 'a decision, because all attempts are used up',
-  question: 'an answer',
-  interrupted: 'a decision about an interruption',
 };
 
 const ACTIONS: Partial<Readonly<Record<HookEventType, RecoveryAction>>> = {
@@ -51,15 +43,20 @@ export function eventsFor(hook: Hook, by: Caller): HookEventType[] {
 /** What can be approved decides about work, so going on without that decision would be one. */
 function resumeDecision(hook: Hook): string | undefined {
   const kind = waitKind(hook);
-  if (canApprove(kind)) return `continue a task that waits for ${WAITS_FOR[kind]}`;
+  if (canApprove(kind)) return `continue a task that is waiting for ${waitsFor(kind)}`;
   const step = hook.current_step;
   const isSpent = kind === 'interrupted' && step?.started_at !== undefined && attemptsSpent(step);
-  return isSpent ? `continue a task that waits for ${WAITS_FOR.attempts_spent}` : undefined;
+  return isSpent ? `continue a task that is waiting for ${waitsFor('attempts_spent')}` : undefined;
 }
 
 /** Asking a human is open to everybody, and so is repeating a validation: it can only withhold a pass. */
 function recoveryDecision({ recovery }: Hook, action: RecoveryAction): string | undefined {
   const planned = recovery?.recommended_action;
   if (action === planned || (action === 'retry_validation' && planned === 'skip_step')) return undefined;
-  return `choose "${action}" where the plan says "${planned ?? 'manual'}"`;
+  return otherActionDecision(action, planned ?? 'manual');
+}
+
+/** That a recovery action other than the planned one is a human's to choose, to follow "only a human may". */
+export function otherActionDecision(action: string, planned: string): string {
+  return `choose "${actionLabel(action)}" instead of "${actionLabel(planned)}"`;
 }

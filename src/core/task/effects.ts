@@ -6,9 +6,9 @@ import type { HookInput, InputOf } from './events';
 import { foreignEdits } from './foreignEdits';
 import type { StepContext } from './taskRecord';
 import { recordedReceipts } from '../receipt/receipt';
-import { attemptsSpent, nextAttempt } from './stepAttempt';
+import { attemptsSpent, attemptsUsed, nextAttempt } from './stepAttempt';
 import { type Task, isHumanStep } from './task';
-import { count, cut, oneLine } from '../shared/text';
+import { cut, oneLine } from '../shared/text';
 import { toMs } from '../shared/time';
 import { type WaitKind, waitKind } from './waiting';
 
@@ -124,7 +124,7 @@ function startStep(draft: Draft, input: InputOf<'start_step'>): void {
   const before = draft.step;
   if (before === undefined) return;
   if (attemptsSpent(before)) {
-    const message = `All ${count(before.max_attempts, 'attempt')} of step "${before.step_name}" are spent.`;
+    const message = `Step "${before.step_name}" has no attempts left (${attemptsUsed(before)}).`;
     draft.record('start_step', 'awaiting_human', { kind: 'attempts_spent', attempts_spent: true, message });
     return;
   }

@@ -4,6 +4,7 @@ import { foreignEdits } from './foreignEdits';
 import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './taskRecord';
 import { type TaskStep, commandsOf, isHumanStep, stepTypeOf } from './task';
 import { count, oneLine } from '../shared/text';
+import { whyRefused } from './refusals';
 import { canApprove, waitKind } from './waiting';
 
 type Guard<T extends HookInput['type']> = (
@@ -14,47 +15,42 @@ type Guard<T extends HookInput['type']> = (
 
 const allow = (): undefined => undefined;
 
-/** For each event that the table allows, why it is refused after all; `undefined` when it is not. */
+/** For each event that the table allows, why it is refused after all, in sentences; `undefined` when it is not. */
 const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
   init: allow,
-  setup_complete: (_hook, _input, { task }) => (task.steps.length === 0 ? 'the task has no steps' : undefined),
-  start_step: (hook) => (hook.current_step === undefined ? 'no step is left to start' : undefined),
+  setup_complete: (_hook, _input, { task }) => (task.steps.length === 0 ? 'The task has no steps.' : undefined),
+  start_step: (hook) => (hook.current_step === undefined ? 'No step is left to start.' : undefined),
   note: allow,
   checkpoint: guardCheckpoint,
   step_output: (hook, _input, context) => guardAgentStep(hook, context),
   step_complete: (hook, _input, context) => guardComplete(plannedStep(hook, context)),
   validation_command: (hook, input, context) =>
-    guardAgentStep(hook, context) ?? (oneLine(input.command) === '' ? 'the command is empty' : undefined),
+    guardAgentStep(hook, context) ?? (oneLine(input.command) === '' ? 'The command is empty.' : undefined),
   receipt: (hook, input, context) => guardAgentStep(hook, context) ?? guardReceipt(hook, input.receipt),
   validate_pass: guardPass,
   validate_fail: allow,
   human_required: allow,
-  human_approve: (hook) =>
-    canApprove(waitKind(hook))
-      ? undefined
-      : 'the task was interrupted or asked a question, so there is nothing to approve; resume or reject it',
+  human_approve: (hook) => (canApprove(waitKind(hook)) ? undefined : whyRefused(hook, 'human_approve')),
   human_reject: allow,
   human_resume: (hook, _input, context) => {
-    if (hook.current_step === undefined) return 'there is no step to continue';
-    return isHumanStep(plannedStep(hook, context))
-      ? 'this step is a decision of yours, so approve or reject it'
-      : undefined;
+    if (hook.current_step === undefined) return 'There is no step to continue.';
+    return isHumanStep(plannedStep(hook, context)) ? 'This step is your decision. Approve or reject it.' : undefined;
   },
   crash_detected: (_hook, { recovery }) =>
-    recoveryContextSchema.safeParse(recovery).success ? undefined : 'what is said about the crash is malformed',
+    recoveryContextSchema.safeParse(recovery).success ? undefined : 'The recovery plan is malformed.',
   retry_step: allow,
   retry_from_checkpoint: (hook, _input, context) =>
     hook.recovery?.last_known_state === 'step_running'
       ? guardAgentStep(hook, context)
-      : 'the crash was not in "step_running"; use retry_step',
+      : 'The step was not running when it was interrupted, so there is no checkpoint to continue from.',
   retry_validation: (hook, _input, context) => guardPastSetup(hook) ?? guardAgentStep(hook, context),
   skip_step: (hook, { by }, context) =>
     guardPastSetup(hook) ?? (by === 'human' ? undefined : guardAgentStep(hook, context)),
   manual_required: guardPastSetup,
   finish: (hook) =>
-    hook.current_step === undefined ? undefined : `step "${hook.current_step.step_name}" is still to be done`,
+    hook.current_step === undefined ? undefined : `Step "${hook.current_step.step_name}" isn't done yet.`,
   acknowledge: (hook) =>
-    foreignEdits(hook) === undefined ? 'no edit made outside Atlas is waiting to be acknowledged' : undefined,
+    foreignEdits(hook) === undefined ? 'No edit made outside Atlas needs to be acknowledged.' : undefined,
   fail: allow,
   abandon: allow,
 };
@@ -76,18 +72,19 @@ function plannedStep(hook: Hook, { task }: TransitionContext): TaskStep | undefi
 /** Nothing that is made or run ends a human's step: a human looks, and says. */
 function guardAgentStep(hook: Hook, context: TransitionContext): string | undefined {
   return isHumanStep(plannedStep(hook, context))
-    ? 'a human decides this step; it takes no output and no validation'
+    ? 'This step is a human decision: it takes no output and no validation.'
     : undefined;
 }
 
 function guardPastSetup(hook: Hook): string | undefined {
   if (hook.current_step !== undefined) return undefined;
-  return 'the crash was in the set-up, before the first step; use retry_step';
+  return 'The task was interrupted while it was being set up, before its first step.';
 }
 
 function guardCheckpoint(hook: Hook, { trigger }: InputOf<'checkpoint'>): string | undefined {
-  if (hook.current_step === undefined) return 'no step is current';
-  if (trigger === 'interval' && hook.state !== 'step_running') return 'interval checkpoints need a running step';
+  if (hook.current_step === undefined) return 'The task has no current step.';
+  if (trigger === 'interval' && hook.state !== 'step_running')
+    return 'Interval checkpoints are recorded only while a step is running.';
   return undefined;
 }
 
@@ -95,12 +92,12 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
   if (planned === undefined) return undefined;
   const type = stepTypeOf(planned);
   if (type === 'validation') {
-    return 'a validation step ends only when its commands passed; submit its output and validate';
+    return 'A validation step is complete only when its checks pass. Validate it.';
   }
-  if (type === 'human') return 'a human decides this step';
+  if (type === 'human') return 'This step is a human decision.';
   const declared = commandsOf(planned).length;
   if (declared === 0) return undefined;
-  return `the step declares ${count(declared, 'validation command')}; submit its output and validate`;
+  return `The step declares ${count(declared, 'check')}. It is complete only when ${declared === 1 ? 'it passes' : 'they pass'}.`;
 }
 
 /**
@@ -110,16 +107,20 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
 function guardReserved(hook: Hook, receiptId: string): string | undefined {
   const reserved = lastEventOf(hook.history, 'validation_command')?.details.receipt_id;
   if (reserved === receiptId) return undefined;
-  return 'its command was not the last one to be started: another validation of this step took over';
+  return 'Another validation of this step has started since, so this receipt no longer counts.';
 }
 
 function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefined {
-  if (!validationReceiptSchema.safeParse(receipt).success) return 'the receipt is malformed';
+  if (!validationReceiptSchema.safeParse(receipt).success) return 'The receipt is malformed.';
   const step = hook.current_step;
-  if (receipt.step_name !== step?.step_name) return `the receipt is for step "${receipt.step_name}"`;
-  if (receipt.attempt !== step.attempt) return `the receipt is for attempt ${receipt.attempt ?? 'unknown'}`;
+  if (receipt.step_name !== step?.step_name)
+    return `The receipt is for step "${receipt.step_name}", not for the current step.`;
+  if (receipt.attempt === undefined) return 'The receipt names no attempt.';
+  if (receipt.attempt !== step.attempt) {
+    return `The receipt is for attempt ${receipt.attempt}, not for the current attempt.`;
+  }
   return hook.receipts.some((known) => known.receipt_id === receipt.receipt_id)
-    ? `receipt "${receipt.receipt_id}" is there already`
+    ? `Receipt "${receipt.receipt_id}" has already been recorded.`
     : guardReserved(hook, receipt.receipt_id);
 }
 
@@ -134,9 +135,9 @@ function guardPass(hook: Hook, _input: InputOf<'validate_pass'>, context: Transi
     receipt !== undefined && receipt.exit_code === 0 && proven.has(receipt.receipt_id);
   const declared = planned === undefined ? [] : commandsOf(planned);
   if (declared.length === 0) {
-    return own.some(passed) ? undefined : 'no receipt of this attempt passed and verifies';
+    return own.some(passed) ? undefined : 'This attempt has no valid receipt that passed.';
   }
   const missing = declared.filter((command) => !passed(own.findLast((receipt) => receipt.command === command)));
   if (missing.length === 0) return undefined;
-  return `${count(missing.length, 'declared command')} without a receipt of this attempt that passed and verifies`;
+  return `${count(missing.length, 'declared check has', 'declared checks have')} no valid receipt of this attempt that passed.`;
 }

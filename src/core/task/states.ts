@@ -1,4 +1,4 @@
-import { type HookState, isTerminal } from './taskRecord';
+import type { HookState } from './taskRecord';
 
 /** Everything that can happen to a task. */
 export const EVENT_TYPES = [
@@ -116,10 +116,4 @@ export function legalEvents(state: HookState | 'none'): HookEventType[] {
 export function targetsOf(state: HookState | 'none', event: HookEventType): readonly HookState[] {
   const row: Row = TRANSITIONS[state];
   return row[event] ?? [];
-}
-
-/** A sentence saying what is legal in a state now, or of that what a caller may do. */
-export function legalNow(state: HookState | 'none', events: readonly HookEventType[] = legalEvents(state)): string {
-  if (state !== 'none' && isTerminal(state)) return `Nothing: the task is over (${state}). Start a new task.`;
-  return `Legal now: ${events.join(', ')}.`;
 }

@@ -9,3 +9,8 @@ export function nextAttempt(step: StepContext): number {
 export function attemptsSpent(step: StepContext): boolean {
   return nextAttempt(step) > step.max_attempts;
 }
+
+/** How many of a step's attempts are used: `3 of 3 used`. */
+export function attemptsUsed({ attempt, max_attempts: max }: StepContext): string {
+  return `${Math.min(attempt, max)} of ${max} used`;
+}

@@ -156,7 +156,7 @@ export function worktreeOf(task: Task): string | undefined {
 export function hookDamage(hook: Hook, task: Task | undefined, folderId: string): string[] {
   const damage: string[] = [];
   if (hook.task_id !== folderId) {
-    damage.push(`hook.json says it belongs to task ${JSON.stringify(hook.task_id)}, but lies in ${folderId}`);
+    damage.push(`hook.json names task ${JSON.stringify(hook.task_id)}, but is in the folder of ${folderId}`);
   }
   const step = hook.current_step;
   if (step === undefined) return damage;

@@ -6,7 +6,9 @@ import { STEP_TYPES, type TaskTemplate, defaultStepType, isIdempotentByName } fr
 const STEP_NAME = /^[a-z][a-z0-9_-]{0,63}$/u;
 
 const templateStepSchema = z.strictObject({
-  name: z.string().check(z.regex(STEP_NAME, 'a step is named with a-z, 0-9, "_" and "-", starting with a letter')),
+  name: z
+    .string()
+    .check(z.regex(STEP_NAME, 'a step name may contain a-z, 0-9, "_" and "-", and must start with a letter')),
   type: z.optional(z.enum(STEP_TYPES)),
   idempotent: z.optional(z.boolean()),
   validation: z.optional(z.array(z.string().check(z.minLength(1, 'a command must not be empty')))),
@@ -15,9 +17,13 @@ const templateStepSchema = z.strictObject({
 
 /** A project's template file (`.atlas/templates/*.yaml`), as a person writes it. */
 export const templateFileSchema = z.strictObject({
-  id: z.string().check(z.regex(STEP_NAME, 'an id is written with a-z, 0-9, "_" and "-", starting with a letter')),
+  id: z.string().check(z.regex(STEP_NAME, 'an ID may contain a-z, 0-9, "_" and "-", and must start with a letter')),
   description: z.optional(z.string()),
-  aliases: z.optional(z.array(z.string().check(z.regex(STEP_NAME, 'an alias is written as an id')))),
+  aliases: z.optional(
+    z.array(
+      z.string().check(z.regex(STEP_NAME, 'an alias may contain a-z, 0-9, "_" and "-", and must start with a letter')),
+    ),
+  ),
   steps: z.array(templateStepSchema).check(z.minLength(1, 'a template needs at least one step')),
 });
 
@@ -39,7 +45,7 @@ export function templateFromFile(data: unknown): Result<TaskTemplate> {
   const names = parsed.data.steps.map((item) => item.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {
-    return fail('invalid_template', `steps: "${twice}" is there twice; each step needs a name of its own`, {
+    return fail('invalid_template', `steps: "${twice}" is used twice; each step needs its own name`, {
       cause: ['steps', names.lastIndexOf(twice), 'name'],
     });
   }

@@ -1,21 +1,18 @@
 import { hasGitCheckpoint } from '../checkpoint/checkpoint';
 import { Draft } from './transitionBuilder';
-import { eventsFor, humanDecision } from './authority';
+import { humanDecision } from './authority';
 import { applyEffect } from './effects';
 import type { Caller, HookInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from '../shared/errors';
 import { freezeTask } from './frozenSteps';
 import { guardOf } from './guards';
 import { type Hook, SCHEMA_VERSION } from './taskRecord';
-import { type HookEventType, legalNow, targetsOf } from './states';
+import { possibleNow, whyRefused } from './refusals';
+import { type HookEventType, targetsOf } from './states';
 import { nextAttempt } from './stepAttempt';
 
 function illegal(hook: Hook | undefined, { type: event, by = 'agent' }: HookInput, why?: string): Result<never> {
-  const state = hook?.state ?? 'none';
-  const where = state === 'none' ? 'a task without a hook' : `state "${state}"`;
-  return fail('illegal_transition', `"${event}" is refused in ${where}${why === undefined ? '' : `: ${why}`}.`, {
-    mend: hook === undefined ? legalNow(state) : legalNow(state, eventsFor(hook, by)),
-  });
+  return fail('illegal_transition', why ?? whyRefused(hook, event), { mend: possibleNow(hook, by) });
 }
 
 /** What only a human decides is refused to everybody else, whatever way it came. */
@@ -23,7 +20,7 @@ function refuseDecision(hook: Hook, type: HookEventType, by: Caller): Result<nev
   const decision = by === 'human' ? undefined : humanDecision(hook, type);
   if (decision === undefined) return undefined;
   return fail('human_only', `Only a human may ${decision}.`, {
-    mend: 'Ask the human to decide, in the editor or in a terminal of their own.',
+    mend: 'Ask the human to decide, in the editor or in their own terminal.',
   });
 }
 
@@ -74,20 +71,19 @@ export function transition(hook: Hook | undefined, input: HookInput, context: Tr
   return ok(draft.finish());
 }
 
-const READ_AGAIN = 'Read HOOK.md again: another agent or a human has moved the task on.';
+const READ_AGAIN = 'Read HOOK.md again: another session or a human has changed the task.';
 
 function checkExpected(hook: Hook, input: HookInput): Result<never> | undefined {
   const { step, attempt } = input.expect ?? {};
   const current = hook.current_step;
   if (step !== undefined && step !== current?.step_name) {
-    const is = current === undefined ? 'no step is current' : `the task is at step "${current.step_name}"`;
-    return fail('stale_caller', `"${input.type}" was meant for step ${JSON.stringify(step)}, but ${is}.`, {
-      mend: READ_AGAIN,
-    });
+    const is = current === undefined ? 'the task has no step left' : `the current step is "${current.step_name}"`;
+    return fail('stale_caller', `You expected step ${JSON.stringify(step)}, but ${is}.`, { mend: READ_AGAIN });
   }
   const expected = input.type === 'start_step' && current !== undefined ? nextAttempt(current) : current?.attempt;
   if (attempt === undefined || attempt === expected) return undefined;
-  const message = `"${input.type}" was meant for attempt ${attempt}, but the task is at attempt ${expected ?? 'none'}.`;
+  const is = expected === undefined ? 'the task has no step left' : `the step is at attempt ${expected}`;
+  const message = `You expected attempt ${attempt}, but ${is}.`;
   return fail('stale_caller', message, { mend: READ_AGAIN });
 }
 

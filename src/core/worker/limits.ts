@@ -107,13 +107,13 @@ export function measureJson(value: unknown): JsonMeasure {
   let level: object[] = isContainer(value) ? [value] : [];
   let values = 1;
   for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > LIMITS.jsonDepth) return { values, problem: `it is nested more than ${LIMITS.jsonDepth} deep` };
+    if (depth > LIMITS.jsonDepth) return { values, problem: `it is nested more than ${LIMITS.jsonDepth} levels deep` };
     const deeper: object[] = [];
     for (const each of level) {
       const inside: readonly unknown[] = Array.isArray(each) ? each : Object.values(each);
       values += Array.isArray(each) ? inside.length : 2 * inside.length;
       if (values > LIMITS.jsonValues)
-        return { values, problem: `it holds more than ${LIMITS.jsonValues.toLocaleString('en')} values` };
+        return { values, problem: `it contains more than ${LIMITS.jsonValues.toLocaleString('en')} values` };
       for (const one of inside) if (isContainer(one)) deeper.push(one);
     }
     level = deeper;

@@ -17,8 +17,8 @@ export function checkWorker(name: string): Result<string> {
   // What is safe as a task's id is safe as a folder on every system; git keeps one more ending for itself.
   const isSafe = (part: string): boolean => PART.test(part) && checkTaskId(part).ok && !part.endsWith('.lock');
   if (parts.length <= 2 && parts.every(isSafe)) return ok(name);
-  return fail('invalid_name', `${JSON.stringify(name.slice(0, 200))} can't be the name of a worker.`, {
-    mend: 'Use <worker> or <pool>/<worker>: small letters, digits, ".", "-" and "_", starting with a letter or digit, at most 64 each, and no name that Windows or git reserves.',
+  return fail('invalid_name', `${JSON.stringify(name.slice(0, 200))} is not a valid worker name.`, {
+    mend: 'Use <worker> or <pool>/<worker>: at most 64 lowercase letters, digits, ".", "-" and "_" each, starting with a letter or digit.',
   });
 }
 

@@ -28,9 +28,9 @@ const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL));
 const text = z.string().check(z.maxLength(MAX_TEXT));
 
 /** The id of a task. */
-export const taskId = z.string().check(z.refine((id) => checkTaskId(id).ok, 'not the id of a task'));
+export const taskId = z.string().check(z.refine((id) => checkTaskId(id).ok, 'not a valid task ID'));
 /** The name of a worker. */
-export const workerName = z.string().check(z.refine((name) => checkWorker(name).ok, 'not the name of a worker'));
+export const workerName = z.string().check(z.refine((name) => checkWorker(name).ok, 'not a valid worker name'));
 
 const definitionShape = {
   id: taskId,
@@ -119,12 +119,12 @@ export function serializeContent(content: TaskDefinition | HookContext | HookRes
 /** What somebody hands in, by its schema; fails with `usage` and the field that is wrong. */
 export function checkInput<T>(schema: z.ZodMiniType<T>, input: unknown, what: string): Result<T> {
   const { problem } = measureJson(input);
-  if (problem !== undefined) return fail('usage', `This can't be ${what}: ${problem}.`);
+  if (problem !== undefined) return fail('usage', `This is not valid as ${what}: ${problem}.`);
   const parsed = schema.safeParse(input);
   if (parsed.success) return ok(parsed.data);
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? '' : `, field "${issue.path.map(String).join('.')}"`;
-  return fail('usage', `This can't be ${what}${where}: ${issue?.message ?? 'unknown shape'}`);
+  return fail('usage', `This is not valid as ${what}${where}: ${issue?.message ?? 'unknown shape'}`);
 }
 
 /** A context from a task and what its caller adds. Fails with `usage` where it names too many tools. */
@@ -135,8 +135,8 @@ export function buildContext(
   more: Readonly<Record<string, unknown>> = {},
 ): Result<HookContext> {
   if (tools.length > MAX_TOOLS)
-    return fail('usage', `The context names ${tools.length} tools; a worker gets at most ${MAX_TOOLS}.`, {
-      mend: 'Name only those that this task needs, or split the task.',
+    return fail('usage', `The context names ${tools.length} tools. A worker may use at most ${MAX_TOOLS}.`, {
+      mend: 'Name only the tools that this task needs, or split the task.',
     });
   const previousAttempts = previous.slice(-MAX_PREVIOUS);
   const context = { ...more, task, tools, ...(previousAttempts.length === 0 ? {} : { previousAttempts }) };

@@ -1,3 +1,4 @@
+import { count } from '../shared/text';
 import { type Result, fail, ok } from '../shared/errors';
 import { SCHEMA_VERSION } from '../task/taskRecord';
 import type { ProcessIdentity, Vitality } from '../recovery/liveness';
@@ -73,23 +74,26 @@ export function slung(task: HookTask, worker: string, last: Stamp, clone: string
 export function planHookRecovery(state: HookState, { partial, ownerIsGone, ...signs }: HookSigns): RecoveryPlan {
   switch (state.status) {
     case 'PENDING':
-      return { action: 'run', reason: 'It was never begun.' };
+      return { action: 'run', reason: 'It was never started.' };
     case 'COMPLETE':
     case 'FAILED':
-      return { action: 'nothing', reason: `It is over: ${state.status}.` };
+      return { action: 'nothing', reason: `It has ended: ${state.status}.` };
     case 'IN_PROGRESS': {
       const handed = state.handoffReason !== undefined;
       const owner = signs.elsewhere === true ? undefined : signs.owner;
-      if (!handed && owner === 'alive') return { action: 'nothing', reason: 'Its worker is at work.' };
+      if (!handed && owner === 'alive') return { action: 'nothing', reason: 'Its worker is running.' };
       const isGone = handed || owner === 'dead' || owner === 'rebooted' || ownerIsGone === true;
       if (!isGone)
-        return { action: 'ask', reason: 'From here nobody can see whether its worker lives; a human has to say so.' };
+        return {
+          action: 'ask',
+          reason: "Its worker can't be checked from this machine, so a human has to confirm that it is gone.",
+        };
       if (isTry(state) && state.attempts >= MAX_ATTEMPTS)
-        return { action: 'give_up', reason: `It was tried ${state.attempts} times.` };
-      if (handed) return { action: 'resume', reason: `Its worker handed it on (${state.handoffReason ?? ''}).` };
+        return { action: 'give_up', reason: `It was tried ${count(state.attempts, 'time')}.` };
+      if (handed) return { action: 'resume', reason: `Its worker handed it over (${state.handoffReason ?? ''}).` };
       return partial
-        ? { action: 'resume', reason: 'Its worker is gone and left a partial result.' }
-        : { action: 'restart', reason: 'Its worker is gone and left nothing.' };
+        ? { action: 'resume', reason: 'Its worker has exited and left a partial result.' }
+        : { action: 'restart', reason: 'Its worker has exited and left nothing.' };
     }
   }
 }
@@ -102,8 +106,9 @@ function isTry({ handoffReason }: HookState): boolean {
 /** The hook of a worker that begins or goes on; a plan that lets nobody work is refused. */
 export function started(state: HookState, plan: RecoveryPlan, { owner, clone }: Taker, now: number): Result<HookState> {
   if (plan.action !== 'run' && plan.action !== 'resume' && plan.action !== 'restart')
-    return fail('illegal_transition', `The work of ${state.worker} can't be taken: ${plan.reason}`, {
-      mend: plan.action === 'ask' ? 'If its worker is gone, recover it by hand.' : 'See: atlas worker status',
+    return fail('illegal_transition', `The task of ${state.worker} can't be claimed. ${plan.reason}`, {
+      mend:
+        plan.action === 'ask' ? 'If its worker is gone, recover it by hand.' : 'For details, run: atlas worker status',
     });
   const { owner: _before, handoffReason: _why, resumePoint, ...rest } = state;
   return ok({
@@ -135,8 +140,8 @@ export function checkLease(state: HookState, lease: Lease, clone: string): Resul
   if (isSame) return ok(state);
   return fail(
     'stale_caller',
-    `The hook of ${lease.worker} belongs to another incarnation by now (${state.taskId}, claim ${state.claim}, incarnation ${state.incarnation}).`,
-    { mend: 'What you did is still in the folder or its history; take other work.' },
+    `${lease.worker} now belongs to another incarnation (${state.taskId}, claim ${state.claim}, incarnation ${state.incarnation}).`,
+    { mend: 'Your work is kept in the folder or its history. Claim another task.' },
   );
 }
 
@@ -169,15 +174,15 @@ function moveTo(
   isForced = false,
 ): Result<HookState> {
   if (state.status !== 'IN_PROGRESS')
-    return fail('illegal_transition', `The work of ${state.worker} is ${state.status}, so this can't be done.`, {
-      mend: state.status === 'PENDING' ? 'Claim it first.' : 'Nothing is left to do.',
+    return fail('illegal_transition', `The task of ${state.worker} is ${state.status}, so this can't be done.`, {
+      mend: state.status === 'PENDING' ? 'Claim it first.' : 'There is nothing left to do.',
     });
   if (state.handoffReason !== undefined && !isForced)
     return fail(
       'stale_caller',
-      `The work of ${state.worker} was handed on (${state.handoffReason}); its next incarnation ends it.`,
+      `The task of ${state.worker} was handed over (${state.handoffReason}). Its next incarnation completes it.`,
       {
-        mend: 'Claim it again to go on with it.',
+        mend: 'Claim it again to continue.',
       },
     );
   const { owner: _gone, handoffReason: _why, resumePoint: _where, ...rest } = state;

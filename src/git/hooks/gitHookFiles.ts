@@ -32,8 +32,7 @@ export interface HookChange {
 
 const MAX_HOOK_BYTES = 4 * 1024 * 1024;
 const HOOK_MODE = 0o755;
-const BROKEN =
-  'The marks of the Atlas block in it do not belong together: put them right or take the block out by hand.';
+const BROKEN = 'The markers of the Atlas block in it do not match. Fix them or remove the block by hand.';
 
 /** A hook's file as it is; `text` is its bytes, one character each, of a plain file that isn't too large. */
 interface Found {
@@ -72,7 +71,7 @@ export class HookFiles {
     const command = options.command ?? split.command;
     if (command === undefined) return { state: 'outdated' };
     if (split.kind === 'front' && asideStat === undefined) {
-      return { state: 'outdated', problem: `${name}${ASIDE} is gone, which it should run.`, command };
+      return { state: 'outdated', problem: `${name}${ASIDE}, which it should run, is missing.`, command };
     }
     const current = split.block === asBytes(hookBlock(name, kindOf(split), { ...options, command }, split.eol));
     return { state: current ? stateOf(split.kind) : 'outdated', command };
@@ -92,7 +91,7 @@ export class HookFiles {
     }
     if (split !== undefined && text !== undefined) return this.update(found, text, split, name, options);
     if (stat.kind !== 'file' && stat.kind !== 'link') {
-      return { state: 'blocked', changed: false, problem: `It is no file but a ${stat.kind}.` };
+      return { state: 'blocked', changed: false, problem: `It is a ${stat.kind}, not a file.` };
     }
     if (text === undefined || !isExecutable(stat) || !isShellScript(text)) return this.moveAside(found, name, options);
     this.replace(path, wrapBody(text, name, options), stat.mode);
@@ -120,7 +119,7 @@ export class HookFiles {
       return {
         state: 'blocked',
         changed: false,
-        problem: `The hook can't be moved aside, since ${basename(aside)} is there already: move one of them away.`,
+        problem: `The git hook can't be moved aside, because ${basename(aside)} already exists. Move one of them away.`,
       };
     }
     // A hard link first: then there is no moment without the hook. Of a symbolic link not every system can make one.
@@ -132,7 +131,7 @@ export class HookFiles {
     if (stat?.kind === 'link' || (stat !== undefined && isExecutable(stat))) return made;
     return {
       ...made,
-      note: `${name} was not executable, so git did not run it, and still does not: it is kept as ${basename(aside)}.`,
+      note: `${name} was not executable, so git did not run it. It is kept as ${basename(aside)} and still does not run.`,
     };
   }
 

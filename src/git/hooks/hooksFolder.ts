@@ -31,27 +31,27 @@ function real(path: string): string {
 export async function findHooksFolder(folder: string): Promise<Result<HooksFolder>> {
   const kind = await answer(folder, ['rev-parse', '--is-bare-repository', '--is-inside-work-tree']);
   if (kind === undefined) {
-    return fail('no_repository', `${folder} is in no git repository that can be used.`, {
-      mend: 'Name a folder of a repository; if it belongs to another user, git says how to trust it.',
+    return fail('no_repository', `${folder} is not in a usable git repository.`, {
+      mend: 'Name a folder in a repository. If it belongs to another user, run git status there to see how to trust it.',
     });
   }
   if (kind.startsWith('true')) {
-    return fail('no_repository', `${folder} is a bare repository: nobody commits there.`, {
-      mend: 'Name a worktree of it.',
+    return fail('no_repository', `${folder} is a bare repository, which has no commits of its own.`, {
+      mend: 'Name one of its worktrees.',
     });
   }
   const top = kind.endsWith('true') ? await answer(folder, ['rev-parse', '--show-toplevel']) : undefined;
   if (top === undefined) {
-    return fail('no_repository', `${folder} lies inside a repository's git folder.`, { mend: 'Name the worktree.' });
+    return fail('no_repository', `${folder} is inside a repository's git folder.`, { mend: 'Name the worktree.' });
   }
   const worktree = resolve(top);
   const hooks = await answer(worktree, ['rev-parse', '--git-path', 'hooks']);
-  if (hooks === undefined) return fail('git_failed', `git doesn't say where the hooks of ${worktree} lie.`);
+  if (hooks === undefined) return fail('git_failed', `Git does not report where the git hooks of ${worktree} are.`);
   const named = resolve(worktree, hooks);
   const found = real(named);
   if (statSync(found, { throwIfNoEntry: false })?.isDirectory() === false) {
-    return fail('write_failed', `git takes hooks from ${found}, which is no folder: they are switched off.`, {
-      mend: 'See core.hooksPath in git config.',
+    return fail('write_failed', `Git looks for git hooks in ${found}, which is not a folder, so they are turned off.`, {
+      mend: 'Check core.hooksPath in git config.',
     });
   }
   const common = resolve(worktree, (await answer(worktree, ['rev-parse', '--git-common-dir'])) ?? '.git');
@@ -59,7 +59,7 @@ export async function findHooksFolder(folder: string): Promise<Result<HooksFolde
   const isOursReally = isInside(found, real(worktree)) || isInside(found, real(common));
   const linkedOutside = isOurs(named) && !isOursReally;
   const notes = await notesOn(worktree, found, real(common));
-  if (linkedOutside) notes.push(`A link leads from ${named} out of this repository, to ${found}.`);
+  if (linkedOutside) notes.push(`${named} is a symbolic link to ${found}, outside this repository.`);
   return ok({ folder: found, worktree, linkedOutside, notes });
 }
 
@@ -68,14 +68,14 @@ async function notesOn(worktree: string, folder: string, common: string): Promis
   const scope = await answer(worktree, ['config', '--show-scope', '--get', 'core.hooksPath']);
   if (scope !== undefined && /^(global|system|command)\s/u.test(scope)) {
     notes.push(
-      `core.hooksPath is set for more than this repository: hooks in ${folder} run in all of them. Where there is no task they do nothing.`,
+      `core.hooksPath is set for more than this repository: git hooks in ${folder} run in all of them. Without a task they do nothing.`,
     );
   }
   const base = real(worktree);
   if (isInside(folder, base) && !isInside(folder, common)) {
     const ignored = await answer(worktree, ['check-ignore', '--quiet', join(folder, 'post-commit')]);
     if (ignored === undefined) {
-      notes.push(`${folder} lies in the worktree: the hooks show in git status, and would hold paths of this machine.`);
+      notes.push(`${folder} is in the worktree: the git hooks show in git status and contain paths of this machine.`);
     }
   }
   return notes;

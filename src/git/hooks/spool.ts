@@ -112,12 +112,12 @@ export class Spool {
     try {
       const stat = files.stat(path);
       if (stat === undefined) return { kind: 'gone' };
-      if (stat.kind !== 'file') return { kind: 'bad', reason: `It is no file but a ${stat.kind}.` };
+      if (stat.kind !== 'file') return { kind: 'bad', reason: `It is a ${stat.kind}, not a file.` };
       const text = Buffer.from(files.read(path, MAX_EVENT_BYTES)).toString('utf8');
       if (!WHOLE.test(text)) return { kind: 'half' };
       const [, trigger, folder = '', parent] = CONTENT.exec(text) ?? [];
       if (trigger === undefined || folder.length > MAX_FOLDER) {
-        return { kind: 'bad', reason: 'It is not what a hook of this version writes.' };
+        return { kind: 'bad', reason: 'It was not written by a git hook of this version.' };
       }
       const event = {
         name,
@@ -129,7 +129,7 @@ export class Spool {
       return { kind: 'event', event };
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return { kind: 'gone' };
-      return { kind: 'bad', reason: `It can't be read: ${messageOf(error)}` };
+      return { kind: 'bad', reason: `It could not be read: ${messageOf(error)}` };
     }
   }
 
@@ -180,7 +180,7 @@ export class Spool {
     const old = names.slice(0, Math.max(0, names.length - MAX_KEPT));
     for (const name of old) this.discard(join(this.keptFolder, name));
     if (old.length > 0) {
-      this.ports.log.warn('Events of git hooks that could not be used were dropped, the oldest first.', {
+      this.ports.log.warn('Git hook events that could not be processed were dropped, oldest first.', {
         dropped: old.length,
         kept: MAX_KEPT,
       });
@@ -210,7 +210,7 @@ export class Spool {
     } catch {
       // Falls through: what it was can't be told any more.
     }
-    return { name: file, reason: 'What was kept of it is damaged.', at: 0 };
+    return { name: file, reason: 'Its saved copy is damaged.', at: 0 };
   }
 
   /** Forgets the events that were put aside; returns how many. */

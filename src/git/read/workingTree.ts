@@ -62,7 +62,7 @@ function gitOf(repository: Repository, env: Readonly<Record<string, string>>): G
     const more = { env, settings: fixed, bytes: true, ...(input === undefined ? {} : { input }) };
     const run = await runGit(repository.worktree, args, TIMEOUT_MS, more);
     if (!run.ok) return run;
-    if (run.value.code !== 0) return fail('git_failed', `git ${args[0] ?? ''} ended with ${run.value.code}.`);
+    if (run.value.code !== 0) return fail('git_failed', `git ${args[0] ?? ''} exited with code ${run.value.code}.`);
     return ok(run.value.stdout);
   };
 }
@@ -76,7 +76,7 @@ function gitOf(repository: Repository, env: Readonly<Record<string, string>>): G
  */
 export async function workingTreeOf(repository: Repository, scratch: string): Promise<Result<string>> {
   const pipe = waitsFor(repository);
-  if (pipe !== undefined) return fail('git_failed', `${pipe} is a pipe, for which git would wait. Move it away.`);
+  if (pipe !== undefined) return fail('git_failed', `${pipe} is a pipe, which would make git wait. Move it away.`);
   const began = Date.now();
   let own: OwnIndex | undefined;
   try {
@@ -103,7 +103,7 @@ export async function workingTreeOf(repository: Repository, scratch: string): Pr
     if (isKept) own.keep();
     return ok(id);
   } catch (error) {
-    return fail('git_failed', `The worktree's files can't be read: ${messageOf(error)}`, { cause: error });
+    return fail('git_failed', `The files of the worktree could not be read: ${messageOf(error)}`, { cause: error });
   } finally {
     own?.dispose();
   }
@@ -239,13 +239,13 @@ export async function changedBetween(
   before: string,
   after: string,
 ): Promise<Result<string[]>> {
-  if (!TREE_ID.test(before) || !TREE_ID.test(after)) return fail('git_failed', 'These are no ids of trees.');
+  if (!TREE_ID.test(before) || !TREE_ID.test(after)) return fail('git_failed', 'These are not IDs of git trees.');
   if (before === after) return ok([]);
   const git = gitOf(repository, environment(repository, scratch, undefined));
   const run = await git(['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]);
   if (!run.ok)
     return run.error.cause === undefined
-      ? fail('git_failed', 'Git no longer has the tree that the receipt covers.')
+      ? fail('git_failed', 'Git no longer has the files that the receipt covers.')
       : run;
   return ok(recordsOf(run.value).map(shownPath));
 }

@@ -62,7 +62,10 @@ export class GitCheckpoints {
       return made;
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `Commits of ${repository.main} can't be recorded`, error) };
+      return {
+        ok: false,
+        error: fileError('write_failed', `Commits of ${repository.main} could not be recorded`, error),
+      };
     } finally {
       this.release(lock);
     }
@@ -98,7 +101,7 @@ export class GitCheckpoints {
       const parsed = cursorSchema.safeParse(JSON.parse(text));
       if (parsed.success) return parsed.data as GitCursor;
     } catch (error) {
-      this.ports.log.warn('git.json is damaged; commits are watched from now on.', { error: messageOf(error) });
+      this.ports.log.warn('git.json is damaged. Only commits from now on are recorded.', { error: messageOf(error) });
     }
     return undefined;
   }
@@ -173,7 +176,7 @@ export class GitCheckpoints {
     if (sent.error.code === 'illegal_transition') return ok(false);
     if (!STAYS.has(sent.error.code)) return sent;
     // Waiting for that task to be mended would keep the others' commits from being seen.
-    this.ports.log.warn(`${describeGitEvent(event)}: no checkpoint, since the task can't be changed.`, {
+    this.ports.log.warn(`${describeGitEvent(event)}: no checkpoint, because the task can't be changed.`, {
       error: sent.error.message,
     });
     return ok(false);

@@ -14,9 +14,9 @@ export async function checkConfig(exam: Examination): Promise<void> {
   };
   const look = async (worktree: string | undefined): Promise<void> => {
     for (const issue of (await atlas.configs.forWorktree(worktree)).issues)
-      note('config', issue, 'Put the line right; until then the default holds.');
+      note('config', issue, 'Fix the line. Until then, the default applies.');
     for (const issue of (await atlas.configs.templates(worktree)).issues)
-      note('template', issue, 'Put the line right; until then this template is left out.');
+      note('template', issue, 'Fix the line. Until then, this template is ignored.');
   };
   await exam.check('config', atlas.ports.paths.config, async () => look(undefined));
   for (const folder of options.folders)

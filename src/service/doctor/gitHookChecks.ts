@@ -26,20 +26,26 @@ function tell(exam: Examination, { folder, hooks, manager, instructions }: GitHo
   const absent = hooks.filter(({ state }) => state === 'absent').map(({ name }) => name);
   const wrong = hooks.filter(({ state, problem }) => state !== 'absent' && (state === 'outdated' || problem));
   for (const { path, state, problem } of wrong) {
-    const message = problem ?? 'It is from another version of Atlas.';
-    exam.problem('git_hooks', path, message, state === 'blocked' ? `Put that right. ${INSTALL}` : INSTALL);
+    const message = problem ?? 'It was installed by another version of Atlas.';
+    exam.problem('git_hooks', path, message, state === 'blocked' ? `Fix this first. ${INSTALL}` : INSTALL);
   }
   if (absent.length === hooks.length) {
     if (manager !== undefined) {
-      const message = `These hooks belong to ${manager}; whether it runs Atlas can't be seen here.`;
+      const message = `These git hooks are managed by ${manager}. Atlas can't check whether it runs them.`;
       exam.ok('git_hooks', folder, message, instructions?.join('\n'));
       return;
     }
     const message =
-      'Atlas has no hooks here: commits are still found while a window is open, else when the next one opens.';
+      'No git hooks are installed here. Commits are still recorded while a window is open, or when the next one opens.';
     exam.ok('git_hooks', folder, message, INSTALL);
     return;
   }
-  if (absent.length > 0) exam.problem('git_hooks', folder, `${sentenceList(absent)} of Atlas is missing.`, INSTALL);
-  else if (wrong.length === 0) exam.ok('git_hooks', folder, "Atlas's hooks are installed and up to date.");
+  if (absent.length > 0)
+    exam.problem(
+      'git_hooks',
+      folder,
+      `${sentenceList(absent)} of Atlas ${absent.length === 1 ? 'is' : 'are'} missing.`,
+      INSTALL,
+    );
+  else if (wrong.length === 0) exam.ok('git_hooks', folder, 'The git hooks are installed and up to date.');
 }

@@ -14,7 +14,7 @@ export async function checkInbox(exam: Examination, workspace: string): Promise<
   const files = new InboxFiles(ports);
   const safe = files.check(workspace);
   if (!safe.ok) {
-    exam.failed('inbox', folder, safe.error, 'Put the folder itself in its place.');
+    exam.failed('inbox', folder, safe.error, 'Replace it with the folder itself.');
     return;
   }
   for (const each of files.folders(workspace)) await checkTemporaries(exam, each);
@@ -23,12 +23,12 @@ export async function checkInbox(exam: Examination, workspace: string): Promise<
   const open = files.readAll(numbers.open, (id) => files.openPath(workspace, id));
   const finished = files.readAll(numbers.finished, (id) => files.finishedPath(workspace, id));
   const wrong = [...numbers.findings, ...open.findings, ...finished.findings];
-  for (const { path, error } of wrong) exam.failed('inbox', path, error, 'Move it away; no other item needs it.');
+  for (const { path, error } of wrong) exam.failed('inbox', path, error, 'Move it away. No other item needs it.');
   const done = new Set(finished.items.flatMap(({ id, status }) => (status === 'done' ? [id] : [])));
   await checkWakes(exam, workspace, (id) => done.has(id));
   if (wrong.length > 0) return;
-  const total = `${count(open.items.length, 'item')}, and ${finished.items.length} that are finished.`;
-  exam.ok('inbox', folder, `Looked at ${total}`);
+  const total = `${count(open.items.length, 'open item')} and ${finished.items.length} finished.`;
+  exam.ok('inbox', folder, `Checked ${total}`);
 }
 
 async function checkWakes(exam: Examination, workspace: string, isDone: (id: number) => boolean): Promise<void> {
@@ -41,8 +41,8 @@ async function checkWakes(exam: Examination, workspace: string, isDone: (id: num
       'inbox',
       subject,
       {
-        wrong: 'Its item is done, but the session that waits for it was not woken.',
-        done: 'The session that waits for its item will be woken.',
+        wrong: 'Its item is done, but the session waiting for it was not woken.',
+        done: 'The session waiting for its item will be woken.',
         byHand: `Run: atlas inbox complete ${id} "" --workspace ${workspace}`,
       },
       () => {

@@ -16,7 +16,7 @@ export async function checkKeys(exam: Examination): Promise<void> {
   const kind = files.stat(paths.keys)?.kind;
   if (kind === undefined) return;
   if (kind !== 'folder') {
-    exam.problem('keys', paths.keys, `The folder of keys is a ${kind}.`, 'Put the folder itself in its place.');
+    exam.problem('keys', paths.keys, `The key folder is a ${kind}.`, 'Replace it with the folder itself.');
     return;
   }
   await narrow(exam, paths.keys, 0o700);
@@ -36,8 +36,8 @@ async function narrow(exam: Examination, path: string, mode: number): Promise<vo
     'keys',
     path,
     {
-      wrong: `It is open to other users (mode ${found.toString(8)}).`,
-      done: `It was open to other users (mode ${found.toString(8)}), and is no longer.`,
+      wrong: `Other users can access it (mode ${found.toString(8)}).`,
+      done: `Other users could access it (mode ${found.toString(8)}). They no longer can.`,
       byHand: `Run as its owner: chmod ${mode.toString(8)} "${path}"`,
     },
     () => {
@@ -53,19 +53,19 @@ async function checkUse(exam: Examination, secrets: readonly string[]): Promise<
   const folder = new StoreKeyFolder(atlas.ports.paths.keys, atlas.ports, false);
   const held = await readPublicKeys(withoutPublished(folder), config.keyDerivation);
   if (!held.ok) {
-    exam.failed('keys', folder.path, held.error, 'Put the right key file back, for instance from its .bak.');
+    exam.failed('keys', folder.path, held.error, 'Restore the right key file, for example from its .bak.');
     return;
   }
   for (const backup of secrets.filter((name) => name.endsWith('.bak'))) {
     const name = backup.slice(0, -'.bak'.length);
     if (secrets.includes(name)) continue;
-    const mend = `Copy ${backup} to ${name} in ${folder.path}; no other key is made.`;
-    exam.problem('keys', join(folder.path, name), 'The signing key is gone, but its backup is there.', mend);
+    const mend = `Copy ${backup} to ${name} in ${folder.path}. Atlas does not create another key.`;
+    exam.problem('keys', join(folder.path, name), 'The signing key is missing, but its backup exists.', mend);
   }
   if (held.value.length === 0) return;
   const missing = await unpublished(exam, folder, held.value);
   if (missing === 0) {
-    exam.ok('keys', folder.path, 'The signing key can be used, and its public key is published.');
+    exam.ok('keys', folder.path, 'The signing key is usable and its public key is published.');
     return;
   }
   await publish(exam, folder, missing, held.value);
@@ -92,7 +92,7 @@ async function unpublished(exam: Examination, folder: KeyFolder, held: readonly 
   const opened = await openPublicKeys(entries);
   if (!opened.ok) {
     const path = join(folder.path, PUBLIC_KEYS_FILE);
-    exam.failed('keys', path, opened.error, 'Put the file back from a backup.');
+    exam.failed('keys', path, opened.error, 'Restore the file from a backup.');
   }
   return held.filter(({ keyid }) => !entries.some((entry) => entry.keyid === keyid)).length;
 }
@@ -109,9 +109,9 @@ async function publish(
     'keys',
     path,
     {
-      wrong: `${count(missing, 'public key')} of the store's own can't be found here, so receipts can't be verified with it.`,
+      wrong: `${count(missing, 'public key')} of this store ${missing === 1 ? 'is' : 'are'} missing here, so its receipts can't be verified.`,
       done: 'The public key was published again.',
-      byHand: 'Put the file back from a backup, or look at its permissions.',
+      byHand: 'Restore the file from a backup, or check its permissions.',
     },
     async () => {
       const { curve } = await atlas.receipts();

@@ -24,7 +24,11 @@ export async function checkLock(
   const heldFor = ports.clock.now() - (ports.files.stat(join(folder, `lock.${state.generation}`))?.mtimeMs ?? Infinity);
   const vitality = state.holder === undefined ? 'unknown' : ports.processes.vitality(state.holder);
   if (vitality === 'dead' || vitality === 'rebooted') {
-    exam.ok('lock', subject, 'Its lock was held by a process that is gone; the next one to need it has it.');
+    exam.ok(
+      'lock',
+      subject,
+      'Its lock is held by a process that has exited. The next process to need the lock takes it over.',
+    );
     return;
   }
   if (vitality === 'alive') {
@@ -33,7 +37,7 @@ export async function checkLock(
         'lock',
         subject,
         `${who(state)} has held its lock for ${minutes(heldFor)}.`,
-        'It lives, but may hang: look what it does, and end it if it does nothing.',
+        'The process is running but may be stuck. If it does nothing, stop it.',
       );
     return;
   }
@@ -47,24 +51,33 @@ async function settle(
   state: Extract<LockState, { kind: 'held' }>,
   heldFor: number,
 ): Promise<void> {
-  const held = `${who(state)}, on another machine or in another container, has held its lock for ${minutes(heldFor)}; from here it can't be seen whether it lives.`;
-  const question = `${subject}: ${held} Is it gone, so that its lock may be taken from it?`;
+  const held = `${who(state)}, on another machine or in another container, has held its lock for ${minutes(heldFor)}. It can't be checked from here.`;
+  const question = `${subject}: ${held} Has that process exited, so that its lock can be removed?`;
   if (exam.fix && !(await exam.options.confirm(question))) {
-    exam.problem('lock', subject, held, 'Once you know that it is gone, run the doctor again and say so.');
+    exam.problem(
+      'lock',
+      subject,
+      held,
+      'Once you know that the process has exited, run the doctor again and confirm it.',
+    );
     return;
   }
   await exam.mend(
     'lock',
     subject,
-    { wrong: held, done: 'Its lock was taken from a holder that you said is gone.', byHand: 'Run the doctor again.' },
+    {
+      wrong: held,
+      done: 'Its lock was removed, because you confirmed that its holder has exited.',
+      byHand: 'Run the doctor again.',
+    },
     () => {
-      if (!lock.settle(state.generation)) throw new Error('its holder changed meanwhile');
+      if (!lock.settle(state.generation)) throw new Error('its holder has changed in the meantime');
     },
   );
 }
 
 function who({ holder }: Extract<LockState, { kind: 'held' }>): string {
-  return holder === undefined ? 'A process that is not named' : `Process ${holder.pid}`;
+  return holder === undefined ? 'An unknown process' : `Process ${holder.pid}`;
 }
 
 function minutes(ms: number): string {

@@ -108,7 +108,7 @@ export class Examination {
       await act();
       this.mended(area, subject, texts.done);
     } catch (error) {
-      this.problem(area, subject, `${texts.wrong} It could not be mended: ${messageOf(error)}`, texts.byHand);
+      this.problem(area, subject, `${texts.wrong} It could not be fixed: ${messageOf(error)}`, texts.byHand);
     }
   }
 
@@ -119,10 +119,10 @@ export class Examination {
     try {
       return await look();
     } catch (error) {
-      this.problem(area, subject, `This can't be looked at: ${messageOf(error)}`, LOOK_YOURSELF);
+      this.problem(area, subject, `This could not be checked: ${messageOf(error)}`, LOOK_YOURSELF);
       return undefined;
     }
   }
 }
 
-const LOOK_YOURSELF = 'Look at it yourself: its permissions, and whether its disk can be read.';
+const LOOK_YOURSELF = 'Check its permissions and whether its disk can be read.';

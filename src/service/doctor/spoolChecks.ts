@@ -27,8 +27,8 @@ export async function checkSpool(exam: Examination): Promise<void> {
       'spool',
       paths.spool,
       {
-        wrong: `${count(old.length, 'event')} of git hooks waited for long to become checkpoints.`,
-        done: `${count(old.length, 'event')} of git hooks, which had waited for long, were dealt with.`,
+        wrong: `${count(old.length, 'git hook event has', 'git hook events have')} not been processed for a long time.`,
+        done: `${count(old.length, 'old git hook event was', 'old git hook events were')} processed.`,
         byHand: 'Run: atlas spool drain',
       },
       async () => {
@@ -36,7 +36,7 @@ export async function checkSpool(exam: Examination): Promise<void> {
         const drained = await spool.drain({ signal: AbortSignal.any(limits) });
         if (!drained.ok) throw drained.error;
         if (old.some((name) => files.stat(join(paths.spool, name)) !== undefined))
-          throw new Error('another process is at it, or it could not be done');
+          throw new Error('another process is handling them, or it could not be done');
       },
     );
   }
@@ -49,14 +49,15 @@ async function checkKept(exam: Examination): Promise<void> {
   const kept = spool.kept();
   if (kept.length === 0) return;
   const shown = kept.slice(-SHOWN).map(({ at, reason }) => `${toTimestamp(at)}: ${reason}`);
-  const wrong = `${count(kept.length, 'event')} of git hooks could not become checkpoints. ${shown.join(' ')}`;
-  const byHand = 'If one of them is missed, make a checkpoint by hand: "Atlas: Checkpoint", or atlas checkpoint.';
-  const question = `${wrong} Is it all right to forget them?`;
+  const wrong = `${count(kept.length, 'git hook event')} could not be processed. ${shown.join(' ')}`;
+  const byHand =
+    'If you need one of them, record a checkpoint by hand: "Atlas: Record Checkpoint", or atlas checkpoint.';
+  const question = `${wrong} Discard them?`;
   if (exam.fix && !(await exam.options.confirm(question))) {
     exam.problem('spool', paths.spool, wrong, byHand);
     return;
   }
-  const done = `${count(kept.length, 'event')} of git hooks that could not become checkpoints were forgotten, as you said.`;
+  const done = `${count(kept.length, 'git hook event was', 'git hook events were')} discarded, as you confirmed.`;
   await exam.mend('spool', paths.spool, { wrong, done, byHand }, () => {
     spool.discardKept();
   });

@@ -15,11 +15,11 @@ export async function checkRoot(exam: Examination): Promise<boolean> {
   const { root } = paths;
   const stat = files.stat(root);
   if (stat === undefined) {
-    exam.ok('store', root, 'There is no store yet; the first task makes it.');
+    exam.ok('store', root, 'There is no store yet. The first task creates it.');
     return false;
   }
   if (stat.kind !== 'folder' && stat.kind !== 'link') {
-    exam.problem('store', root, 'The store has to be a folder, and this is a file.', OTHER_HOME);
+    exam.problem('store', root, 'The store must be a folder, but this is a file.', OTHER_HOME);
     return false;
   }
   let real = root;
@@ -27,14 +27,14 @@ export async function checkRoot(exam: Examination): Promise<boolean> {
     const target = targetOf(exam, root);
     if (target === undefined) return false;
     real = target;
-    exam.ok('store', root, `The store is a link to ${real}.`);
+    exam.ok('store', root, `The store is a symbolic link to ${real}.`);
   }
   await checkModes(exam, real);
   let usable = true;
   for (const folder of [real, paths.workspaces, paths.open, paths.keys, paths.spool])
     usable = checkAccess(exam, folder) && usable;
   if (usable && exam.findings.every(({ level }) => level !== 'problem'))
-    exam.ok('store', root, 'The store is there and can be written.');
+    exam.ok('store', root, 'The store exists and is writable.');
   return files.stat(real)?.kind === 'folder' && canBe(real, constants.R_OK | constants.X_OK);
 }
 
@@ -45,14 +45,14 @@ function targetOf(exam: Examination, root: string): string | undefined {
   try {
     const real = files.realPath(root);
     if (files.stat(real)?.kind === 'folder') return real;
-    exam.problem('store', root, `The store is a link to ${real}, which is not a folder.`, OTHER_HOME);
+    exam.problem('store', root, `The store is a symbolic link to ${real}, which is not a folder.`, OTHER_HOME);
   } catch (error) {
-    exam.problem('store', root, `The store is a link that leads nowhere: ${messageOf(error)}`, LEADS_NOWHERE);
+    exam.problem('store', root, `The store is a broken symbolic link: ${messageOf(error)}`, LEADS_NOWHERE);
   }
   return undefined;
 }
 
-const LEADS_NOWHERE = 'Mount or make the folder that it leads to, or set ATLAS_HOME to another one.';
+const LEADS_NOWHERE = 'Mount or create the folder it points to, or set ATLAS_HOME to another one.';
 
 async function checkModes(exam: Examination, real: string): Promise<void> {
   const { files } = exam.atlas.ports;
@@ -62,8 +62,8 @@ async function checkModes(exam: Examination, real: string): Promise<void> {
     'store',
     real,
     {
-      wrong: `Other users may write into the store (mode ${mode.toString(8)}).`,
-      done: 'Other users may no longer write into the store.',
+      wrong: `Other users can write to the store (mode ${mode.toString(8)}).`,
+      done: 'Other users can no longer write to the store.',
       byHand: `Run as its owner: chmod go-w "${real}"`,
     },
     () => {
@@ -86,10 +86,10 @@ function checkAccess(exam: Examination, folder: string): boolean {
   if (canBe(folder, constants.R_OK | constants.W_OK | constants.X_OK)) return true;
   const owner = ownerOf(folder);
   const another = process.getuid !== undefined && owner !== undefined && owner !== process.getuid();
-  const whose = another ? ` It belongs to the user with the id ${owner}: a command may have run as root.` : '';
+  const whose = another ? ` It belongs to the user with ID ${owner}: a command may have run as root.` : '';
   const mend = another
-    ? `Give it back to your user: sudo chown -R "$(id -un)" "${folder}"`
-    : `Give your user the permission: chmod u+rwx "${folder}"`;
+    ? `Make your user its owner: sudo chown -R "$(id -un)" "${folder}"`
+    : `Give your user permission: chmod u+rwx "${folder}"`;
   exam.problem('store', folder, `Your user can't read and write it.${whose}`, mend);
   return false;
 }
@@ -112,7 +112,7 @@ export async function checkStore(exam: Examination): Promise<void> {
   await exam.check('trust', paths.trust, () => {
     const problem = new TrustFile(exam.atlas.ports).problem();
     if (problem === undefined) return;
-    const mend = 'Move it away: you are asked about each command once more. Until then no command is allowed.';
+    const mend = 'Move it away. You are then asked about each command again. Until then, no command is allowed.';
     exam.problem('trust', paths.trust, problem, mend);
   });
   for (const name of exam.atlas.workspaces.names())
@@ -123,7 +123,7 @@ async function checkWorkspace(exam: Examination, name: string): Promise<void> {
   const { paths, files } = exam.atlas.ports;
   const folder = paths.workspace(name);
   if (files.stat(folder)?.kind !== 'folder') {
-    exam.problem('store', folder, 'This belongs to the store, but is no folder of its own.', PUT_FOLDER);
+    exam.problem('store', folder, 'This should be a folder of the store, but is not.', PUT_FOLDER);
     return;
   }
   for (const each of [folder, join(folder, 'locks')]) await checkTemporaries(exam, each);
@@ -135,8 +135,8 @@ async function checkWorkspace(exam: Examination, name: string): Promise<void> {
     'store',
     folder,
     read.error,
-    'Put workspace.json back from a backup. Until then no repository finds these tasks; they are kept.',
+    'Restore workspace.json from a backup. Until then these tasks are kept, but no repository finds them.',
   );
 }
 
-const PUT_FOLDER = 'Put the folder itself in its place: what lies elsewhere is not followed.';
+const PUT_FOLDER = 'Replace it with the folder itself. Links are not followed.';

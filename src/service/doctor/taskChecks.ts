@@ -38,7 +38,11 @@ export async function checkTasks(exam: Examination): Promise<void> {
       await exam.check('journal', refKey(ref), () => checkRecords(exam, ref, whole));
     }
   }
-  exam.ok('task', paths.workspaces, `Looked at ${looked.size} open and ${finished} finished tasks.`);
+  exam.ok(
+    'task',
+    paths.workspaces,
+    `Checked ${count(looked.size, 'open task')} and ${count(finished, 'finished task')}.`,
+  );
 }
 
 async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Promise<void> {
@@ -48,8 +52,8 @@ async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Prom
       'marker',
       refKey(ref),
       {
-        wrong: 'A marker says that it is open, but there is no such task.',
-        done: 'The marker of a task that is not there was removed.',
+        wrong: 'It is marked as open, but the task does not exist.',
+        done: 'The marker of a missing task was removed.',
         byHand: `Move ${atlas.ports.paths.marker(ref)} away.`,
       },
       () => {
@@ -94,7 +98,7 @@ async function settle(exam: Examination, ref: TaskRef, state: TaskState, marked:
   }
   const result = marked ? await exam.atlas.reconcile(ref) : await exam.atlas.reconcileLost(ref);
   if (!result.ok && result.error.code === 'not_found' && pending.some(({ message }) => message === UNMADE)) {
-    exam.mended('marker', key, 'The marker of a task whose making was interrupted was removed.');
+    exam.mended('marker', key, 'The marker of a task whose creation was interrupted was removed.');
     return;
   }
   if (!result.ok) {
@@ -103,16 +107,13 @@ async function settle(exam: Examination, ref: TaskRef, state: TaskState, marked:
   }
   for (const finding of result.value.findings) exam.mended(areaOf(finding), key, finding.message);
   const left = inspectTask(exam.atlas, ref, !isTerminal(result.value.hook.state));
-  const derived = pending.filter(({ message }) => DERIVED.test(message));
+  const derived = pending.filter((each) => each.derived === true);
   for (const each of derived) {
     if (left.pending.some(({ message }) => message === each.message))
-      exam.problem(each.area, key, each.message, 'Look into the log: it says why it could not be written.');
-    else exam.mended(each.area, key, `${each.message} That was mended.`);
+      exam.problem(each.area, key, each.message, 'The log shows why it could not be written.');
+    else exam.mended(each.area, key, `${each.message} This was fixed.`);
   }
 }
-
-/** What the store mends without telling: HOOK.md and the marker. */
-const DERIVED = /^(?:HOOK\.md|It is )/u;
 
 function areaOf({ kind }: Finding): Pending['area'] {
   return kind === 'torn_line' ? 'journal' : 'task';
@@ -122,7 +123,7 @@ function areaOf({ kind }: Finding): Pending['area'] {
 function mendOf(exam: Examination, ref: TaskRef, error: AtlasError): string {
   if (error.mend !== undefined && error.code !== 'damaged') return error.mend;
   const folder = exam.atlas.ports.paths.task(ref);
-  return `Put the file back from a backup of ${folder}, or move that folder out of the store to look at it; nothing was changed, and no other task is affected.`;
+  return `Restore the file from a backup of ${folder}, or move that folder out of the store. Nothing was changed, and no other task is affected.`;
 }
 
 /** Owners tell of crashes while a step is in flight; on a task that isn't, those of dead processes are left over. */
@@ -135,12 +136,7 @@ async function checkOwners(exam: Examination, ref: TaskRef): Promise<void> {
   if (isInFlight(read.value.hook.state)) {
     const diagnosis = atlas.diagnose(read.value, config.staleThresholdMs);
     if (diagnosis.kind === 'crashed')
-      exam.problem(
-        'owner',
-        key,
-        'Whoever worked on it died or fell silent.',
-        'Run "Atlas: Recover" on it, or: atlas recover',
-      );
+      exam.problem('owner', key, 'The task was interrupted.', 'Run "Atlas: Recover Task" on it, or: atlas recover');
     return;
   }
   const dead = atlas.owners.list(ref).filter(({ vitality }) => vitality === 'dead' || vitality === 'rebooted');
@@ -150,9 +146,9 @@ async function checkOwners(exam: Examination, ref: TaskRef): Promise<void> {
     'owner',
     key,
     {
-      wrong: 'A process that is gone still stands as at work on it.',
-      done: 'What a process that is gone left behind was removed.',
-      byHand: `Look at the permissions of ${atlas.ports.paths.owners(ref)}.`,
+      wrong: 'A process that has exited is still recorded as working on it.',
+      done: 'The record of a process that has exited was removed.',
+      byHand: `Check the permissions of ${atlas.ports.paths.owners(ref)}.`,
     },
     () => {
       atlas.owners.removeDead(ref);
@@ -169,11 +165,7 @@ async function checkRecords(exam: Examination, ref: TaskRef, whole: boolean): Pr
   if (names.includes('journal.jsonl')) checkChain(exam, ref, whole);
   if (!whole && names.includes('hook.json')) checkEdits(exam, ref);
   for (const name of names.filter((each) => ASIDE.test(each)))
-    exam.ok(
-      'task',
-      refKey(ref),
-      `${join(folder, name)} was set aside when it was found damaged; what was in it is no longer in use.`,
-    );
+    exam.ok('task', refKey(ref), `${join(folder, name)} was found damaged and set aside. It is no longer used.`);
   await checkTemporaries(exam, folder, names);
   for (const inner of [paths.locks(ref), paths.owners(ref), paths.receipts(ref)]) await checkTemporaries(exam, inner);
 }
@@ -190,7 +182,7 @@ function checkChain(exam: Examination, ref: TaskRef, whole: boolean): void {
   exam.problem(
     'journal',
     key,
-    `The journal's chain is broken at line ${line}: ${why}. Somebody changed it, or the disk did.`,
-    `Put ${exam.atlas.ports.paths.journal(ref)} back from a backup. Until then receipts of this task prove less, and hook.json can't be rebuilt if it is lost.`,
+    `The journal's chain is broken at line ${line}: ${why}. The file was edited, or the disk is faulty.`,
+    `Restore ${exam.atlas.ports.paths.journal(ref)} from a backup. Until then, receipts of this task prove less and hook.json can't be rebuilt.`,
   );
 }

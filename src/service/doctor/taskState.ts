@@ -15,6 +15,8 @@ import type { DoctorArea } from './report';
 export interface Pending {
   readonly area: DoctorArea;
   readonly message: string;
+  /** The store writes it again without reporting that: HOOK.md or the marker. */
+  readonly derived?: true;
 }
 
 /** How a task's files are: what could be mended, and what keeps the task from being read or mended. */
@@ -25,7 +27,7 @@ export interface TaskState {
 }
 
 /** What is said of a task that there is no such thing as, since nobody was told that it had begun. */
-export const UNMADE = 'Making it was interrupted before it began: there is no such task, but it is marked as open.';
+export const UNMADE = 'Its creation was interrupted. The task does not exist, but is marked as open.';
 
 /**
  * Says what opening a task for a change would mend, without the lock and without a write. The opening itself decides
@@ -45,7 +47,7 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
     return { pending, damage: broken?.ok === false ? broken.error : undefined, hook: undefined };
   const { tornBytes } = tail.value;
   if (tornBytes > 0) {
-    const message = `A write to the journal was interrupted; its last ${count(tornBytes, 'byte')} were never acknowledged.`;
+    const message = `A write to the journal was interrupted. Its last ${count(tornBytes, 'byte was', 'bytes were')} never acknowledged.`;
     pending.push({ area: 'journal', message });
   }
   if (tail.value.last === undefined && !read.ok && read.error.code === 'not_found') {
@@ -61,11 +63,12 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
   if (serializeTask(alignTask(task.value, hook)) !== serializeTask(task.value))
     pending.push({ area: 'task', message: 'task.json disagrees with hook.json.' });
   if (readMarkdownSeq(files, paths.markdown(ref)) !== (tail.value.last?.seq ?? 0))
-    pending.push({ area: 'task', message: 'HOOK.md is missing, or older than the last change.' });
+    pending.push({ area: 'task', message: 'HOOK.md is missing, or older than the last change.', derived: true });
   if (isTerminal(hook.state) === marked)
     pending.push({
       area: 'marker',
-      message: marked ? 'It is finished, but is marked as open.' : 'It is not finished, but its marker is lost.',
+      message: marked ? 'It has ended, but is marked as open.' : 'It is open, but its marker is missing.',
+      derived: true,
     });
   return { pending, damage: undefined, hook };
 }
@@ -95,11 +98,11 @@ function settledHook(
   if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
     const applied = replayLine(hook.value, last);
     if (applied !== undefined && sha256(serializeHook(applied)) === last.hook_sha256) {
-      pending.push({ area: 'task', message: `"${last.event}" was recorded but is not yet in hook.json.` });
+      pending.push({ area: 'task', message: 'The last change was recorded, but is not in hook.json yet.' });
       return { ok: true, value: applied };
     }
   }
-  const message = 'hook.json was changed by something other than Atlas, which is not recorded yet.';
+  const message = 'hook.json was changed by something other than Atlas. The change is not recorded yet.';
   pending.push({ area: 'task', message });
   return hook;
 }

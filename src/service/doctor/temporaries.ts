@@ -21,9 +21,9 @@ export async function checkTemporaries(
       'store',
       path,
       {
-        wrong: 'A write that was interrupted left this temporary file.',
+        wrong: 'An interrupted write left this temporary file.',
         done: 'A temporary file of an interrupted write was removed.',
-        byHand: 'Move it away; nothing reads it.',
+        byHand: 'Move it away. Nothing reads it.',
       },
       () => {
         files.unlink(path);

@@ -68,9 +68,13 @@ export class GitHooks {
     const place = await findHooksFolder(folder);
     if (!place.ok) return place;
     if (place.value.linkedOutside && !outside) {
-      return fail('unsafe_path', `A link leads from this repository's hooks to ${place.value.folder}, outside it.`, {
-        mend: 'Hooks there can run in other repositories too. Install them only if you want that.',
-      });
+      return fail(
+        'unsafe_path',
+        `This repository's git hooks are a symbolic link to ${place.value.folder}, outside the repository.`,
+        {
+          mend: 'Git hooks there can run in other repositories too. Install them only if you want that.',
+        },
+      );
     }
     const manager = recogniseManager(place.value.folder, place.value.worktree);
     try {
@@ -85,7 +89,10 @@ export class GitHooks {
       );
       return ok(this.report(place.value, done, manager, written));
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `Hooks can't be written to ${place.value.folder}`, error) };
+      return {
+        ok: false,
+        error: fileError('write_failed', `Git hooks could not be written to ${place.value.folder}`, error),
+      };
     }
   }
 
@@ -116,15 +123,15 @@ export class GitHooks {
   private scriptOptions(command: readonly string[]): Result<HookScriptOptions> {
     const { root } = this.ports.paths;
     const [program = ''] = command;
-    if (program === '') return fail('usage', 'Hooks need to know how atlas is started.');
+    if (program === '') return fail('usage', 'No command that starts atlas was given.');
     // A line break in a word would stand in the script as one.
     if ([root, ...command].some((word) => /[\n\r\0]/u.test(word))) {
-      return fail('unsafe_path', 'A hook can hold no path with a line break in it.', {
+      return fail('unsafe_path', 'A git hook cannot contain a path with a line break.', {
         mend: 'Move the Atlas folder, or the program, to another path.',
       });
     }
     if (!isAbsolute(program) && program !== 'atlas') {
-      return fail('usage', `${program} is no whole path, which a hook needs.`);
+      return fail('usage', `${program} is not an absolute path, which a git hook needs.`);
     }
     return ok({ root, command, platform: process.platform });
   }
@@ -138,7 +145,7 @@ export class GitHooks {
     try {
       const { state, problem, command } = this.files.inspect(folder, name, options);
       const gone = command?.find((word) => isAbsolute(word) && !existsSync(word));
-      const told = problem ?? (gone === undefined ? undefined : `It starts ${gone}, which is not there.`);
+      const told = problem ?? (gone === undefined ? undefined : `It starts ${gone}, which does not exist.`);
       return { entry: { name, path, state, ...(told === undefined ? {} : { problem: told }) }, changed: false };
     } catch (error) {
       return blocked(name, path, error);

@@ -71,7 +71,7 @@ export class SpoolService {
       await this.drainAll(round, options.signal);
       return ok(this.resultOf(round));
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', "The events of git hooks can't be turned", error) };
+      return { ok: false, error: fileError('write_failed', 'The git hook events could not be processed', error) };
     } finally {
       this.running = false;
     }
@@ -139,7 +139,7 @@ export class SpoolService {
       case 'gone':
         return undefined;
       case 'half':
-        if (waited(name, round) >= HALF_MS) this.keep(round, name, 'It was not written to its end.');
+        if (waited(name, round) >= HALF_MS) this.keep(round, name, 'It was not written completely.');
         return undefined;
       case 'bad':
         this.keep(round, name, file.reason);
@@ -177,18 +177,18 @@ export class SpoolService {
     const folder = nativeFolder(event.folder, process.platform);
     const problem = this.folderProblem(folder);
     const repository = problem === undefined ? await this.ports.git.locate(folder) : undefined;
-    if (repository === undefined) this.keep(round, event.name, problem ?? `${folder} is in no repository.`, event);
+    if (repository === undefined) this.keep(round, event.name, problem ?? `${folder} is not in a repository.`, event);
     return repository;
   }
 
   private folderProblem(folder: string): string | undefined {
-    if (!isAbsolute(folder)) return `${folder} is no whole path.`;
+    if (!isAbsolute(folder)) return `${folder} is not an absolute path.`;
     try {
       const kind = this.ports.files.stat(this.ports.files.realPath(folder))?.kind;
-      return kind === 'folder' ? undefined : `${folder} is no folder.`;
+      return kind === 'folder' ? undefined : `${folder} is not a folder.`;
     } catch (error) {
       const gone = codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
-      return gone ? `${folder} is gone.` : `${folder} can't be looked at: ${messageOf(error)}`;
+      return gone ? `${folder} no longer exists.` : `${folder} could not be read: ${messageOf(error)}`;
     }
   }
 
@@ -209,7 +209,7 @@ export class SpoolService {
       for (const { name } of events) this.removeDone(name, round);
       return;
     }
-    this.ports.log.warn("An event of a git hook can't be turned.", { error: made.error.message });
+    this.ports.log.warn('A git hook event could not be processed.', { error: made.error.message });
     for (const event of events) {
       if (PASSING.has(made.error.code)) round.left.add(event.name);
       else this.keep(round, event.name, made.error.message, event);
@@ -223,7 +223,7 @@ export class SpoolService {
     } catch (error) {
       // Looked at again the next time, which makes no second checkpoint.
       round.left.add(name);
-      this.ports.log.warn("An event of a git hook can't be removed.", { error: messageOf(error) });
+      this.ports.log.warn('A git hook event could not be removed.', { error: messageOf(error) });
     }
   }
 
@@ -232,7 +232,7 @@ export class SpoolService {
       round.kept.push(this.spool.keep(name, reason, event));
     } catch (error) {
       round.left.add(name);
-      this.ports.log.warn("An event of a git hook can't be put aside.", { error: messageOf(error) });
+      this.ports.log.warn('A git hook event could not be set aside.', { error: messageOf(error) });
     }
   }
 
@@ -263,7 +263,7 @@ export class SpoolService {
       this.spool.sweep();
     } catch (error) {
       // Then hooks start a process of their own, which is slower and right as well.
-      this.ports.log.warn("The window can't be announced to git hooks.", { error: messageOf(error) });
+      this.ports.log.warn('The window could not be announced to git hooks.', { error: messageOf(error) });
     }
   }
 
@@ -272,7 +272,7 @@ export class SpoolService {
     try {
       this.spool.withdraw();
     } catch (error) {
-      this.ports.log.warn("The window can't be withdrawn from git hooks.", { error: messageOf(error) });
+      this.ports.log.warn('The window could not be withdrawn from git hooks.', { error: messageOf(error) });
     }
   }
 }

@@ -85,7 +85,7 @@ export class Inbox {
   async next(workspace: string, owner: InboxOwner, leaseMs?: number): Promise<Result<NextItem>> {
     const session = checkSession(owner.sessionId);
     if (!session.ok) return session;
-    if (leaseMs !== undefined && leaseMs <= 0) return fail('usage', 'A claim has to hold for some time.');
+    if (leaseMs !== undefined && leaseMs <= 0) return fail('usage', 'A claim must be longer than 0.');
     return this.store.next(workspace, owner, leaseMs);
   }
 

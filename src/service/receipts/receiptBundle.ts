@@ -124,15 +124,19 @@ export function isGood(verdict: Verdict, allowShort: boolean): boolean {
 }
 
 function parseBundle(text: string): Result<z.infer<typeof bundleSchema>> {
-  const mend = 'Export the receipts again, and give the file as it was written.';
+  const mend = 'Export the receipts again and use the file unchanged.';
   try {
     const parsed = bundleSchema.safeParse(JSON.parse(text));
     if (parsed.success) return ok(parsed.data);
     const issue = parsed.error.issues[0];
-    return fail('verification_failed', `This is no bundle of receipts: wrong at "${issue?.path.join('.') ?? ''}".`, {
-      mend,
-    });
+    return fail(
+      'verification_failed',
+      `This is not a bundle of receipts: invalid at "${issue?.path.join('.') ?? ''}".`,
+      {
+        mend,
+      },
+    );
   } catch (error) {
-    return fail('verification_failed', `This is no bundle of receipts: ${messageOf(error)}`, { mend });
+    return fail('verification_failed', `This is not a bundle of receipts: ${messageOf(error)}`, { mend });
   }
 }

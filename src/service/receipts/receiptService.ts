@@ -105,7 +105,7 @@ export class ReceiptService {
   /** Makes ready what HOOK.md needs of a task. */
   async prepareTask({ ref, hook }: TaskWithReceipts): Promise<void> {
     const reports = await this.reportsOf({ ref, hook }, hook.receipts.slice(-SHOWN), {});
-    if (!reports.ok) this.ports.log.warn('Receipts can not be verified.', { error: reports.error.message });
+    if (!reports.ok) this.ports.log.warn('Receipts could not be verified.', { error: reports.error.message });
   }
 
   /** The verdicts for HOOK.md, asked for one by one; none where the keys were not loaded. */
@@ -214,7 +214,7 @@ export class ReceiptService {
 
   private async present({ ref, task }: StoredTask): Promise<Present> {
     const repository = await repositoryOf(this.ports, task);
-    if (repository === undefined) return { why: "The task's worktree is not there." };
+    if (repository === undefined) return { why: "The task's worktree does not exist." };
     const scratch = this.ports.paths.trees(ref.workspace);
     const look = async (): Promise<Result<string>> => this.ports.git.workingTree(repository, scratch);
     const tree = await this.presentTree(repository.worktree, look);
@@ -274,8 +274,8 @@ class Slices {
 /** The files of a task's worktree as they are, or why that isn't known. */
 type Present = { readonly repository: Repository; readonly tree: string } | { readonly why: string };
 
-const NOT_KNOWN: Currency = { kind: 'unknown', why: 'Only a verified statement says what it covers.' };
-const NO_TREE = 'Git could not say what the files were when it ran.';
+const NOT_KNOWN: Currency = { kind: 'unknown', why: 'Only a valid statement says which files it covers.' };
+const NO_TREE = 'Git could not record the files at the time of the run.';
 
 async function compare(
   present: Present,

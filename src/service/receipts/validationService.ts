@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { Expected, HookInput } from '../../core/task/events';
 import type { Hook, ValidationReceipt } from '../../core/task/taskRecord';
-import { legalNow } from '../../core/task/states';
+import { possibleNow, whyRefused } from '../../core/task/refusals';
 import type { Repository } from '../../core/shared/ports';
 import { type ReceiptPlace, nextPlace } from '../../core/receipt/receipt';
 import { type Task, commandsOf, worktreeOf } from '../../core/task/task';
@@ -127,7 +127,7 @@ export class ValidationService {
     try {
       this.owners.touch(ref, 'validation');
     } catch (error) {
-      this.ports.log.warn("The validation's owner file can't be written.", { error: messageOf(error) });
+      this.ports.log.warn("The validation's owner file could not be written.", { error: messageOf(error) });
     }
   }
 
@@ -139,19 +139,15 @@ export class ValidationService {
     const step = hook.current_step;
     const planned = step === undefined ? undefined : task.steps[step.step_index];
     if (step === undefined || planned === undefined || !mayValidate(hook)) {
-      return fail('illegal_transition', `Nothing can be validated in state "${hook.state}".`, {
-        mend: legalNow(hook.state),
+      return fail('illegal_transition', whyRefused(hook, 'validation_command'), {
+        mend: possibleNow(hook, options.caller),
       });
     }
     const expect = options.expect ?? {};
     if ((expect.step ?? step.step_name) !== step.step_name || (expect.attempt ?? step.attempt) !== step.attempt) {
-      return fail(
-        'stale_caller',
-        `The task is at step "${step.step_name}", attempt ${step.attempt}, not where you are.`,
-        {
-          mend: 'Read HOOK.md again: another agent or a human has moved the task on.',
-        },
-      );
+      return fail('stale_caller', `The task is at step "${step.step_name}", attempt ${step.attempt}.`, {
+        mend: 'Read HOOK.md again: another session or a human has changed the task.',
+      });
     }
     const declared = commandsOf(planned);
     const extra = (options.commands ?? []).filter((command) => oneLine(command) !== '');
@@ -160,14 +156,14 @@ export class ValidationService {
     if (!allowed.ok) return allowed;
     const worktree = worktreeOf(task);
     if (worktree === undefined || !isAbsolute(worktree)) {
-      return fail('no_repository', 'The task does not say in which folder it was started.', {
-        mend: 'Start a new task in the folder that holds the work.',
+      return fail('no_repository', 'The task does not record the folder it was started in.', {
+        mend: 'Start a new task in the folder you work in.',
       });
     }
     const bound = { stepIndex: step.step_index, attempt: step.attempt };
     if (this.owners.isValidated(ref, bound)) {
-      return fail('illegal_transition', 'This step is being validated already.', {
-        mend: 'Wait until that ends, or cancel it where it was started.',
+      return fail('illegal_transition', 'This step is already being validated.', {
+        mend: 'Wait for that run to end, or cancel it where it was started.',
       });
     }
     return this.withKeys(
@@ -187,8 +183,8 @@ export class ValidationService {
     caller: Validate['caller'],
   ): Promise<Result<void>> {
     if (commands.length === 0) {
-      return fail('usage', 'The step declares no validation command, and none was given.', {
-        mend: 'Say which command checks the work; without one, nothing is proven.',
+      return fail('usage', 'The step declares no checks, and no command was given.', {
+        mend: 'Name the command that checks the work.',
       });
     }
     if (caller === 'human') {
@@ -197,13 +193,9 @@ export class ValidationService {
     }
     const unknown = await this.trust.unknown(task, declared);
     if (unknown.length === 0) return ok(undefined);
-    return fail(
-      'human_only',
-      `${count(unknown.length, 'command')} of this repository were not yet allowed by a human.`,
-      {
-        mend: 'Ask the human to run "Atlas: Run Validation" or "atlas validate" once; the same commands are then allowed.',
-      },
-    );
+    return fail('human_only', `A human hasn't allowed ${count(unknown.length, 'command')} of this repository yet.`, {
+      mend: 'Ask the human to run "Atlas: Run Validation" or "atlas validate" once to allow the same commands.',
+    });
   }
 
   /** Keys come first: a run whose receipt can't be signed would be for nothing. */
@@ -331,14 +323,14 @@ function reasonOf({ receipt, outcome }: Ran): string {
   const command = `"${oneLine(receipt.command)}"`;
   switch (outcome.ended) {
     case 'timeout':
-      return `${command} was ended after ${receipt.duration}: it took longer than validation.timeout allows.`;
+      return `${command} was stopped after ${receipt.duration}: it exceeded validation.timeout.`;
     case 'cancelled':
       return `${command} was cancelled after ${receipt.duration}.`;
     case 'signal':
-      return `${command} was ended by ${outcome.signal ?? 'a signal'} (exit code ${receipt.exit_code}).`;
+      return `${command} was killed by ${outcome.signal ?? 'a signal'} (exit code ${receipt.exit_code}).`;
     case 'not_started':
-      return `${command} could not be started: ${outcome.problem ?? 'unknown'}.`;
+      return `${command} could not be started: ${outcome.problem ?? 'unknown error'}.`;
     case 'exit':
-      return `${command} ended with exit code ${receipt.exit_code}.`;
+      return `${command} exited with code ${receipt.exit_code}.`;
   }
 }

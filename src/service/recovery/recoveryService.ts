@@ -125,7 +125,7 @@ export class RecoveryService {
    */
   async recover(stored: StoredTask, { action, by = 'agent' }: RecoveryChoice = {}): Promise<Result<Updated>> {
     if (stored.hook.state === 'awaiting_human') {
-      return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.', {
+      return fail('illegal_transition', 'The task is waiting for a human. There is nothing to recover.', {
         mend: 'A human has to decide first.',
       });
     }
@@ -136,7 +136,7 @@ export class RecoveryService {
     if (!detected.ok) return detected;
     const chosen = action ?? (await this.recordedAction(detected.value.task));
     if (chosen === 'await_human')
-      return fail('illegal_transition', 'The task waits for a human; there is nothing to recover.');
+      return fail('illegal_transition', 'The task is waiting for a human. There is nothing to recover.');
     const { config } = await this.configs.forTask(stored.task);
     const seen = detected.value.task.hook;
     const decide = (now: StoredTask): Result<HookInput> => {
@@ -193,7 +193,7 @@ export class RecoveryService {
     if (plannedState(stored.hook) !== 'step_validating' || stored.hook.receipts.length === 0) return undefined;
     const proven = await (await this.atlas.receipts()).proven(stored, { current: true });
     if (proven.ok) return proven.value;
-    this.ports.log.warn('Receipts can not be verified.', { error: proven.error.message });
+    this.ports.log.warn('Receipts could not be verified.', { error: proven.error.message });
     return undefined;
   }
 

@@ -32,7 +32,7 @@ export async function askAfterAgent(
   exitCode: number,
 ): Promise<StoredTask | undefined> {
   const step = hook.current_step;
-  const message = `The agent ended (exit code ${exitCode}) while step "${step?.step_name ?? ''}" was under way.`;
+  const message = `The agent exited (exit code ${exitCode}) while step "${step?.step_name ?? ''}" was running.`;
   const expect = step === undefined ? {} : { step: step.step_name, attempt: step.attempt };
   const sent = await atlas.send(ref, { type: 'human_required', kind: 'interrupted', message, expect });
   if (!sent.ok) return undefined;
@@ -45,7 +45,7 @@ function forgetEnded({ owners, ports }: Pick<Atlas, 'owners' | 'ports'>, ref: Ta
   try {
     owners.removeDead(ref);
   } catch (error) {
-    ports.log.warn("The agent's owner file can't be removed.", { error: messageOf(error) });
+    ports.log.warn("The agent's owner file could not be removed.", { error: messageOf(error) });
   }
 }
 
@@ -141,7 +141,7 @@ export class AgentPresence {
     try {
       write();
     } catch (error) {
-      this.atlas.ports.log.warn("The agent's owner file can't be written.", { error: messageOf(error) });
+      this.atlas.ports.log.warn("The agent's owner file could not be written.", { error: messageOf(error) });
     }
   }
 }

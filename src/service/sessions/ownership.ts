@@ -87,7 +87,7 @@ export class WindowOwnership {
     try {
       write();
     } catch (error) {
-      this.atlas.ports.log.warn("The window's owner file can't be written.", { error: messageOf(error) });
+      this.atlas.ports.log.warn("The window's owner file could not be written.", { error: messageOf(error) });
     }
   }
 }

@@ -63,7 +63,7 @@ export class CleanupService {
       if (result.ok) cleaned.push(item);
       else failed.push({ item, message: result.error.message });
     }
-    if (cleaned.length > 0) this.ports.log.info(`Cleaned the hook files of ${count(cleaned.length, 'task')}.`);
+    if (cleaned.length > 0) this.ports.log.info(`Deleted the task files of ${count(cleaned.length, 'task')}.`);
     return { cleaned, failed };
   }
 
@@ -72,7 +72,7 @@ export class CleanupService {
       const read = this.store.read(ref);
       if (!read.ok) return read;
       if (!isTerminal(read.value.hook.state)) {
-        return fail('illegal_transition', `Task ${ref.id} isn't finished, so it is not cleaned.`);
+        return fail('illegal_transition', `Task ${ref.id} has not ended, so its files are kept.`);
       }
       const { task } = read.value;
       const marked = { ...task, metadata: { ...task.metadata, hook_cleaned_at: toTimestamp(this.ports.clock.now()) } };
@@ -109,7 +109,7 @@ export class CleanupService {
           this.removeHookFiles(ref);
           finished.add(refKey(ref));
         } catch (error) {
-          this.ports.log.warn(`Cleaning ${ref.id} could not be finished.`, { error: messageOf(error) });
+          this.ports.log.warn(`The files of ${ref.id} could not be deleted completely.`, { error: messageOf(error) });
         }
       }
     }
@@ -136,7 +136,7 @@ export class CleanupService {
       this.ports.log.info(`Workspace "${workspace}" was destroyed with ${count(ids.length, 'task')}.`);
       return ok(ids.length);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `Workspace "${workspace}" can't be removed`, error) };
+      return { ok: false, error: fileError('write_failed', `Workspace "${workspace}" could not be deleted`, error) };
     }
   }
 
@@ -153,7 +153,7 @@ export class CleanupService {
     try {
       this.removeDestroyed();
     } catch (error) {
-      this.ports.log.warn('What is left of a destroyed workspace could not be removed.', { error: messageOf(error) });
+      this.ports.log.warn('The remains of a destroyed workspace could not be deleted.', { error: messageOf(error) });
     }
   }
 

@@ -24,7 +24,7 @@ export function describeIssue({ file, position, message }: ConfigIssue, worktree
 export function issuesLine(issues: readonly ConfigIssue[], worktree: string): string | undefined {
   const [first, ...others] = issues;
   if (first === undefined) return undefined;
-  const more = others.length === 0 ? '' : ` ${count(others.length, 'more problem')}: atlas doctor`;
+  const more = others.length === 0 ? '' : ` For ${count(others.length, 'more problem')}, run: atlas doctor`;
   return `Ignored: ${describeIssue(first, worktree)}${more}`;
 }
 
@@ -33,7 +33,7 @@ export function refuseIssues(issues: readonly ConfigIssue[], worktree: string): 
   if (issues.length === 0) return ok(undefined);
   const lines = issues.slice(0, SHOWN).map((issue) => `  ${describeIssue(issue, worktree)}`);
   const rest = issues.length > SHOWN ? [`  … and ${issues.length - SHOWN} more`] : [];
-  const head = `The task was not started. ${count(issues.length, 'problem')} in its configuration could leave out its checks:`;
+  const head = `The task was not started. ${count(issues.length, 'problem')} in its configuration may disable its checks:`;
   return fail('invalid_config', [head, ...lines, ...rest].join('\n'), {
     mend: 'Fix the configuration, then start the task again.',
     cause: issues,

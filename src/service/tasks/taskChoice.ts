@@ -1,3 +1,4 @@
+import { STATE_LABELS } from '../../core/task/labels';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { isTerminal } from '../../core/task/taskRecord';
 import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
@@ -24,7 +25,7 @@ export interface ChosenTask {
   readonly note: string | undefined;
 }
 
-const NAME_ONE = 'Name one of them with --task.';
+const NAME_ONE = 'Choose one with --task.';
 /** As many tasks as a message lists. */
 const MAX_LISTED = 10;
 
@@ -67,13 +68,13 @@ function severalTasks(tasks: readonly StoredTask[], mode: 'read' | 'write', what
   const [last] = tasks;
   if (mode === 'read' && last !== undefined) {
     const others = tasks.length - 1;
-    const note = `${what} has ${tasks.length} open tasks; this is ${last.ref.id}, the one changed last. ${
-      others === 1 ? 'The other is' : 'The others are'
-    } shown with --task.`;
+    const note = `${what} has ${tasks.length} open tasks. This is ${last.ref.id}, the most recently changed. ${
+      others === 1 ? 'To see the other' : 'To see the others'
+    }, use --task.`;
     return ok({ ref: last.ref, note });
   }
   const listed = tasks.slice(0, MAX_LISTED).map(({ ref, hook, task }) => {
-    return `  ${ref.id}  ${hook.state}  ${oneLine(task.description, 60)}`;
+    return `  ${ref.id}  ${STATE_LABELS[hook.state]}  ${oneLine(task.description, 60)}`;
   });
   const more = tasks.length > MAX_LISTED ? [`  and ${count(tasks.length - MAX_LISTED, 'more task')}`] : [];
   return fail('usage', [`${what} has ${tasks.length} open tasks:`, ...listed, ...more].join('\n'), { mend: NAME_ONE });
@@ -86,18 +87,21 @@ function noOpenTask(
   mode: 'read' | 'write',
   has: { readonly what: string; readonly of: (task: StoredTask) => boolean } | undefined,
 ): Result<ChosenTask> {
-  const start = 'Start one with: atlas start "<what is to be done>"';
+  const start = 'Start one with: atlas start "<description>"';
   if (workspace === undefined) return fail('not_found', `${what} has no task yet.`, { mend: start });
   if (mode === 'read' || has !== undefined) {
     for (const ref of atlas.catalog.finished(workspace)) {
       const read = atlas.catalog.read(ref);
       if (!read.ok || (has !== undefined && !has.of(read.value))) continue;
       if (has !== undefined) return ok({ ref, note: undefined });
-      return ok({ ref, note: `${what} has no open task; this is ${ref.id}, the last one (${read.value.hook.state}).` });
+      return ok({
+        ref,
+        note: `${what} has no open task. This is ${ref.id}, the most recent one (${STATE_LABELS[read.value.hook.state]}).`,
+      });
     }
   }
   if (has !== undefined)
-    return fail('not_found', `No task of ${what} has ${has.what}.`, { mend: 'Look at: atlas status' });
+    return fail('not_found', `No task of ${what} has ${has.what}.`, { mend: 'To see its status, run: atlas status' });
   return fail('not_found', `${what} has no open task.`, { mend: start });
 }
 
@@ -123,7 +127,9 @@ export function knownWorkspace(atlas: AtlasReader, name: string): Result<string>
   const valid = checkWorkspaceName(name);
   if (!valid.ok) return valid;
   if (atlas.workspaces.names().includes(name)) return ok(name);
-  return fail('not_found', `There is no workspace "${name}".`, { mend: 'See which there are: atlas workspace list' });
+  return fail('not_found', `There is no workspace "${name}".`, {
+    mend: 'List the workspaces with: atlas workspace list',
+  });
 }
 
 async function namedTask(atlas: AtlasReader, named: string, wish: TaskWish): Promise<Result<ChosenTask>> {
@@ -131,8 +137,8 @@ async function namedTask(atlas: AtlasReader, named: string, wish: TaskWish): Pro
   const id = named.slice(slash + 1);
   const workspace = slash === -1 ? wish.workspace : named.slice(0, slash);
   if (slash !== -1 && wish.workspace !== undefined && wish.workspace !== workspace) {
-    return fail('usage', `--task names workspace "${workspace ?? ''}", --workspace another one.`, {
-      mend: 'Leave out one of them.',
+    return fail('usage', `--task names workspace "${workspace ?? ''}", but --workspace names another one.`, {
+      mend: 'Omit one of them.',
     });
   }
   const valid = checkTaskId(id);
@@ -160,7 +166,7 @@ function existing(atlas: AtlasReader, candidates: readonly TaskRef[], named: str
   const [first] = found;
   if (first === undefined) {
     return fail('not_found', `There is no task ${oneLine(named, 80)}.`, {
-      mend: 'See which there are: atlas workspace list',
+      mend: 'List the workspaces with: atlas workspace list',
     });
   }
   if (found.length === 1) return ok({ ref: first, note: undefined });

@@ -44,7 +44,7 @@ export async function parseConfig(
     const { parseFields } = await import('./yaml');
     return { stamp, yaml: parseFields(read.text), error: undefined };
   } catch (error) {
-    return { stamp, yaml: undefined, error: `The file is not usable YAML: ${messageOf(error)}` };
+    return { stamp, yaml: undefined, error: `The file is not valid YAML: ${messageOf(error)}` };
   }
 }
 
@@ -55,14 +55,14 @@ export function readYamlText(
   size: number,
 ): { readonly text: string } | { readonly problem: string } {
   if (size > MAX_YAML_BYTES) {
-    const problem = `The file can't be read: it has ${size} bytes, and ${MAX_YAML_BYTES} is the limit.`;
+    const problem = `The file was not read: it has ${size} bytes, and the limit is ${MAX_YAML_BYTES}.`;
     return { problem };
   }
   let bytes: Uint8Array;
   try {
     bytes = files.read(path, MAX_YAML_BYTES);
   } catch (error) {
-    return { problem: `The file can't be read: ${messageOf(error)}` };
+    return { problem: `The file could not be read: ${messageOf(error)}` };
   }
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };

@@ -46,7 +46,7 @@ export async function loadTemplates(
     issues.push({
       file: folder ?? '',
       position: START,
-      message: `Template "${id}" is there twice; the first file counts.`,
+      message: `Template "${id}" is defined twice. The first file is used.`,
     });
   }
   const first = own.filter((template, index) => ids.indexOf(template.id) === index);
@@ -73,10 +73,10 @@ function namesIn(
   if (placed.kind === 'refused') return { names: [], problem: placed.why };
   try {
     const names = files.list(placed.real).filter((item) => /\.ya?ml$/iu.test(item));
-    const problem = `There are ${names.length} files here, and at most ${MAX_TEMPLATES} are read.`;
+    const problem = `There are ${names.length} files here, but at most ${MAX_TEMPLATES} are read.`;
     return { names: names.sort().slice(0, MAX_TEMPLATES), ...(names.length > MAX_TEMPLATES ? { problem } : {}) };
   } catch (error) {
-    return { names: [], problem: `This can't be read: ${messageOf(error)}` };
+    return { names: [], problem: `This could not be read: ${messageOf(error)}` };
   }
 }
 
@@ -87,7 +87,7 @@ async function loadTemplate(
   parsed: Map<string, ParsedTemplate>,
 ): Promise<Loaded> {
   const placed = placedAt(files, file, 'file', worktree);
-  if (placed.kind === 'absent') return { position: START, message: 'The file is gone.' };
+  if (placed.kind === 'absent') return { position: START, message: 'The file no longer exists.' };
   if (placed.kind === 'refused') return { position: START, message: placed.why };
   const { real, stat } = placed;
   const stamp = `${real}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;

@@ -47,6 +47,6 @@ export function parseFields(text: string): ParsedYaml {
   const yaml = parseYaml(text);
   const { data } = yaml;
   if (data === undefined || data === null || (typeof data === 'object' && !Array.isArray(data))) return yaml;
-  const message = 'The file holds no fields, so no setting in it counts: write "hooks:" with the settings below it.';
+  const message = 'The file has no settings. Write "hooks:" with the settings below it.';
   return { ...yaml, data: undefined, error: { message, position: yaml.positionOf([]) } };
 }

@@ -76,18 +76,18 @@ export class InboxFiles {
     try {
       if (files.stat(paths.workspace(workspace)) === undefined)
         return fail('not_found', `There is no workspace "${workspace}".`, {
-          mend: 'See which there are: atlas workspace list',
+          mend: 'List the workspaces with: atlas workspace list',
         });
       for (const folder of [paths.workspace(workspace), ...this.folders(workspace)]) {
         const kind = files.stat(folder)?.kind;
         if (kind === undefined || kind === 'folder') continue;
-        const what = kind === 'link' ? 'a symbolic link, which could lead out of the store' : 'not a folder';
-        return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Put the folder itself in its place.' });
+        const what = kind === 'link' ? 'a symbolic link, which is not followed' : 'not a folder';
+        return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Replace it with the folder itself.' });
       }
       return ok(undefined);
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `The inbox of ${workspace} can't be read`, error) };
+      return { ok: false, error: fileError('unreadable', `The agent queue of ${workspace} could not be read`, error) };
     }
   }
 
@@ -100,7 +100,7 @@ export class InboxFiles {
     const findings = names
       .filter((name) => !NAME.test(name) && !OURS.test(name))
       .map((name): InboxFinding => {
-        const error = new AtlasError('invalid_name', 'This is no file of an inbox, and is left alone.', {
+        const error = new AtlasError('invalid_name', 'This file does not belong to the agent queue and is ignored.', {
           mend: 'Move it away.',
         });
         return { path: join(folder, name), error };
@@ -141,7 +141,7 @@ export class InboxFiles {
     if (!bytes.ok) return bytes;
     const item = parseItem(path, bytes.value);
     if (!item.ok || item.value.id === id) return item;
-    return fail('damaged', `${path} says that it is item ${item.value.id}.`, { mend: MOVE_AWAY });
+    return fail('damaged', `${path} claims to be item ${item.value.id}.`, { mend: MOVE_AWAY });
   }
 
   /** The lowest number that no item ever had. Fails with `damaged` where the numbers are used up. */
@@ -149,7 +149,7 @@ export class InboxFiles {
     let highest = 0;
     for (const id of [...open, ...leftOver, ...finished]) highest = Math.max(highest, id);
     if (highest < MAX_ITEM_ID) return ok(highest + 1);
-    return fail('damaged', `No number is left: there is an item ${MAX_ITEM_ID}.`, { mend: MOVE_AWAY });
+    return fail('damaged', `No item number is left: item ${MAX_ITEM_ID} exists.`, { mend: MOVE_AWAY });
   }
 
   /** Makes a new item's file. Throws a file error; `true` where it is there all the same. */
@@ -182,7 +182,7 @@ export class InboxFiles {
   }
 }
 
-const MOVE_AWAY = 'Move that file away; the other items are not touched by it.';
+const MOVE_AWAY = 'Move that file away. The other items are not affected.';
 
 function numberOf(name: string): number[] {
   const id = NAME.exec(name)?.[1];

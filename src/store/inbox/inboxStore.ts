@@ -87,7 +87,7 @@ export class InboxStore {
     try {
       return ok(look());
     } catch (error) {
-      return { ok: false, error: fileError('unreadable', `The inbox of ${workspace} can't be read`, error) };
+      return { ok: false, error: fileError('unreadable', `The agent queue of ${workspace} could not be read`, error) };
     }
   }
 
@@ -116,8 +116,8 @@ export class InboxStore {
   async add(workspace: string, draft: InboxDraft): Promise<Result<InboxItem>> {
     return this.changing(workspace, (lock, numbers) => {
       if (numbers.open.length >= MAX_OPEN)
-        return fail('usage', `The inbox of ${workspace} has ${numbers.open.length} open items; it takes no more.`, {
-          mend: 'Complete or cancel some.',
+        return fail('usage', `The agent queue of ${workspace} is full: it has ${numbers.open.length} open items.`, {
+          mend: 'Complete or cancel some items.',
         });
       const id = this.inbox.freeNumber(numbers);
       if (!id.ok) return id;
@@ -176,7 +176,7 @@ export class InboxStore {
         this.wakes.publish(workspace, id);
         return ended;
       } catch (error) {
-        const message = `Item ${id} is done, but the session that waits for it could not be woken: ${messageOf(error)}`;
+        const message = `Item ${id} is done, but the session waiting for it could not be woken: ${messageOf(error)}`;
         return fail('recorded_not_written', message, { mend: 'Complete it again.', cause: error });
       }
     });
@@ -200,8 +200,7 @@ export class InboxStore {
     if (due.value) {
       // Whoever completed the item may have died before it published.
       const mended = await this.changing(workspace, () => ok(undefined));
-      if (!mended.ok)
-        this.ports.log.warn('Wakes that are due could not be looked at.', { error: mended.error.message });
+      if (!mended.ok) this.ports.log.warn('Pending wake-ups could not be read.', { error: mended.error.message });
     }
     return this.looking(workspace, () => this.wakes.take(workspace));
   }
@@ -209,8 +208,8 @@ export class InboxStore {
   private find(workspace: string, id: number, { open, finished }: InboxNumbers): Result<InboxItem> {
     if (finished.has(id)) return this.inbox.read(this.inbox.finishedPath(workspace, id), id);
     if (open.includes(id)) return this.inbox.read(this.inbox.openPath(workspace, id), id);
-    return fail('not_found', `There is no item ${id} in the inbox of ${workspace}.`, {
-      mend: 'See which there are: atlas inbox list',
+    return fail('not_found', `The agent queue of ${workspace} has no item ${id}.`, {
+      mend: 'List the items with: atlas inbox list',
     });
   }
 
@@ -230,11 +229,11 @@ export class InboxStore {
     guard(lock);
     try {
       if (make()) return ok(value);
-      return fail('write_failed', `${path} was made by somebody else just now.`, { mend: 'Try again.' });
+      return fail('write_failed', `${path} was just created by another process.`, { mend: 'Try again.' });
     } catch (error) {
       if (this.ports.files.stat(path) === undefined) throw error;
-      const message = `${what}, but that may not outlast a loss of power: ${messageOf(error)}`;
-      return fail('recorded_not_written', message, { mend: 'Look at it: atlas inbox list', cause: error });
+      const message = `${what}, but may be lost in a power failure: ${messageOf(error)}`;
+      return fail('recorded_not_written', message, { mend: 'To check it, run: atlas inbox list', cause: error });
     }
   }
 
@@ -256,7 +255,10 @@ export class InboxStore {
       return change(lock, numbers);
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `The inbox of ${workspace} can't be changed`, error) };
+      return {
+        ok: false,
+        error: fileError('write_failed', `The agent queue of ${workspace} could not be changed`, error),
+      };
     } finally {
       this.release(lock);
     }
@@ -265,7 +267,7 @@ export class InboxStore {
   private lockOf(workspace: string): GenerationLock {
     const known = this.locks.get(workspace);
     if (known !== undefined) return known;
-    const lock = new GenerationLock(this.inbox.locks(workspace), this.ports, { what: "the inbox's lock" });
+    const lock = new GenerationLock(this.inbox.locks(workspace), this.ports, { what: "the agent queue's lock" });
     this.locks.set(workspace, lock);
     return lock;
   }
@@ -290,7 +292,7 @@ export class InboxStore {
     try {
       act();
     } catch (error) {
-      this.ports.log.warn('Something of an inbox could not be brought to its end; the next change does it.', {
+      this.ports.log.warn('A change of the agent queue could not be completed. The next change completes it.', {
         error: messageOf(error),
       });
     }
@@ -300,7 +302,7 @@ export class InboxStore {
     try {
       lock?.release();
     } catch (error) {
-      this.ports.log.warn('The lock of an inbox could not be released; it is free once this process ends.', {
+      this.ports.log.warn('The lock of an agent queue could not be released. It is free once this process exits.', {
         error: messageOf(error),
       });
     }
@@ -310,7 +312,7 @@ export class InboxStore {
 /** Another process may have taken this one for dead while it slept. */
 function guard(lock: HeldLock): void {
   if (lock.isNewest()) return;
-  throw new AtlasError('lock_timeout', "The inbox's lock was taken by another process meanwhile.", {
+  throw new AtlasError('lock_timeout', "Another process took the agent queue's lock in the meantime.", {
     mend: 'Try again.',
   });
 }

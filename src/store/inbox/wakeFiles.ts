@@ -119,8 +119,8 @@ export class WakeFiles {
       renameWithRetry(files, path, to);
       return ok({ path: to, wake });
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} is not there.`);
-      return { ok: false, error: fileError('write_failed', `${path} can't be taken`, error) };
+      if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} does not exist.`);
+      return { ok: false, error: fileError('write_failed', `${path} could not be claimed`, error) };
     }
   }
 
@@ -138,9 +138,9 @@ export class WakeFiles {
     try {
       act();
     } catch (error) {
-      this.ports.log.warn('The file of a wake that was taken could not be cleaned up.', { error: messageOf(error) });
+      this.ports.log.warn('The file of a completed wake-up could not be deleted.', { error: messageOf(error) });
     }
   }
 }
 
-const MOVE_AWAY = 'Move it away: nobody is woken by it. What its item came to is in the inbox.';
+const MOVE_AWAY = 'Move it away: it wakes no session. The result of its item is in the agent queue.';

@@ -33,26 +33,26 @@ export class StoreKeyFolder implements KeyFolder {
 
   readSecret(name: string): Result<string | undefined> {
     const path = join(this.path, name);
-    return this.guard('key_unreadable', `The key file ${path} can't be read`, () => {
+    return this.guard('key_unreadable', `The key file ${path} could not be read`, () => {
       const stat = this.ports.files.stat(path);
       if (stat === undefined) return ok(undefined);
       if (stat.kind !== 'file') {
         return fail('key_unreadable', `The key file ${path} is ${stat.kind === 'link' ? 'a link' : 'not a file'}.`, {
-          mend: 'Put the key file itself in its place; no other key is made.',
+          mend: 'Replace it with the key file itself. Atlas does not create another key.',
         });
       }
       const folder = this.narrow(this.path, this.ports.files.stat(this.path), FOLDER_MODE);
       const file = folder.ok ? this.narrow(path, stat, SECRET_MODE) : folder;
       if (!file.ok) return file;
       if (stat.size > MAX_KEY_BYTES)
-        return fail('key_size', `The key file ${path} has ${stat.size} bytes: no key has.`, PUT_BACK);
+        return fail('key_size', `The key file ${path} has ${stat.size} bytes, too many for a key.`, PUT_BACK);
       return ok(Buffer.from(this.ports.files.read(path, MAX_KEY_BYTES)).toString('utf8'));
     });
   }
 
   createSecret(name: string, text: string): Result<boolean> {
     const path = join(this.path, name);
-    return this.guard('write_failed', `The key file ${path} can't be made`, () => {
+    return this.guard('write_failed', `The key file ${path} could not be created`, () => {
       ensureFolder(this.ports.files, this.path, FOLDER_MODE);
       const folder = this.narrow(this.path, this.ports.files.stat(this.path), FOLDER_MODE);
       if (!folder.ok) return folder;
@@ -62,7 +62,7 @@ export class StoreKeyFolder implements KeyFolder {
 
   readPublic(name: string): Result<string | undefined> {
     const path = join(this.path, name);
-    return this.guard('unreadable', `The file of public keys ${path} can't be read`, () => {
+    return this.guard('unreadable', `The public key file ${path} could not be read`, () => {
       if (this.ports.files.stat(path) === undefined) return ok(undefined);
       return ok(Buffer.from(this.ports.files.read(path, MAX_PUBLIC_BYTES)).toString('utf8'));
     });
@@ -70,7 +70,7 @@ export class StoreKeyFolder implements KeyFolder {
 
   writePublic(name: string, text: string): Result<void> {
     const path = join(this.path, name);
-    return this.guard('write_failed', `The file of public keys ${path} can't be written`, () => {
+    return this.guard('write_failed', `The public key file ${path} could not be written`, () => {
       replaceFile(this.ports.files, this.ports.ids, path, text, { durable: true, mode: PUBLIC_MODE });
       return ok(undefined);
     });
@@ -79,10 +79,10 @@ export class StoreKeyFolder implements KeyFolder {
   setAside(name: string): Result<void> {
     const path = join(this.path, name);
     const stamp = new Date(this.ports.clock.now()).toISOString().replace(/[-:.]/gu, '');
-    return this.guard('write_failed', `${path} can't be moved aside`, () => {
+    return this.guard('write_failed', `${path} could not be moved aside`, () => {
       renameWithRetry(this.ports.files, path, `${path}.corrupt-${stamp}`);
       this.ports.files.syncFolder(dirname(path));
-      this.ports.log.warn('A file of public keys could not be read; it was set aside and is made again.', { path });
+      this.ports.log.warn('A public key file could not be read. It was set aside and is regenerated.', { path });
       return ok(undefined);
     });
   }
@@ -94,12 +94,12 @@ export class StoreKeyFolder implements KeyFolder {
     try {
       this.ports.files.chmod(path, mode);
     } catch (error) {
-      return fail('key_too_open', `${path} is open to other users (mode ${wide}): ${messageOf(error)}`, {
+      return fail('key_too_open', `Other users can access ${path} (mode ${wide}): ${messageOf(error)}`, {
         mend: `Run chmod ${mode.toString(8)} on it as its owner.`,
         cause: error,
       });
     }
-    this.ports.log.warn('A file of keys was open to other users; it is no longer.', { path, mode: wide });
+    this.ports.log.warn('Other users could access a key file. They no longer can.', { path, mode: wide });
     return ok(undefined);
   }
 
@@ -117,4 +117,4 @@ export class StoreKeyFolder implements KeyFolder {
   }
 }
 
-const PUT_BACK = { mend: 'Put the right file back, for instance from its .bak; no other key is made.' };
+const PUT_BACK = { mend: 'Restore the right file, for example from its .bak. Atlas does not create another key.' };

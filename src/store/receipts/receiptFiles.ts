@@ -49,20 +49,23 @@ export class ReceiptFiles {
   /** Writes a receipt's envelope, durably and never over another. */
   writeEnvelope(ref: TaskRef, receiptId: string, text: string): Result<void> {
     const path = envelopePath(this.ports.paths.receipts(ref), receiptId);
-    if (path === undefined) return fail('invalid_name', `${JSON.stringify(receiptId)} can't be the id of a receipt.`);
+    if (path === undefined) return fail('invalid_name', `${JSON.stringify(receiptId)} is not a valid receipt ID.`);
     try {
       ensureFolder(this.ports.files, this.ports.paths.receipts(ref));
       if (createFile(this.ports.files, this.ports.ids, path, text)) return ok(undefined);
-      return fail('write_failed', `Receipt ${receiptId} has a statement already.`);
+      return fail('write_failed', `Receipt ${receiptId} already has a statement.`);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `The statement of ${receiptId} can't be written`, error) };
+      return {
+        ok: false,
+        error: fileError('write_failed', `The statement of ${receiptId} could not be written`, error),
+      };
     }
   }
 
   /** Where a command's output is kept, below artifacts/. Makes its folder. */
   outputPath(ref: TaskRef, receiptId: string, stream: OutputStream): Result<string> {
     if (!checkTaskId(receiptId).ok) {
-      return fail('invalid_name', `${JSON.stringify(receiptId)} can't be the id of a receipt.`);
+      return fail('invalid_name', `${JSON.stringify(receiptId)} is not a valid receipt ID.`);
     }
     return ok(join(this.ports.paths.artifacts(ref), outputName(receiptId, stream)));
   }
@@ -73,7 +76,7 @@ export class ReceiptFiles {
       ensureFolder(this.ports.files, join(this.ports.paths.artifacts(ref), OUTPUT_FOLDER));
       return ok(undefined);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', "The commands' outputs can't be kept", error) };
+      return { ok: false, error: fileError('write_failed', "The commands' output could not be stored", error) };
     }
   }
 

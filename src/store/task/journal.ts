@@ -50,7 +50,7 @@ export class Journal {
     const stat = this.files.stat(this.path);
     if (stat !== undefined && stat.kind !== 'file') {
       throw new AtlasError('unsafe_path', `${this.path} is a ${stat.kind}, not a file.`, {
-        mend: `Move the ${stat.kind} away; the journal itself belongs there.`,
+        mend: `Move the ${stat.kind} away. The journal belongs there.`,
       });
     }
     return stat?.size ?? 0;
@@ -62,7 +62,7 @@ export class Journal {
       return this.readTail();
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `${this.path} can't be read`, error) };
+      return { ok: false, error: fileError('unreadable', `${this.path} could not be read`, error) };
     }
   }
 
@@ -121,7 +121,7 @@ export class Journal {
     const found = this.lastLine(size);
     if (found === undefined) return ok({ ...EMPTY_TAIL, tornBytes: size });
     const last = parseJournalLine(found.line);
-    if (last === undefined) return fail('damaged', `The last line of ${this.path} can't be read.`);
+    if (last === undefined) return fail('damaged', `The last line of ${this.path} could not be read.`);
     return ok({ last, lastHash: sha256(found.line), end: found.end, tornBytes: size - found.end });
   }
 

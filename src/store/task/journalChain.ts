@@ -23,7 +23,7 @@ export function checkChain(files: FileSystem, path: string): Result<JournalConte
     bytes = files.read(path, MAX_JOURNAL_BYTES);
   } catch (error) {
     if (error instanceof AtlasError) return { ok: false, error };
-    return { ok: false, error: fileError('unreadable', `${path} can't be read`, error) };
+    return { ok: false, error: fileError('unreadable', `${path} could not be read`, error) };
   }
   return ok(breakIn(bytes));
 }

@@ -25,12 +25,12 @@ export function rebuildHook(content: JournalContent): Result<Hook> {
   const voided = new Set(content.lines.map((line) => line.void));
   const holding = content.lines.filter((line) => line.void === undefined && !voided.has(line.seq));
   const from = holding.findLastIndex((line) => line.hook !== undefined);
-  if (from === -1) return fail('damaged', 'The journal has no line to build the hook from.');
+  if (from === -1) return fail('damaged', 'The journal has no line to rebuild the task record from.');
   let hook: Hook | undefined;
   for (const line of holding.slice(from)) {
     hook = replayLine(hook, line);
     if (hook === undefined)
-      return fail('damaged', `The journal's line ${line.seq} doesn't give the hook that it names.`);
+      return fail('damaged', `Line ${line.seq} of the journal does not match the task record it names.`);
   }
   return hook === undefined ? fail('damaged', 'The journal is empty.') : ok(hook);
 }

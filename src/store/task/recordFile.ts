@@ -20,13 +20,13 @@ export function sha256(data: string | Uint8Array): string {
 export function readStateFile(files: FileSystem, path: string, maxBytes = MAX_STATE_BYTES): Result<Uint8Array> {
   try {
     const stat = files.stat(path);
-    if (stat === undefined) return fail('not_found', `${path} is not there.`);
+    if (stat === undefined) return fail('not_found', `${path} does not exist.`);
     if (stat.kind === 'link') {
       return fail(
         'unsafe_path',
-        `${path} is a symbolic link, which could lead out of the store, so it is not followed.`,
+        `${path} is a symbolic link, which is not followed because it could lead out of the store.`,
         {
-          mend: 'Replace the link by the file itself.',
+          mend: 'Replace the link with the file itself.',
         },
       );
     }
@@ -35,9 +35,9 @@ export function readStateFile(files: FileSystem, path: string, maxBytes = MAX_ST
     }
     return ok(files.read(path, maxBytes));
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} is not there.`);
+    if (codeOf(error) === 'ENOENT') return fail('not_found', `${path} does not exist.`);
     const code = codeOf(error) === 'EFBIG' ? 'damaged' : 'unreadable';
-    return { ok: false, error: fileError(code, `${path} can't be read`, error) };
+    return { ok: false, error: fileError(code, `${path} could not be read`, error) };
   }
 }
 
@@ -83,9 +83,9 @@ function checkVersion(path: string, data: unknown): AtlasError | undefined {
     if (major > Number.parseInt(SCHEMA_VERSION, 10)) {
       return new AtlasError(
         'too_new',
-        `${path} has schema version ${String(version)}; this Atlas knows ${SCHEMA_VERSION}.`,
+        `${path} has schema version ${String(version)}, but this version of Atlas supports ${SCHEMA_VERSION}.`,
         {
-          mend: 'Update Atlas. Until then the task is shown, and nothing is written to it.',
+          mend: 'Update Atlas. Until then, the task is read-only.',
         },
       );
     }
@@ -95,7 +95,7 @@ function checkVersion(path: string, data: unknown): AtlasError | undefined {
 
 function describeIssue(path: string, issue: { path: PropertyKey[]; message: string } | undefined): string {
   const where = issue === undefined || issue.path.length === 0 ? '' : `: field "${issue.path.map(String).join('.')}"`;
-  return `${path} is not what Atlas writes${where}: ${issue?.message ?? 'unknown shape'}`;
+  return `${path} is not valid${where}: ${issue?.message ?? 'unknown shape'}`;
 }
 
 /** What a state file says, by its schema; `damaged` or `too_new` when it can't be had. */

@@ -29,8 +29,8 @@ export class TaskIndexes {
         const text = files.stat(path) === undefined ? '0' : Buffer.from(files.read(path, MAX_COUNTER_BYTES)).toString();
         const next = /^\d{1,10}\s*$/u.test(text) ? Number(text) : Number.NaN;
         if (!(next <= LAST_INDEX)) {
-          return fail('damaged', `${path} holds no task number.`, {
-            mend: 'Write the number of tasks that have receipts into it, or more.',
+          return fail('damaged', `${path} does not contain a task number.`, {
+            mend: 'Write a number into it that is at least the number of tasks with receipts.',
           });
         }
         replaceFile(files, ids, path, `${next + 1}\n`, { durable: true });
@@ -40,7 +40,7 @@ export class TaskIndexes {
       }
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `${path} can't be counted up`, error) };
+      return { ok: false, error: fileError('write_failed', `${path} could not be updated`, error) };
     }
   }
 }

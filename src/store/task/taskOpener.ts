@@ -16,9 +16,9 @@ import type { Finding } from '../../core/task/storedTask';
 import type { TaskWriter } from './taskWriter';
 
 const ADOPTED = {
-  adopted: 'hook.json was written by another program; its present content was recorded.',
-  edited: 'hook.json was changed by something other than Atlas; the change was recorded and the work goes on from it.',
-  rolled_back: 'hook.json was put back to an older version; that was recorded and the work goes on from it.',
+  adopted: 'hook.json was written by another program. Its current content was recorded.',
+  edited: 'hook.json was changed by something other than Atlas. The change was recorded and work continues from it.',
+  rolled_back: 'hook.json was restored to an older version. This was recorded and work continues from it.',
 } as const;
 
 /** task.json, parsed and as it stands there. */
@@ -31,7 +31,7 @@ type Settled = Pick<Opened, 'hook' | 'bytesSha' | 'tail'>;
 
 /** What was recorded is an earlier change; the caller's own was not even tried, and has to be told so. */
 function notMade(error: AtlasError): Result<never> {
-  const message = `Nothing was recorded, since hook.json can't be brought in line with its journal (${error.message}).`;
+  const message = `Nothing was recorded, because hook.json could not be reconciled with its journal (${error.message}).`;
   return fail('write_failed', message, {
     cause: error,
     ...(error.mend === undefined ? {} : { mend: error.mend }),
@@ -89,7 +89,7 @@ export class TaskOpener {
     const damage = hookDamage(hook.value.hook, found.value.task, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
     const stat = files.stat(paths.hook(ref));
-    if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} vanished while it was read.`);
+    if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} disappeared while it was read.`);
     const { task, text } = this.align(ref, found.value, hook.value.hook, findings);
     const seq = hook.value.tail.last?.seq ?? 0;
     if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, task, seq);
@@ -106,7 +106,7 @@ export class TaskOpener {
     journal.cut(tail.value);
     findings.push({
       kind: 'torn_line',
-      message: `A write to the journal was interrupted; its ${tail.value.tornBytes} bytes were never acknowledged and are kept in ${aside}.`,
+      message: `A write to the journal was interrupted. Its ${tail.value.tornBytes} bytes were never acknowledged and are kept in ${aside}.`,
     });
     return ok({ ...tail.value, tornBytes: 0 });
   }
@@ -122,7 +122,7 @@ export class TaskOpener {
         if (!written.ok) return written;
         findings.push({
           kind: 'replayed',
-          message: `"${last.event}" was recorded but not yet in hook.json; it is now.`,
+          message: 'The last change was recorded, but was not in hook.json yet. It now is.',
         });
         return ok({ hook: applied, bytesSha: last.hook_sha256, tail });
       }
@@ -174,7 +174,7 @@ export class TaskOpener {
     }
     const rebuilt = content.ok ? rebuildHook(content.value) : content;
     if (!rebuilt.ok) {
-      return fail('damaged', `${why?.message ?? `${path} is lost.`} ${rebuilt.error.message}`, { mend: SEE_DOCTOR });
+      return fail('damaged', `${why?.message ?? `${path} is missing.`} ${rebuilt.error.message}`, { mend: SEE_DOCTOR });
     }
     let aside = '';
     if (files.stat(path) !== undefined) {
@@ -195,8 +195,8 @@ export class TaskOpener {
     const text = serializeTask(task);
     if (text === serializeTask(found.task)) return found;
     this.writer.writeTask(ref, text);
-    findings.push({ kind: 'task_aligned', message: 'task.json disagreed with hook.json and was brought in line.' });
-    this.ports.log.warn(`task.json of ${refKey(ref)} was brought in line with its hook.`);
+    findings.push({ kind: 'task_aligned', message: 'task.json disagreed with hook.json and was updated.' });
+    this.ports.log.warn(`task.json of ${refKey(ref)} was updated from hook.json.`);
     return { task, text };
   }
 

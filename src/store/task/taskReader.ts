@@ -9,7 +9,7 @@ import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 
 /** What mends a damaged task. */
-export const SEE_DOCTOR = 'Run "Atlas: Run Doctor"; the other tasks are not affected.';
+export const SEE_DOCTOR = 'Run "Atlas: Run Doctor". The other tasks are not affected.';
 
 /** Reads tasks; writes nothing and takes no lock. */
 export class HookReader {
@@ -56,14 +56,14 @@ export class HookReader {
             mend: 'List the tasks and choose one of them.',
           });
         if (kind !== 'folder') {
-          const what = kind === 'link' ? 'a symbolic link, which could lead out of the store' : 'not a folder';
-          return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Put the folder itself in its place.' });
+          const what = kind === 'link' ? 'a symbolic link, which is not followed' : 'not a folder';
+          return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Replace it with the folder itself.' });
         }
       }
       return ok(undefined);
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `Task ${refKey(ref)} can't be read`, error) };
+      return { ok: false, error: fileError('unreadable', `Task ${refKey(ref)} could not be read`, error) };
     }
   }
 }

@@ -88,7 +88,7 @@ export class HookStore extends HookReader {
       const tail = this.writer.journal(ref).tail();
       if (!tail.ok) return tail;
       if (tail.value.end + tail.value.tornBytes > 0 || this.ports.files.stat(this.ports.paths.hook(ref)) !== undefined)
-        return fail('illegal_transition', `"init" is refused: task ${ref.id} has a hook already.`);
+        return fail('illegal_transition', `Task ${ref.id} already exists.`);
       // The journal's name is on disk before anything is in it: hook.json without it would look like another program's.
       this.ports.files.append(this.ports.paths.journal(ref), '');
       this.ports.files.syncFolder(this.ports.paths.task(ref));
@@ -158,7 +158,7 @@ export class HookStore extends HookReader {
       return use(lock);
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `Task ${ref.id} can't be changed`, error) };
+      return { ok: false, error: fileError('write_failed', `Task ${ref.id} could not be changed`, error) };
     } finally {
       this.release(lock);
     }
@@ -176,12 +176,9 @@ export class HookStore extends HookReader {
     try {
       lock?.release();
     } catch (error) {
-      this.ports.log.warn(
-        'A lock could not be released; it is free for this process, and for others once this one ends.',
-        {
-          error: messageOf(error),
-        },
-      );
+      this.ports.log.warn('A lock could not be released. Other processes get it once this one exits.', {
+        error: messageOf(error),
+      });
     }
   }
 

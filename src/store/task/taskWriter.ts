@@ -16,7 +16,7 @@ import type { StoredTask } from '../../core/task/storedTask';
 import { TaskMemory } from './taskMemory';
 
 const NOT_WRITTEN = 'Recorded, but hook.json could not be written';
-const LOCK_LOST = 'Another process took this lock, because this one seemed to be dead.';
+const LOCK_LOST = 'Another process took this lock, because this process appeared to have exited.';
 
 /** Writes one task's files in the order that a crash can interrupt anywhere. The caller holds the task's lock. */
 export class TaskWriter {
@@ -153,7 +153,7 @@ export class TaskWriter {
       write();
       return true;
     } catch (error) {
-      this.ports.log.warn(`${what} of ${refKey(ref)} could not be written; it is made again later.`, {
+      this.ports.log.warn(`${what} of ${refKey(ref)} could not be written. It is written again later.`, {
         error: messageOf(error),
       });
       return false;

@@ -111,9 +111,9 @@ export class TrustFile {
   /** Why the file can't be used, if it can't; one that isn't there yet can. */
   problem(): string | undefined {
     try {
-      return this.load().damaged ? 'It is not what Atlas writes, so no command counts as allowed.' : undefined;
+      return this.load().damaged ? 'The file is not valid, so no command is allowed.' : undefined;
     } catch (error) {
-      return `It can't be read, so no command counts as allowed: ${messageOf(error)}`;
+      return `The file could not be read, so no command is allowed: ${messageOf(error)}`;
     }
   }
 

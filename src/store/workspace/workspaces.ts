@@ -73,7 +73,7 @@ export class WorkspaceStore {
       // Falls through: not JSON is as damaged as another shape.
     }
     return fail('damaged', `${path} is damaged.`, {
-      mend: 'Put it right by hand, or move it away; the tasks are kept.',
+      mend: 'Fix it by hand or move it away. The tasks are kept.',
     });
   }
 
@@ -93,9 +93,9 @@ export class WorkspaceStore {
         if (!this.isTaken(name)) this.make(name, path, branch);
         if (this.belongs(name, path)) return ok(name);
       }
-      return fail('write_failed', `No name is left for the workspace of ${path}.`);
+      return fail('write_failed', `No free name was found for the workspace of ${path}.`);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `The workspace of ${path} can't be made`, error) };
+      return { ok: false, error: fileError('write_failed', `The workspace of ${path} could not be created`, error) };
     }
   }
 
@@ -144,7 +144,7 @@ export class WorkspaceStore {
       files.syncFolder(paths.tasks(workspace));
       return ok(ref);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', "The task can't be made", error) };
+      return { ok: false, error: fileError('write_failed', 'The task could not be created', error) };
     }
   }
 

@@ -7,18 +7,18 @@ export function codeOf(thrown: unknown): string {
 }
 
 const MENDS: Readonly<Record<string, string>> = {
-  ENOSPC: 'The disk is full: free some space and try again. Nothing that was recorded is lost.',
-  EDQUOT: 'The disk quota is used up: free some space and try again. Nothing that was recorded is lost.',
-  EROFS: 'The file system is read-only: remount it, or set ATLAS_HOME to a folder that can be written.',
+  ENOSPC: 'The disk is full. Free some space and try again. No recorded data is lost.',
+  EDQUOT: 'The disk quota is exceeded. Free some space and try again. No recorded data is lost.',
+  EROFS: 'The file system is read-only. Remount it, or set ATLAS_HOME to a writable folder.',
   EACCES: 'Give your user permission to read and write the Atlas folder, or set ATLAS_HOME to another one.',
   EPERM: 'Give your user permission to read and write the Atlas folder, and close programs that hold its files open.',
-  EBUSY: 'Another program holds the file open: close it and try again.',
-  EMFILE: 'Too many files are open: close some programs or raise the limit of open files.',
-  ENFILE: 'Too many files are open on this machine: close some programs.',
-  EISDIR: 'A folder lies where a file belongs: move it away.',
-  ENOTREG: 'A pipe, socket or device lies where a file belongs: move it away.',
-  ENOTDIR: 'A file lies where a folder belongs: move it away.',
-  EFBIG: 'The file is far larger than any hook file: move it away and run "Atlas: Run Doctor".',
+  EBUSY: 'Another program has the file open. Close it and try again.',
+  EMFILE: 'Too many files are open. Close some programs or raise the open file limit.',
+  ENFILE: 'Too many files are open on this machine. Close some programs.',
+  EISDIR: 'There is a folder where a file belongs. Move it away.',
+  ENOTREG: 'There is a pipe, socket or device where a file belongs. Move it away.',
+  ENOTDIR: 'There is a file where a folder belongs. Move it away.',
+  EFBIG: 'The file is far too large for a task record. Move it away and run "Atlas: Run Doctor".',
 };
 
 /** A file error as one for people: what happened to which file, and what mends it. */

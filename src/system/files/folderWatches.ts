@@ -53,7 +53,7 @@ export class FolderWatches {
   }
 
   private failed(folder: string, error: unknown): void {
-    this.log.warn(`Watching ${folder} failed; its changes are not told.`, { error: messageOf(error) });
+    this.log.warn(`Watching ${folder} failed. Its changes are not reported.`, { error: messageOf(error) });
   }
 
   /** Stops watching a folder. */

@@ -17,17 +17,17 @@ export function readForeignFile(path: string, limit: number): Result<Uint8Array>
     switch (codeOf(error)) {
       case 'ENOENT':
       case 'ENOTDIR':
-        return fail('not_found', `${path} is not there.`);
+        return fail('not_found', `${path} does not exist.`);
       case 'ELOOP':
       case 'EMLINK':
         return isLink(path);
       case 'EFBIG':
-        return fail('damaged', `${path} is larger than the ${limit} bytes that are read.`);
+        return fail('damaged', `${path} is larger than the limit of ${limit} bytes.`);
       case 'EISDIR':
       case 'ENOTREG':
         return fail('unreadable', `${path} is not a file.`, { mend: 'Move it away.' });
       default:
-        return { ok: false, error: fileError('unreadable', `${path} can't be read`, error) };
+        return { ok: false, error: fileError('unreadable', `${path} could not be read`, error) };
     }
   }
 }

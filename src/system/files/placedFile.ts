@@ -24,13 +24,16 @@ export function placedAt(
     if (files.stat(path) === undefined) return { kind: 'absent' };
     const real = files.realPath(path);
     if (within !== undefined && !isBelow(real, files.realPath(within)))
-      return { kind: 'refused', why: `A link leads out of the repository, to ${real}. Such a ${wanted} is not read.` };
+      return {
+        kind: 'refused',
+        why: `A symbolic link points outside the repository, to ${real}. Such a ${wanted} is not read.`,
+      };
     const stat = files.stat(real);
     if (stat?.kind === wanted) return { kind: 'there', real, stat };
     return { kind: 'refused', why: `This is ${NOUN[stat?.kind ?? 'other']}, not a ${wanted}.` };
   } catch (error) {
     const dangling = codeOf(error) === 'ENOENT' || codeOf(error) === 'ELOOP';
-    const why = dangling ? 'This is a link that leads nowhere.' : `This can't be read: ${messageOf(error)}`;
+    const why = dangling ? 'This is a broken symbolic link.' : `This could not be read: ${messageOf(error)}`;
     return { kind: 'refused', why };
   }
 }

@@ -82,7 +82,7 @@ export function readPiece(fd: number, position: number, length: number): Uint8Ar
 export function readRegularFile(path: string, limit: number, link: 'follow' | 'refuse' = 'follow'): Uint8Array {
   const { fd, size } = openRegularFile(path, constants.O_RDONLY, { link });
   try {
-    if (size > limit) throw fileProblem('EFBIG', path, `has ${size} bytes, at most ${limit} are read`);
+    if (size > limit) throw fileProblem('EFBIG', path, `has ${size} bytes, but at most ${limit} are read`);
     return readPiece(fd, 0, size);
   } finally {
     closeSync(fd);

@@ -67,7 +67,7 @@ export function launcherFiles(target: LauncherTarget, platform: NodeJS.Platform 
   const { folder, node, cli } = target;
   const own = platform === 'win32' ? win32.join(folder, 'atlas') : posix.join(folder, 'atlas');
   const shell = `#!/bin/sh
-# ${LAUNCHER_MARK}. It makes it anew when the editor starts: changes get lost.
+# ${LAUNCHER_MARK}. It is regenerated when the editor starts; changes are lost.
 node=${shPath(node, platform)}
 cli=${shPath(cli, platform)}
 if [ ! -f "$cli" ] || [ ! -x "$node" ]; then
@@ -99,7 +99,7 @@ function batchText({ folder, node, cli }: LauncherTarget): string {
   const [nodePath, cliPath] = [cmdPath(node, folder), cmdPath(cli, folder)];
   return [
     '@echo off',
-    `rem ${LAUNCHER_MARK}. It makes it anew when the editor starts: changes get lost.`,
+    `rem ${LAUNCHER_MARK}. It is regenerated when the editor starts; changes are lost.`,
     'setlocal DisableDelayedExpansion',
     'call :find_dp0',
     `if not exist "${cliPath}" goto gone`,
@@ -138,7 +138,7 @@ export function writeLauncher(
     }
     return ok(wrote);
   } catch (error) {
-    return { ok: false, error: fileError('write_failed', "The 'atlas' launcher can't be written", error) };
+    return { ok: false, error: fileError('write_failed', "The 'atlas' launcher could not be written", error) };
   }
 }
 

@@ -52,13 +52,13 @@ export const LINK_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
  */
 export function linkLauncher(request: LinkRequest): Result<MadeLink> {
   const { name, launcher, platform } = request;
-  if (!LINK_NAME.test(name)) return fail('usage', `"${name}" can't be a command's name.`);
+  if (!LINK_NAME.test(name)) return fail('usage', `"${name}" is not a valid command name.`);
   const folder = chooseFolder(request);
   const path = join(folder, platform === 'win32' ? `${name}.cmd` : name);
   try {
     const found = entryAt(path);
     if (found === 'other') {
-      return fail('unsafe_path', `${path} is another program's, so it was left as it is.`, {
+      return fail('unsafe_path', `${path} belongs to another program and was not changed.`, {
         mend: 'Choose another name for the Atlas command.',
       });
     }
@@ -66,7 +66,7 @@ export function linkLauncher(request: LinkRequest): Result<MadeLink> {
     if (platform === 'win32') writeShim(path, launcher);
     else makeSymlink(launcher, path, found === 'ours');
   } catch (error) {
-    return { ok: false, error: fileError('write_failed', `${path} can't be made`, error) };
+    return { ok: false, error: fileError('write_failed', `${path} could not be created`, error) };
   }
   const shadowedBy = firstOf(request);
   return ok({

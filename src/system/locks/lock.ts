@@ -290,11 +290,15 @@ export class GenerationLock {
     const holder = state.kind === 'held' ? state.holder : undefined;
     const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
     const elsewhere = holder !== undefined && this.ports.processes.vitality(holder) === 'unknown';
-    return new AtlasError('lock_timeout', `${who} holds ${this.options.what ?? "the task's lock"} (${this.folder}).`, {
-      mend: elsewhere
-        ? 'It runs on another machine or in another container, so it can\'t be seen from here whether it lives. Run "Atlas: Run Doctor" to settle that.'
-        : 'Try again in a moment; if it stays so, end that process.',
-    });
+    return new AtlasError(
+      'lock_timeout',
+      `Timed out waiting for ${this.options.what ?? "the task's lock"}: ${who} holds it (${this.folder}).`,
+      {
+        mend: elsewhere
+          ? 'That process is on another machine or in another container and can\'t be checked from here. Run "Atlas: Run Doctor" to resolve this.'
+          : 'Try again in a moment. If this persists, stop that process.',
+      },
+    );
   }
 }
 

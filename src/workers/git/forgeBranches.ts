@@ -91,7 +91,7 @@ function checkFiles(changes: Changes): Result<void> {
     const why = refusedPath(path);
     if (why !== undefined) return fail('unsafe_path', `${JSON.stringify(path)} can't be committed: ${why}.`);
     if (file.bytes.length > bytesAllowed(path))
-      return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { mend: 'Put large contents into other files.' });
+      return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { mend: 'Store large content in other files.' });
   }
   return ok(undefined);
 }
@@ -165,7 +165,7 @@ export class ForgeBranches {
     const asked = wanted.flatMap((files, index) => files.flatMap((file) => ('id' in file ? [{ ...file, index }] : [])));
     const found = await this.contents(asked, total);
     if (!found.ok) return found;
-    const crowded = { problem: `together, all branches have more than ${sizeText(total)}`, isMissing: true };
+    const crowded = { problem: `all branches together have more than ${sizeText(total)}`, isMissing: true };
     const answer = (file: Wanted): TopFile =>
       'id' in file ? (found.value.get(file.path + file.id) ?? crowded) : file.known;
     return ok(wanted.map((files) => files.map(answer)));
@@ -282,7 +282,7 @@ export class ForgeBranches {
       this.objects.store(made.flatMap((each) => each.objects));
       return ok(undefined);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', "Git's objects can't be written", error) };
+      return { ok: false, error: fileError('write_failed', 'Git objects could not be written', error) };
     }
   }
 
@@ -302,9 +302,9 @@ export class ForgeBranches {
       if (!shown.ok)
         return fail(
           'recorded_not_written',
-          `"${each.message}" is recorded, but ${each.branch.folder} can't show it: ${shown.error.message}`,
+          `"${each.message}" is recorded, but ${each.branch.folder} could not be updated: ${shown.error.message}`,
           {
-            mend: 'Nothing is lost: recover the worker, and its folder is made again.',
+            mend: 'Nothing is lost. Recover the worker to restore its folder.',
             cause: shown.error,
           },
         );
@@ -321,7 +321,7 @@ export class ForgeBranches {
     try {
       return this.forge.prepare(folder);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `${folder} can't be made`, error) };
+      return { ok: false, error: fileError('write_failed', `${folder} could not be created`, error) };
     }
   }
 
@@ -346,7 +346,7 @@ export class ForgeBranches {
       return ensured;
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `${branch.folder} can't be written`, error) };
+      return { ok: false, error: fileError('write_failed', `${branch.folder} could not be written`, error) };
     }
   }
 }

@@ -153,8 +153,8 @@ export class ForgeRemote {
   }
 
   private unreachable(error: Error): Result<never> {
-    return fail('remote_unreachable', `The remote ${this.name} can't be reached: ${error.message}`, {
-      mend: "Work that is claimed goes on; nothing new is claimed until the remote answers. See to the network and to git's access, then: atlas worker sync",
+    return fail('remote_unreachable', `The remote ${this.name} could not be reached: ${error.message}`, {
+      mend: 'Claimed tasks continue, but nothing new can be claimed. Check the network and git access, then run: atlas worker sync',
       cause: error,
     });
   }
@@ -167,8 +167,8 @@ function above(ref: string): string[] {
 }
 
 function notFetched(ref: string, { message }: Error): BranchProblem {
-  const error = new AtlasError('git_failed', `${shortName(ref)} can't be fetched: ${message}`, {
-    mend: 'Restore the branch in the clone that pushed it, or delete it at the remote.',
+  const error = new AtlasError('git_failed', `${shortName(ref)} could not be fetched: ${message}`, {
+    mend: 'Restore the branch in the clone that pushed it, or delete it on the remote.',
   });
   return { branch: shortName(ref), error };
 }

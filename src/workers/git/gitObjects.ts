@@ -179,7 +179,7 @@ export class GitObjects {
     const checked: TreeListing = { ...listing, files };
     const attributes = files.get(ATTRIBUTES.path);
     if (attributes !== undefined && attributes.id !== newObject(hashOfId(commit), 'blob', ATTRIBUTES.text).id)
-      takeOut(checked, ATTRIBUTES.path, 'it has other attributes than those of Atlas');
+      takeOut(checked, ATTRIBUTES.path, 'its attributes differ from those of Atlas');
     const paths = [...files.keys()];
     const sizes = await this.objects(
       [...files.values()].map(({ id }) => id),
@@ -189,13 +189,13 @@ export class GitObjects {
     const found = sizes.value.map((object, index) => {
       const isTooLarge = object !== undefined && object.size > bytesAllowed(paths[index] ?? '');
       if (object !== undefined && object.type !== 'blob')
-        takeOut(checked, paths[index] ?? '', 'its content is no file');
+        takeOut(checked, paths[index] ?? '', 'its content is not a file');
       return isTooLarge ? undefined : (object?.size ?? 0);
     });
     const used = withinLimit(found, { each: LIMITS.branchBytes, total: LIMITS.branchBytes });
     for (const [index, path] of paths.entries())
       if (!used.has(index))
-        takeOut(checked, path, `it has ${sizeText(sizes.value[index]?.size ?? 0)}, which is too much`);
+        takeOut(checked, path, `it has ${sizeText(sizes.value[index]?.size ?? 0)}, which is too large`);
     const { refused, refusedCount } = checked;
     return ok({ files, refused, refusedCount });
   }
@@ -276,8 +276,8 @@ export class GitObjects {
     const input = `start\n${lines.join('')}prepare\ncommit\n`;
     const moved = await this.git.run(['update-ref', '-m', reason, '--stdin'], { env, input });
     if (moved.ok) return ok(undefined);
-    return fail('git_failed', `The branches under forge/ could not be moved: ${moved.error.message}`, {
-      mend: 'Something else may have moved them just now: try again.',
+    return fail('git_failed', `The branches under forge/ could not be updated: ${moved.error.message}`, {
+      mend: 'Another process may have just updated them. Try again.',
       cause: moved.error,
     });
   }

@@ -29,7 +29,7 @@ export function refusedName(name: string): Refusal | undefined {
   if (name === '') return 'its name is empty';
   if (name === '.' || name === '..') return 'it leads out of its folder';
   if (name.includes('\ufffd')) return 'its name is not valid UTF-8';
-  if (FORBIDDEN.test(name)) return 'its name holds a character that not every system allows';
+  if (FORBIDDEN.test(name)) return 'its name contains a character that some systems do not allow';
   const plain = folded(name);
   if (plain === '.git' || plain === '') return "git takes it for a repository's own folder";
   if (SHORT.test(name.replace(IGNORED, ''))) return 'Windows takes it for the short name of another file';
@@ -46,7 +46,7 @@ export function refusedPath(path: string): Refusal | undefined {
   if (path.endsWith('/.gitattributes')) return 'it would have git change or filter the files beside it';
   if (Buffer.byteLength(path) > LIMITS.pathBytes) return `its path is longer than ${LIMITS.pathBytes} bytes`;
   const parts = path.split('/');
-  if (parts.length > LIMITS.depth) return `it lies more than ${LIMITS.depth} folders deep`;
+  if (parts.length > LIMITS.depth) return `it is more than ${LIMITS.depth} folders deep`;
   for (const part of parts) {
     const why = refusedName(part);
     if (why !== undefined) return why;

@@ -159,7 +159,7 @@ function measureOf(id: string, trees: Trees, memo: Map<string, Measure>, depth: 
 }
 
 function excess({ entries, height }: Measure): string | undefined {
-  if (entries > LIMITS.files) return `it holds more than ${LIMITS.files.toLocaleString('en')} files and folders`;
+  if (entries > LIMITS.files) return `it contains more than ${LIMITS.files.toLocaleString('en')} files and folders`;
   return height >= LIMITS.depth ? TOO_DEEP : undefined;
 }
 

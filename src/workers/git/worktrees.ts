@@ -60,8 +60,8 @@ export class ForgeWorktrees {
     if (!safe.ok) return safe;
     const other = this.otherBranch(folder, ref);
     if (other !== undefined)
-      return fail('unsafe_path', `In ${folder} another branch is checked out: ${other}.`, {
-        mend: `Put it back: git -C "${folder}" checkout ${ref.replace(/^refs\/heads\//u, '')}`,
+      return fail('unsafe_path', `${folder} has another branch checked out: ${other}.`, {
+        mend: `Switch back: git -C "${folder}" checkout ${ref.replace(/^refs\/heads\//u, '')}`,
       });
     if (this.gitDirOf(folder) !== undefined) return ok({ added: false });
     const { files } = this.ports;

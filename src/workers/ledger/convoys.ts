@@ -103,8 +103,8 @@ function isSame(known: ConvoyRecord, { title, tasks }: NewConvoy): boolean {
 }
 
 function taken(id: string): Result<never> {
-  return fail('illegal_transition', `There is a convoy ${id} already, of other tasks or with another title.`, {
-    mend: 'Choose another id, or add tasks that name this convoy.',
+  return fail('illegal_transition', `Convoy ${id} already exists with other tasks or another title.`, {
+    mend: 'Choose another ID, or add tasks to this convoy with --convoy.',
   });
 }
 

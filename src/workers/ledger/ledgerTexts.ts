@@ -34,7 +34,7 @@ export async function readLedgerTexts(
       return unusableLedger(`${LEDGER_FILES[kind]} has more than ${LIMITS.ledgerLines.toLocaleString('en')} lines`);
     texts[kind] = text;
   }
-  if (marksOf(texts) > LIMITS.ledgerMarks) return unusableLedger('its lines hold too many values');
+  if (marksOf(texts) > LIMITS.ledgerMarks) return unusableLedger('its lines contain too many values');
   return ok(texts);
 }
 
@@ -44,7 +44,7 @@ function unusableLedger(problem: string): Result<never> {
 
 function damageOf(problem: string): AtlasError {
   return new AtlasError('damaged', `The ledger can't be used: ${problem}.`, {
-    mend: 'Go back to its last usable state with: atlas worker repair --yes',
+    mend: 'Restore its last usable state with: atlas worker repair --yes',
   });
 }
 
@@ -67,9 +67,9 @@ export function excessOf(texts: LedgerTexts): AtlasError | undefined {
   const most = `${sizeText(LIMITS.ledgerBytes)} and ${LIMITS.ledgerLines.toLocaleString('en')} lines a file`;
   return new AtlasError(
     'damaged',
-    `The ledger is full: it would have ${sizeText(bytes)}, and at most ${most} are read.`,
+    `The ledger is full: it would have ${sizeText(bytes)}, but at most ${most} are read.`,
     {
-      mend: 'Remove the records that newer ones replace; they stay in its history: atlas worker repair --yes',
+      mend: 'Remove replaced records with: atlas worker repair --yes. They stay in its history.',
     },
   );
 }

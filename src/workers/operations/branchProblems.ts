@@ -68,9 +68,9 @@ export async function problemsOf(
     const isNew = !known.has(ref) && ref !== LEDGER_BRANCH;
     const why = commitProblem(object) ?? (summary?.isMissing === true ? summary.problem : undefined);
     if (why !== undefined)
-      unusable.push(problem(ref, why, 'Restore the branch in the clone that pushed it, or delete it at the remote.'));
+      unusable.push(problem(ref, why, 'Restore the branch in the clone that pushed it, or delete it on the remote.'));
     else if (isNew && room <= 0)
-      unusable.push(problem(ref, TOO_MANY, 'Delete branches of workers that are gone, at the remote.'));
+      unusable.push(problem(ref, TOO_MANY, 'Delete branches of former workers on the remote.'));
     else if (ref === LEDGER_BRANCH) {
       const ledger = await readLedgerAt(branches, commit);
       if (ledger.ok) usable.push(tip);
@@ -82,9 +82,7 @@ export async function problemsOf(
       if (isNew) room -= 1;
       usable.push(tip);
       if (summary?.problem !== undefined)
-        unusable.push(
-          problem(ref, summary.problem, 'Go back to its last usable state with: atlas worker repair --yes'),
-        );
+        unusable.push(problem(ref, summary.problem, 'Restore its last usable state with: atlas worker repair --yes'));
     }
   }
   return ok({ usable, unusable, ledgerDamage });
@@ -124,7 +122,7 @@ export function blockingProblems(refs: Iterable<string>, ours: Iterable<string>)
   return inTheWay(refs, ours)
     .slice(0, LIMITS.listed)
     .map(({ ref, of }) =>
-      problem(ref, `git can't keep it beside ${shortName(of)}`, 'Delete it at the remote, or give it another name.'),
+      problem(ref, `git can't keep it beside ${shortName(of)}`, 'Delete it on the remote, or rename it.'),
     );
 }
 

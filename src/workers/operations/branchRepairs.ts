@@ -50,11 +50,11 @@ export class BranchRepairs {
       view.ledgerDamage?.message,
       there.value === undefined
         ? undefined
-        : `At ${remote.ok ? (remote.value ?? '') : ''}: ${there.value.error.message}`,
+        : `On ${remote.ok ? (remote.value ?? '') : ''}: ${there.value.error.message}`,
     ];
     const found = damages.filter((damage) => damage !== undefined).join(' ');
     if (found !== '') {
-      const does = 'Its last usable state is put on top. The unusable one stays in the history.';
+      const does = 'Its last usable state is restored. The unusable one stays in the history.';
       return ok([item('restore_ledger', name, found, does)]);
     }
     const bytes = ledgerBytes(view.texts);
@@ -62,8 +62,8 @@ export class BranchRepairs {
     const full = `It has ${sizeText(bytes)}. At most ${sizeText(LIMITS.ledgerBytes)} are read.`;
     return ok([
       ledgerBytes(compacted(view.texts)) < bytes
-        ? item('shrink_ledger', name, full, 'Records that newer ones replace are removed. They stay in the history.')
-        : item('by_hand', name, full, 'Use a repository of its own for tasks that are to come.'),
+        ? item('shrink_ledger', name, full, 'Replaced records are removed. They stay in the history.')
+        : item('by_hand', name, full, 'Use another repository for new tasks.'),
     ]);
   }
 
@@ -156,6 +156,6 @@ function ofRefused({ branch, files, count: of }: RefusedFiles, elsewhere: boolea
   const all = [...named, ...(more === 0 ? [] : [`${more} more`])].join('; ');
   const found = `${count(of, 'file is', 'files are')} left out: ${all}.`;
   if (elsewhere)
-    return item('by_hand', branch, found, 'Repair it in the clone that has it, or delete the branch at the remote.');
+    return item('by_hand', branch, found, 'Repair it in the clone that has it, or delete the branch on the remote.');
   return item('drop_files', branch, found, 'A new commit drops them. They stay in the history.');
 }

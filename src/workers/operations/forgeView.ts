@@ -213,7 +213,7 @@ function parseWork(
     const { values, problem } = measureJson(parsed.value);
     budget.values -= values;
     if (problem !== undefined) return unusable(worker, `in ${name}, ${problem}`);
-    return budget.values < 0 ? unusable(worker, 'all branches together hold too many values') : parsed;
+    return budget.values < 0 ? unusable(worker, 'all branches together contain too many values') : parsed;
   };
   const parsed = {
     state: parse(HOOK_FILES.status, status, hookStatusSchema),
@@ -244,7 +244,7 @@ function parseWork(
 
 function unusable(worker: string, problem: string): Result<never> {
   return fail('damaged', `The branch of ${worker} can't be used: ${problem}.`, {
-    mend: 'Go back to its last usable state with: atlas worker repair --yes',
+    mend: 'Restore its last usable state with: atlas worker repair --yes',
   });
 }
 
@@ -311,7 +311,7 @@ export function ledgerChange(
   const tooLong = [...tasks, ...evidence, ...convoys].find(isTooLong);
   if (tooLong !== undefined)
     return fail('usage', `The record of ${tooLong.id} has more than ${sizeText(LIMITS.lineBytes)}.`, {
-      mend: 'Put large inputs into files, and name those in the task.',
+      mend: 'Store large inputs in files and name them in the task.',
     });
   const texts = added(view.texts, { tasks, evidence, convoys });
   const excess = excessOf(texts);

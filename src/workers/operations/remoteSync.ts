@@ -68,8 +68,8 @@ export class Sharing {
       (ref) => /^refs\/remotes\/(.+)\/forge\/ledger$/u.exec(ref)?.[1] ?? [],
     );
     if (names.length < 2) return ok(names[0]);
-    return fail('invalid_config', `Hooks and ledger are shared by several remotes: ${names.join(', ')}.`, {
-      mend: `Say in ${forgeConfigPath(this.branches.forge)} which one decides, such as: remote: ${names[0] ?? 'origin'}`,
+    return fail('invalid_config', `Workers and ledger are shared with several remotes: ${names.join(', ')}.`, {
+      mend: `Choose one in ${forgeConfigPath(this.branches.forge)}, for example: remote: ${names[0] ?? 'origin'}`,
     });
   }
 
@@ -84,7 +84,10 @@ export class Sharing {
     if (!names.ok) return names;
     if (names.value.includes(name)) return ok(name);
     return fail('not_found', `The repository has no remote ${JSON.stringify(name.slice(0, 100))}.`, {
-      mend: names.value.length === 0 ? 'Add one: git remote add <name> <url>' : `It has: ${names.value.join(', ')}`,
+      mend:
+        names.value.length === 0
+          ? 'Add one: git remote add <name> <url>'
+          : `Its remotes are: ${names.value.join(', ')}`,
     });
   }
 
@@ -166,7 +169,7 @@ export class Sharing {
         return ok({ refused });
       });
       if (!taken.ok) return taken;
-      return changed ?? fail('remote_refused', 'Nothing was asked of the remote.');
+      return changed ?? fail('remote_refused', 'The remote was not contacted.');
     });
   }
 
@@ -192,8 +195,8 @@ export class Sharing {
       if (refused === undefined) return ok(integration);
       refusals = state === before ? refusals + 1 : 1;
       if (refusals >= MAX_REFUSALS || tries >= MAX_TRIES)
-        return fail('remote_refused', `The remote ${remote.name} does not take the branches forge/*: ${refused}`, {
-          mend: 'See whether its rules allow pushing branches of that name.',
+        return fail('remote_refused', `The remote ${remote.name} rejected the forge/* branches: ${refused}`, {
+          mend: 'Check whether its rules allow pushing branches with that name.',
         });
       before = state;
       const pause = (parseInt(this.ports.ids.hex(4), 16) / 0xffffffff) * Math.min(MAX_PAUSE_MS, 20 * 2 ** tries);
@@ -298,8 +301,8 @@ export class Sharing {
     const config = await readForgeConfig(this.ports.files, this.branches.forge);
     if (!config.ok) return config;
     if (config.value.remote === false)
-      return fail('invalid_config', `${forgeConfigPath(this.branches.forge)} says that nothing is shared.`, {
-        mend: 'Name the remote (atlas worker sync <remote>), or take "remote: false" out of it.',
+      return fail('invalid_config', `Sharing is turned off in ${forgeConfigPath(this.branches.forge)}.`, {
+        mend: 'Name a remote (atlas worker sync <remote>), or remove "remote: false" from the file.',
       });
     const shared = await this.remoteName();
     if (!shared.ok) return shared;
@@ -327,14 +330,14 @@ export class Sharing {
 }
 
 function notShared({ name }: ForgeRemote, { message, mend }: AtlasError): AtlasError {
-  return new AtlasError('damaged', `Nothing can be claimed through ${name}. Its ledger: ${message}`, {
+  return new AtlasError('damaged', `No task can be claimed through ${name}. Its ledger: ${message}`, {
     ...(mend === undefined ? {} : { mend }),
   });
 }
 
 function inTheLedgersPlace({ name }: ForgeRemote, ref: string): AtlasError {
   const branch = shortName(ref);
-  return new AtlasError('remote_refused', `${name} has a branch ${branch}, beside which git can't keep forge/ledger.`, {
-    mend: `Delete it, unless it is yours: git push ${name} --delete ${branch}`,
+  return new AtlasError('remote_refused', `${name} has a branch ${branch}, so git can't create forge/ledger there.`, {
+    mend: `Unless you need it, delete it: git push ${name} --delete ${branch}`,
   });
 }

@@ -1,3 +1,4 @@
+import { count } from '../../core/shared/text';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { AtlasError } from '../../core/shared/errors';
@@ -43,18 +44,23 @@ export function item(action: RepairAction, subject: string, found: string, does:
 export function findRepairs(branches: ForgeBranches, signs: RepairSigns): RepairItem[] {
   return [
     ...oldLocks(branches, signs.now).map((path) =>
-      item('remove_lock', path, 'A git that was killed left its lock.', 'The lock is removed.'),
+      item('remove_lock', path, 'A killed git process left its lock.', 'The lock is removed.'),
     ),
     ...deadWorktrees(branches, signs.view).map((path) =>
       item(
         'forget_worktree',
         path,
-        'Git lists a worktree of a worker that is gone, folder and branch.',
-        'Git forgets it.',
+        'Git lists a worktree of a worker whose folder and branch no longer exist.',
+        'The entry is removed.',
       ),
     ),
     ...halfMadeWorktrees(branches, signs.now).map((path) =>
-      item('forget_worktree', path, 'A git was killed while it added a worktree of ours.', 'Git forgets it.'),
+      item(
+        'forget_worktree',
+        path,
+        'A git process was killed while adding a worktree of a worker.',
+        'The entry is removed.',
+      ),
     ),
     ...signs.workers.flatMap((worker) => ofWorker(branches, worker)),
     ...ofLedger(branches, signs),
@@ -65,14 +71,12 @@ export function findRepairs(branches: ForgeBranches, signs: RepairSigns): Repair
 function ofWorker(branches: ForgeBranches, status: WorkerStatus): RepairItem[] {
   const { worker, orphaned, folder } = status;
   if (orphaned.includes('no_branch'))
-    return [item('keep_folder', worker, 'Its folder has no branch.', 'The files are committed to a branch again.')];
+    return [item('keep_folder', worker, 'Its folder has no branch.', 'The files are committed to a new branch.')];
   const ref = branchOf(worker);
   const other = branches.worktrees.otherBranch(folder, ref);
   if (other !== undefined) {
     const name = ref.slice('refs/heads/'.length);
-    return [
-      byHand(worker, `In its folder ${other} is checked out.`, `Put it back: git -C "${folder}" checkout ${name}`),
-    ];
+    return [byHand(worker, `Its folder has ${other} checked out.`, `Switch back: git -C "${folder}" checkout ${name}`)];
   }
   return status.damage === undefined ? [...ofWork(status), ...ofFolder(status)] : [ofDamage(status, status.damage)];
 }
@@ -83,9 +87,9 @@ function byHand(subject: string, found: string, does: string): RepairItem {
 
 function ofDamage({ worker, state, elsewhere }: WorkerStatus, { message, mend }: AtlasError): RepairItem {
   if (elsewhere)
-    return byHand(worker, message, 'Repair it in the clone that has it, or delete the branch at the remote.');
-  if (state !== undefined) return byHand(worker, message, mend ?? 'Look at its folder.');
-  const does = 'The last state that can be read is shown again; the damaged one stays in the history.';
+    return byHand(worker, message, 'Repair it in the clone that has it, or delete the branch on the remote.');
+  if (state !== undefined) return byHand(worker, message, mend ?? 'Check its folder.');
+  const does = 'Its last readable state is restored. The damaged one stays in the history.';
   return item('roll_back', worker, message, does);
 }
 
@@ -94,23 +98,29 @@ function ofWork({ worker, orphaned, state, elsewhere, plan, stale }: WorkerStatu
   const { taskId, status, handoffReason } = state;
   if (orphaned.includes('claimed_elsewhere')) {
     if (status !== 'PENDING')
-      return [byHand(worker, `Another works on ${taskId} too, and counts.`, `Stop it: atlas worker fail ${worker}`)];
-    const found = `${taskId} hangs on another hook too, and that one counts.`;
-    return [item('withdraw', worker, found, 'It is taken off this hook, where it was never begun.')];
+      return [
+        byHand(
+          worker,
+          `Another worker has ${taskId} too and takes precedence.`,
+          `Stop it: atlas worker fail ${worker}`,
+        ),
+      ];
+    const found = `${taskId} is also assigned to another worker, which takes precedence.`;
+    return [item('withdraw', worker, found, 'It is unassigned here, where it was never started.')];
   }
   if (elsewhere || status !== 'IN_PROGRESS') return [];
   if (plan?.action === 'give_up') return [item('give_up', worker, plan.reason, `${taskId} is marked as failed.`)];
   if (stale !== 'owner_dead' || handoffReason !== undefined) return [];
-  const does = 'What it left is committed, and the work is handed on: the next to run it goes on there.';
-  return [item('hand_on', worker, 'Its process is gone.', does)];
+  const does = 'Its files are committed and the task is handed over, so that the next process continues from there.';
+  return [item('hand_on', worker, 'Its process has exited.', does)];
 }
 
 function ofFolder({ worker, orphaned, elsewhere }: WorkerStatus): RepairItem[] {
   if (orphaned.includes('no_worktree'))
-    return [item('show_folder', worker, 'Its folder was removed.', 'It is made again from the branch.')];
+    return [item('show_folder', worker, 'Its folder was removed.', 'It is restored from the branch.')];
   if (elsewhere || !orphaned.includes('folder_differs')) return [];
-  const does = 'They are shown as the branch has them; the edited ones are kept in .forge/set-aside.';
-  return [item('show_folder', worker, "The protocol's own files in its folder were edited.", does)];
+  const does = 'They are restored from the branch. The edited files are kept in .forge/set-aside.';
+  return [item('show_folder', worker, 'The protocol files in its folder were edited.', does)];
 }
 
 const KINDS = ['tasks', 'convoys', 'evidence'] as const satisfies readonly LedgerKind[];
@@ -119,7 +129,9 @@ function ofLedger(branches: ForgeBranches, { view }: RepairSigns): RepairItem[] 
   const items: RepairItem[] = [];
   const missing = view.behind.tasks.length + view.behind.evidence.length;
   if (missing > 0)
-    items.push(item('complete_ledger', 'ledger', `It is behind its hooks by ${missing} records.`, 'They are added.'));
+    items.push(
+      item('complete_ledger', 'ledger', `It lacks ${count(missing, 'record')} of the workers.`, 'They are added.'),
+    );
   const findings = KINDS.flatMap((kind) => view.ledger[kind].findings.map((finding) => ({ kind, finding })));
   for (const { kind, finding } of findings)
     items.push(
@@ -132,7 +144,7 @@ function ofLedger(branches: ForgeBranches, { view }: RepairSigns): RepairItem[] 
         item(
           'take_lines',
           kind,
-          `The ledger's folder has ${lines.length} records in ${kind}.jsonl that its branch has not.`,
+          `The ledger's folder has ${count(lines.length, 'record')} in ${kind}.jsonl that its branch lacks.`,
           'They are committed.',
         ),
       );
@@ -141,7 +153,7 @@ function ofLedger(branches: ForgeBranches, { view }: RepairSigns): RepairItem[] 
 }
 
 function describeLine(kind: LedgerKind, { kind: how, line }: LedgerFinding): string {
-  return `Line ${line} of ${kind}.jsonl is ${how === 'torn' ? 'torn: whoever wrote it was interrupted' : 'no record'}.`;
+  return `Line ${line} of ${kind}.jsonl is ${how === 'torn' ? 'incomplete, because its write was interrupted' : 'not a record'}.`;
 }
 
 /** Whole records that lie in the ledger's folder and are not on its branch: somebody wrote them there by hand. */
@@ -175,7 +187,7 @@ function lostTasks({ view, workers }: RepairSigns): RepairItem[] {
       item(
         'reopen_task',
         id,
-        `The ledger says that it hangs on the hook of ${worker}, and it does not.`,
+        `The ledger has it assigned to ${worker}, but the worker does not have it.`,
         'It is open again.',
       ),
     ];

@@ -113,12 +113,12 @@ export class Repairs {
             this.onBranches.dropFiles(item.subject, view, publish),
           );
         case 'complete_ledger':
-          return await this.onLedger('Add what hooks know', () => new Map());
+          return await this.onLedger('Add records of workers', () => new Map());
         default:
           return await this.parts.sharing.change((view, publish) => this.onHook(item, view, publish));
       }
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `${item.subject} can't be mended`, error) };
+      return { ok: false, error: fileError('write_failed', `${item.subject} could not be repaired`, error) };
     }
   }
 
@@ -182,7 +182,7 @@ export class Repairs {
     const changes = new Map<string, FolderFile | undefined>([...lying.keys()].map((path) => [path, undefined]));
     for (const [path, file] of [...sure.value, ...outputsOf(lying)]) changes.set(path, file);
     changes.delete('.gitattributes');
-    const message = sound.value === undefined ? `Empty the hook of ${worker}` : `Roll back ${worker}`;
+    const message = sound.value === undefined ? `Unassign ${worker}` : `Roll back ${worker}`;
     const change = hookChange(hook, changes, message);
     const made = await branches.make({ ...change, onto: { commit: hook.commit, files: new Map(), objects: [] } });
     return made.ok ? publish([made.value]) : made;
@@ -222,7 +222,7 @@ export class Repairs {
     const next = handedOff(
       state,
       'error',
-      state.resumePoint ?? 'Its process was gone; see what lies in the folder.',
+      state.resumePoint ?? 'Its process had exited. Check the files in the folder.',
       ports.clock.now(),
     );
     if (!next.ok) return next;

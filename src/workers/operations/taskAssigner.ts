@@ -154,8 +154,8 @@ export class Slinging {
       const { folder } = hookBranch(this.branches, worker);
       if (this.ports.files.stat(join(folder, HOOK_FILES.task)) === undefined)
         return ok({ changes: new Map(), onto: undefined });
-      return fail('damaged', `${folder} holds the work of a hook whose branch is gone.`, {
-        mend: 'It is kept by: atlas worker repair --yes',
+      return fail('damaged', `${folder} contains the work of a worker whose branch is missing.`, {
+        mend: 'To keep it, run: atlas worker repair --yes',
       });
     }
     const left = await leftBehind(this.branches, this.ports.files, hook);
@@ -178,7 +178,7 @@ function slingable(view: ForgeView, worker: string, draft: TaskDefinition, now: 
   if (clash !== undefined)
     return fail(
       'invalid_name',
-      `${worker} can't be a worker beside ${clash}: a pool and a worker have different names.`,
+      `${worker} can't be a worker, because ${clash} exists: a pool and a worker can't have the same name.`,
       {
         mend: 'Choose another name.',
       },
@@ -188,12 +188,16 @@ function slingable(view: ForgeView, worker: string, draft: TaskDefinition, now: 
   if (!free.ok) return free;
   const record = view.ledger.tasks.last.get(draft.id) ?? openRecord(draft, now);
   if (record.status !== 'OPEN' && record.status !== 'FAILED')
-    return fail('illegal_transition', `Task ${record.id} is ${record.status}, by ${record.worker ?? 'nobody'}.`, {
-      mend: 'Sling another task.',
-    });
+    return fail(
+      'illegal_transition',
+      `Task ${record.id} is ${record.status}${record.worker === undefined ? '' : ` (${record.worker})`}.`,
+      {
+        mend: 'Assign another task.',
+      },
+    );
   const blockers = openBlockers(view.ledger, record.task);
   if (blockers.length === 0) return ok(record);
-  return fail('illegal_transition', `Task ${record.id} waits for ${blockers.join(', ')}.`, {
-    mend: 'Sling those first: what is not complete blocks it.',
+  return fail('illegal_transition', `Task ${record.id} is blocked by ${blockers.join(', ')}.`, {
+    mend: 'Complete those tasks first.',
   });
 }

@@ -90,13 +90,9 @@ export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state }
   const counted = ledger.tasks.last.get(state.taskId);
   if (counted?.worker === undefined || counted.worker === worker || isOver(state.status)) return ok(undefined);
   if (compareStamps(counted, state) < 0) return ok(undefined);
-  return fail(
-    'illegal_transition',
-    `${state.taskId} hangs on the hook of ${counted.worker} too, and that one counts.`,
-    {
-      mend: 'Take other work; "atlas worker repair" takes this one off the hook.',
-    },
-  );
+  return fail('illegal_transition', `${state.taskId} is also assigned to ${counted.worker}, which takes precedence.`, {
+    mend: 'Take another task. To unassign this one, run: atlas worker repair',
+  });
 }
 
 interface Keeping {
@@ -153,7 +149,7 @@ export class WorkerSteps {
       const hook = heldHook(view, worker);
       if (!hook.ok) return hook;
       if (isOwn && !isOwnWork(this.branches, hook.value.held.state))
-        return fail('illegal_transition', `The hook of ${worker} was given away just now.`, { mend: 'Try again.' });
+        return fail('illegal_transition', `The task of ${worker} was just assigned elsewhere.`, { mend: 'Try again.' });
       const counts = claimThatCounts(view, hook.value);
       if (!counts.ok) return counts;
       const left = await leftOfWork(this.branches, this.ports.files, hook.value);
@@ -185,19 +181,19 @@ export class WorkerSteps {
   ): Promise<Result<never>> {
     const ended = await this.ending.giveUp(view, publish, hook, left);
     if (!ended.ok) return ended;
-    return fail('illegal_transition', `${hook.held.task.id} has failed: ${plan.reason}`, {
-      mend: `After ${MAX_ATTEMPTS} attempts a human looks at it; it can be slung again then.`,
+    return fail('illegal_transition', `${hook.held.task.id} failed. ${plan.reason}`, {
+      mend: `After ${MAX_ATTEMPTS} attempts, a human has to check the task and assign it again.`,
     });
   }
 
   /** Gives the work to the next incarnation, with what was done until now. */
   async handoff(lease: Lease, reason: HandoffReason, resumePoint: string): Promise<Result<HookState>> {
     if (!HANDOFF_REASONS.includes(reason))
-      return fail('usage', `The reason of a handoff is one of: ${HANDOFF_REASONS.join(', ')}.`);
+      return fail('usage', `The reason of a handoff must be one of: ${HANDOFF_REASONS.join(', ')}.`);
     const checked = hookStatusSchema.shape.resumePoint.safeParse(resumePoint);
     if (!checked.success || resumePoint.trim() === '')
-      return fail('usage', 'The point to resume from is a text of at most 16,384 characters.', {
-        mend: 'Say in a few words where the next one goes on; put more into a file of the hook.',
+      return fail('usage', 'The resume point must be a text of at most 16,384 characters.', {
+        mend: "Describe briefly where to continue, and put details into a file in the worker's folder.",
       });
     return this.sharing.change(async (view, publish) => {
       const hook = heldHook(view, lease.worker);

@@ -62,16 +62,12 @@ export function checkEvidence(
 ): Result<Evidence> {
   if (claimed.inputHash !== evidence.inputHash)
     return fail('verification_failed', `The result's inputHash is not the SHA-256 of ${HOOK_FILES.context}.`, {
-      mend: 'Hash the file as it was given, or leave the hashes out: they are made then.',
+      mend: 'Hash the file as it was given, or omit the hashes to have them computed.',
     });
   const list = evidence.files.get(HOOK_FILES.outputHash)?.bytes ?? new Uint8Array();
   const hashes = [sha256(list), ...outputsOf(files).map(([, { bytes }]) => sha256(bytes))];
   if (hashes.includes(claimed.outputHash)) return { ok: true, value: { ...evidence, outputHash: claimed.outputHash } };
-  return fail(
-    'verification_failed',
-    "The result's outputHash is not the SHA-256 of anything that lies in the folder.",
-    {
-      mend: "Put what was made into the hook's folder and hash it, or leave the hashes out: they are made then.",
-    },
-  );
+  return fail('verification_failed', "The result's outputHash is not the SHA-256 of any file in the folder.", {
+    mend: "Put the output into the worker's folder and hash it, or omit the hashes to have them computed.",
+  });
 }

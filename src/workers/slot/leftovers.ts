@@ -69,7 +69,7 @@ export class RunRecord {
       unlinkWithRetry(this.ports.files, this.path);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT')
-        this.ports.log.warn("The record of a worker's program stays.", { error: messageOf(error) });
+        this.ports.log.warn("The record of a worker's program could not be deleted.", { error: messageOf(error) });
     }
   }
 }
@@ -126,9 +126,9 @@ function stillThere(worker: string, pid: string): Result<never> {
   const named = pid === '' ? '' : ` (process ${pid})`;
   return fail(
     'illegal_transition',
-    `A program that worked for ${worker} still runs${named}, so its work can't be begun again.`,
+    `A program of ${worker} is still running${named}, so the task can't be restarted.`,
     {
-      mend: 'End that program first, then try again.',
+      mend: 'Stop that program, then try again.',
     },
   );
 }

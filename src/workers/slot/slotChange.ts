@@ -30,11 +30,13 @@ export function heldHook(view: ForgeView, worker: string): Result<HeldHook> {
   const hook = view.hooks.get(worker);
   if (hook === undefined)
     return fail('not_found', `There is no worker ${worker}.`, {
-      mend: 'Workers are made when a task is slung to them.',
+      mend: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
     });
   if (!hook.work.ok) return hook.work;
   if (hook.work.value === undefined)
-    return fail('not_found', `Nothing hangs on the hook of ${worker}.`, { mend: 'Sling a task to it.' });
+    return fail('not_found', `No task is assigned to ${worker}.`, {
+      mend: 'Assign one with: atlas worker sling <task> <worker>',
+    });
   return ok({ ...hook, held: hook.work.value });
 }
 
@@ -53,7 +55,7 @@ export async function leftBehind(
     const read = readFolder(files, branch.folder);
     return read.ok ? ok({ ...read.value, there: true }) : read;
   } catch (error) {
-    return { ok: false, error: fileError('unreadable', `${branch.folder} can't be read`, error) };
+    return { ok: false, error: fileError('unreadable', `${branch.folder} could not be read`, error) };
   }
 }
 
@@ -98,7 +100,7 @@ export function scanFolder(files: FileSystem, folder: string): Result<FolderScan
     }
     return ok({ own, left: holdsFile(files, folder, names, isLeft) });
   } catch (error) {
-    return { ok: false, error: fileError('unreadable', `${folder} can't be read`, error) };
+    return { ok: false, error: fileError('unreadable', `${folder} could not be read`, error) };
   }
 }
 
@@ -265,6 +267,6 @@ export function isFree({ worker, work }: HookOnBranch): Result<void> {
   const state = work.value?.state;
   if (state === undefined || isOver(state.status)) return ok(undefined);
   return fail('illegal_transition', `${worker} has unfinished work: ${state.taskId} is ${state.status}.`, {
-    mend: 'Sling the task to another worker, or let this one finish.',
+    mend: 'Assign the task to another worker, or let this one finish.',
   });
 }

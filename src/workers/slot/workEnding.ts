@@ -1,3 +1,4 @@
+import { count } from '../../core/shared/text';
 import { join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import {
@@ -97,7 +98,7 @@ export class WorkEnding {
           'verification_failed',
           `${folder} is no longer a worktree of the repository: its .git was replaced or removed.`,
           {
-            mend: `Its files are kept. Make the folder again, then repeat the work: atlas worker recover ${lease.worker}`,
+            mend: `Its files are kept. To restore the folder, run: atlas worker recover ${lease.worker}. Then repeat the task.`,
           },
         );
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
@@ -110,7 +111,7 @@ export class WorkEnding {
   async giveUp(view: ForgeView, publish: Publish, hook: HeldHook, left: LeftBehind): Promise<Result<EndedWork>> {
     const state = givenUp(hook.held.state, this.ports.clock.now());
     if (!state.ok) return state;
-    const message = `It was begun ${hook.held.state.attempts} times, and came to no end.`;
+    const message = `It was started ${count(hook.held.state.attempts, 'time')} and never completed.`;
     const draft = { error: { code: 'attempts_spent', message, recoverable: false } };
     return this.commit({ view, publish, hook, left, state: state.value, draft });
   }
@@ -125,7 +126,8 @@ export class WorkEnding {
     const { result, evidence } = resulted.value;
     for (const [path, file] of evidence.files) changes.set(path, file);
     changes.set(HOOK_FILES.result, textFile(serializeContent(result)));
-    const change = hookChange(hook, changes, `Complete ${state.taskId}`, outputs.value);
+    const message = `${state.status === 'FAILED' ? 'Fail' : 'Complete'} ${state.taskId}`;
+    const change = hookChange(hook, changes, message, outputs.value);
     const made = await this.branches.make(change);
     if (!made.ok) return made;
     const found = discovered(view, result, state.taskId, this.ports.clock.now());
@@ -167,7 +169,7 @@ export class WorkEnding {
   }
 }
 
-const UNTOLD: HookError = { code: 'failed', message: 'Its worker did not say why.', recoverable: true };
+const UNTOLD: HookError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
 
 /** The result.json that a worker wrote, where it did. Fails with `verification_failed` where it is about something else. */
 function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status']): Result<HookResult | undefined> {
@@ -178,9 +180,9 @@ function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status'
   if (size > LIMITS.resultBytes)
     return fail(
       'verification_failed',
-      `${path} has ${sizeText(size)}, at most ${sizeText(LIMITS.resultBytes)} are read.`,
+      `${path} has ${sizeText(size)}, but at most ${sizeText(LIMITS.resultBytes)} are read.`,
       {
-        mend: 'Put large results into files beside it.',
+        mend: 'Store large results in other files next to it.',
       },
     );
   const parsed = parseState(path, file.bytes, hookResultSchema);
@@ -188,11 +190,11 @@ function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status'
   if (problem !== undefined) return fail('verification_failed', `${path} can't be used: ${problem}.`);
   if (!parsed.ok)
     return fail('verification_failed', parsed.error.message, {
-      mend: 'It needs taskId, status and evidence with inputHash, outputHash and timestamp; or remove it, and it is made.',
+      mend: 'It needs taskId, status and evidence with inputHash, outputHash and timestamp. Remove it to have it created.',
     });
   if (parsed.value.taskId === hook.held.task.id && parsed.value.status === status) return parsed;
-  return fail('verification_failed', `${path} is about ${parsed.value.taskId}, ${parsed.value.status}.`, {
-    mend: `It has to be about ${hook.held.task.id}, ${status}.`,
+  return fail('verification_failed', `${path} describes ${parsed.value.taskId} as ${parsed.value.status}.`, {
+    mend: `It must describe ${hook.held.task.id} as ${status}.`,
   });
 }
 

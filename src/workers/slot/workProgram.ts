@@ -43,9 +43,9 @@ export function temporaryFolder(): Result<string> {
   } catch (error) {
     return fail(
       'write_failed',
-      `The folder for temporary files can't be used, so no work was begun: ${messageOf(error)}`,
+      `The folder for temporary files can't be used, so the task was not started: ${messageOf(error)}`,
       {
-        mend: 'Set TMPDIR to a folder that you can write to, and run it again.',
+        mend: 'Set TMPDIR to a writable folder and try again.',
         cause: error,
       },
     );
@@ -124,7 +124,7 @@ function timeLeft({ task }: ClaimedWork, { timeoutMs = Number.POSITIVE_INFINITY 
 }
 
 function tooLate({ task }: ClaimedWork): Execution {
-  const message = `Its deadline was ${task.timeout ?? ''}, before it was begun.`;
+  const message = `Its deadline, ${task.timeout ?? ''}, passed before it was started.`;
   return { ok: false, error: { code: 'timeout', message, recoverable: true } };
 }
 
@@ -135,14 +135,18 @@ function executionOf(work: ClaimedWork, name: string, outcome: CommandOutcome, t
   };
   switch (outcome.ended) {
     case 'exit':
-      if (outcome.exitCode !== 0) return failed(`exit_${outcome.exitCode}`, `${name} exited with ${outcome.exitCode}.`);
+      if (outcome.exitCode !== 0)
+        return failed(`exit_${outcome.exitCode}`, `${name} exited with code ${outcome.exitCode}.`);
       return ownFailure(work) ?? { ok: true };
     case 'signal':
-      return failed('signal', `${name} was ended by ${outcome.signal ?? 'a signal'}.`);
+      return failed('signal', `${name} was killed by ${outcome.signal ?? 'a signal'}.`);
     case 'timeout':
-      return failed('timeout', `${name} was ended after ${formatDuration(outcome.durationMs)}: its time was over.`);
+      return failed(
+        'timeout',
+        `${name} was stopped after ${formatDuration(outcome.durationMs)}: it exceeded its timeout.`,
+      );
     case 'cancelled':
-      return { ok: 'handed_on', reason: 'error', resumePoint: `${name} was interrupted before it came to an end.` };
+      return { ok: 'handed_on', reason: 'error', resumePoint: `${name} was interrupted before it finished.` };
     case 'not_started':
       return { ok: 'handed_on', reason: 'error', resumePoint: `${name} could not be started.` };
   }
@@ -156,7 +160,7 @@ function ownFailure({ folder }: ClaimedWork): Execution | undefined {
     const text = Buffer.from(read.value).toString('utf8');
     const parsed = hookResultSchema.safeParse(JSON.parse(text));
     if (!parsed.success || parsed.data.status !== 'FAILED') return undefined;
-    const untold: HookError = { code: 'failed', message: 'Its worker did not say why.', recoverable: true };
+    const untold: HookError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
     return { ok: false, error: parsed.data.error ?? untold };
   } catch {
     // None that can be read: the end of the work says what is wrong with it.

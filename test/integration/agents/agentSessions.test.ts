@@ -122,7 +122,7 @@ describe('a session that drives a step', () => {
     const host = await atWork(desk);
     await host.fires('session-end', { reason: 'prompt_input_exit' });
     expect((await statusOf(desk)).task.state).toBe('awaiting_human');
-    expect(desk.hookMarkdown(await refOf(desk))).toContain('The agent ended (exit code 0) while step "work"');
+    expect(desk.hookMarkdown(await refOf(desk))).toContain('The agent exited (exit code 0) while step "work"');
     await host.kill();
     await desk.ok('resume');
     expect((await statusOf(desk)).health.kind).not.toBe('crashed');

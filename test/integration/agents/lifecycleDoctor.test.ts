@@ -103,7 +103,7 @@ it('runs no other program that a repository names', async () => {
   const { exit, hooks } = await diagnosed(at);
   expect(exit).toBe(1);
   expect(hooks.filter(({ works }) => works === true)).toEqual([]);
-  expect(hooks.find(({ key }) => key === 'Stop')?.problem).toContain('another program');
+  expect(hooks.find(({ key }) => key === 'Stop')?.problem).toContain('a different program');
   expect(existsSync(marker)).toBe(false);
 });
 
@@ -112,14 +112,14 @@ it('finds a command that the shell does not find', async () => {
   startByName(at, 'gemini');
   const said = await at.run('lifecycle', 'doctor');
   expect(said.code).toBe(1);
-  expect(said.out).toContain("The shell doesn't find the command");
+  expect(said.out).toContain("The shell can't find the command");
   expect(said.out).toContain('atlas lifecycle install');
 });
 
 it.each([
-  ['fails', 'codex', 'cat > /dev/null; echo broken >&2; exit 5', 'exit code 5: broken'],
+  ['fails', 'codex', 'cat > /dev/null; echo broken >&2; exit 5', 'exited with code 5: broken'],
   ['writes more than JSON', 'codex', 'cat > /dev/null; echo welcome', 'something else is written'],
-  ['writes no object', 'vscode', 'cat > /dev/null; echo 1', 'no JSON object'],
+  ['writes no object', 'vscode', 'cat > /dev/null; echo 1', 'not a JSON object'],
   ['writes too much', 'claude', 'cat > /dev/null; yes', 'more than'],
   ['says nothing to a host that wants JSON', 'cursor', 'cat > /dev/null', 'something else is written'],
   ['belongs to another store', 'claude', 'cat > /dev/null', 'another store'],
@@ -162,8 +162,8 @@ it('says so where a hook is there twice, in part, or in two hosts that share', a
   const said = await at.run('lifecycle', 'doctor');
   expect(said.code).toBe(1);
   expect(said.out).toContain('Claude Code, Stop: It is installed more than once');
-  expect(said.out + said.err).toContain('Claude Code: not every hook is installed');
-  expect(said.out + said.err).toContain('each event comes twice');
+  expect(said.out + said.err).toContain('Claude Code: not all lifecycle hooks are installed');
+  expect(said.out + said.err).toContain('each event arrives twice');
 });
 
 function isAlive(pid: number): boolean {

@@ -90,7 +90,7 @@ describe('session-start', () => {
     const running = await at.running('patch', 'under way');
     const other = await at.started('patch', 'waits');
     const { out } = await fire(at, 'session-start');
-    expect(out).toContain(`this is ${running.id}. Also open: ${other.id}.`);
+    expect(out).toContain(`This is ${running.id}. Also open: ${other.id}.`);
     const named = await fire(at, 'session-start', {}, { ATLAS_TASK: `${other.workspace}/${other.id}` });
     expect(named.out).toContain(`Task '${other.id}'`);
     expect(named.out).not.toContain(`'${running.id}'`); // one that began in the same second has this id and more
@@ -136,7 +136,7 @@ describe('session-start', () => {
     const { out } = await fire(at, 'session-start');
     expect(out.length).toBeGreaterThan(8000);
     const [, kept = '', line = ''] =
-      /<long-term-memory>\n([^]*)\n\n\[Cut here\. The rest, from line (\d+) on, is in \.atlas\/memory\/MEMORY\.md\]\n<\/long/u.exec(
+      /<long-term-memory>\n([^]*)\n\n\[Truncated\. The rest, from line (\d+), is in \.atlas\/memory\/MEMORY\.md\]\n<\/long/u.exec(
         out,
       ) ?? [];
     expect(parts.join('\n').startsWith(kept)).toBe(true);

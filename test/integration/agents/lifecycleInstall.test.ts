@@ -109,11 +109,11 @@ it.each(Object.entries(SHAPES))('by the command, %s: as often as one likes', asy
   expect(first, first.err).toMatchObject({ code: 0 });
   const wired = readFileSync(fileOf(at, 'claude'), 'utf8');
   expect(wired).not.toBe(before);
-  expect((await install(at, 'claude')).out).toContain('installed already');
+  expect((await install(at, 'claude')).out).toContain('already installed');
   expect(readFileSync(fileOf(at, 'claude'), 'utf8')).toBe(wired);
   expect((await uninstall(at, 'claude')).code).toBe(0);
   expect(readFileSync(fileOf(at, 'claude'), 'utf8')).toBe(before);
-  expect((await uninstall(at, 'claude')).out).toContain('removed already');
+  expect((await uninstall(at, 'claude')).out).toContain('already removed');
 });
 
 describe('a file that others change too', () => {
@@ -164,7 +164,7 @@ describe('what can not be changed', () => {
       at.write(HOSTS.claude.file, text);
       const { code, err } = await install(at, 'claude');
       expect(code).not.toBe(0);
-      expect(err).toContain('is left as it is');
+      expect(err).toContain('was not changed');
       expect(readFileSync(fileOf(at, 'claude'), 'utf8')).toBe(text);
     },
   );
@@ -198,7 +198,9 @@ it('the change is shown first, and made only when somebody agrees', async () => 
   at.write(HOSTS.claude.file, OTHER);
   const dry = await at.run('lifecycle', 'install', '--host', 'claude', '--dry-run');
   expect(dry).toMatchObject({ code: 0, err: '' });
-  expect(dry.out).toMatch(/^\.claude.settings\.json\n[^]*\n\+ .*"SessionStart": \[\n[^]*Nothing was changed\.\n$/u);
+  expect(dry.out).toMatch(
+    /^\.claude.settings\.json\n[^]*\n\+ .*"SessionStart": \[\n[^]*Dry run: nothing was changed\.\n$/u,
+  );
   const asked = await at.run('lifecycle', 'install', '--host', 'claude');
   expect(asked.code).toBe(1);
   expect(asked.err).toContain('+ ');

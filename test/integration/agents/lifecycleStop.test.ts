@@ -89,7 +89,7 @@ describe('an agent with work left', () => {
 <task-instruction>
 You have an active task still in 'processing' status.
 Complete it with task_complete(task_id=42, response_summary="<result>") before stopping.
-Where there is no such tool, run: atlas inbox complete 42 "<result>"
+Without that tool, run: atlas inbox complete 42 "<result>"
 </task-instruction>
 `,
     });
@@ -106,13 +106,13 @@ You have 3 pending task(s) in the queue.
 </pending-tasks>
 <task-instruction>
 Use get_next_task() to pick up and process the next task.
-Where there is no such tool, run: atlas inbox next
+Without that tool, run: atlas inbox next
 </task-instruction>
 `,
     });
     const start = await at.runWith({}, 'lifecycle', 'session-start');
     expect(start.out).toContain(
-      '\n\n<inbox-status>\nYou have 3 pending task(s). Use get_next_task() to process them.\nWhere there is no such tool, run: atlas inbox next\n</inbox-status>\n',
+      '\n\n<inbox-status>\nYou have 3 pending task(s). Use get_next_task() to process them.\nWithout that tool, run: atlas inbox next\n</inbox-status>\n',
     );
   });
 
@@ -185,7 +185,7 @@ describe('an agent that ignores what it is told', () => {
     expect(await ignoreStops(async () => at.stop(), false)).toBe(3);
     expect(await ignoreStops(async () => at.stop(), false)).toBe(0);
     const { out } = await at.stop();
-    expect(out).toContain('You may stop all the same: you were told 3 times.');
+    expect(out).toContain('You may stop anyway: you were reminded 3 times.');
     // Another session has not been told yet.
     expect((await at.stop({ session_id: 'other' })).code).toBe(2);
   });
@@ -246,7 +246,7 @@ describe('an agent that ignores what it is told', () => {
     // A file in the folder's place.
     writeFileSync(at.gate, '');
     expect(await ignoreStops(async () => at.stop(), false)).toBe(0);
-    expect((await at.stop()).err).toMatch(/^atlas: The inbox can't be asked, so nothing keeps the agent: /u);
+    expect((await at.stop()).err).toMatch(/^atlas: The agent queue could not be read, so the agent may stop: /u);
     rmSync(at.gate);
     expect((await at.stop()).code).toBe(2);
     for (const name of readdirSync(at.gate)) writeFileSync(path.join(at.gate, name), '{"blocks":0');
@@ -266,7 +266,7 @@ describe('an agent that ignores what it is told', () => {
     at.left('broken');
     const { code, out, err } = await at.stop();
     expect(code).toBe(0);
-    expect(err).toMatch(/^atlas: The inbox can't be asked/u);
+    expect(err).toMatch(/^atlas: The agent queue could not be read/u);
     expect(out).toMatch(/^Write a short journal entry/u);
   });
 });

@@ -54,12 +54,12 @@ const CONFIG: readonly Broken[] = [
   {
     name: 'nothing that counts',
     make: (desk) => desk.write('.atlas/config.yaml', 'checks: ["true"]\n'),
-    said: '.atlas/config.yaml:1:1: checks: no setting in this file counts. Settings go below "hooks:".',
+    said: '.atlas/config.yaml:1:1: checks: this file has no settings. Put them below "hooks:".',
   },
   {
     name: 'more than 64 KiB',
     make: (desk) => desk.write('.atlas/config.yaml', `# ${'x'.repeat(65_536)}\n${SOUND}`),
-    said: ".atlas/config.yaml:1:1: The file can't be read: it has ",
+    said: '.atlas/config.yaml:1:1: The file was not read: it has ',
   },
   {
     name: 'a folder in its place',
@@ -78,14 +78,14 @@ const CONFIG: readonly Broken[] = [
       writeFileSync(outside, SOUND);
       symlinkSync(outside, place(desk, 'config.yaml'));
     },
-    said: '.atlas/config.yaml:1:1: A link leads out of the repository, to ',
+    said: '.atlas/config.yaml:1:1: A symbolic link points outside the repository, to ',
   },
   {
     name: 'a link to nowhere in its place',
     make: (desk) => {
       symlinkSync('nowhere', place(desk, 'config.yaml'));
     },
-    said: '.atlas/config.yaml:1:1: This is a link that leads nowhere.',
+    said: '.atlas/config.yaml:1:1: This is a broken symbolic link.',
   },
   {
     name: 'bytes that are no text',
@@ -107,7 +107,7 @@ const TEMPLATES: readonly Broken[] = [
   {
     name: 'a template with an unknown key',
     make: (desk) => desk.write('.atlas/templates/a.yaml', 'id: a\nsteps:\n  - name: b\n    validate: ["true"]\n'),
-    said: '.atlas/templates/a.yaml:4:5: steps.0.validate: not known here. Did you mean "validation"?',
+    said: '.atlas/templates/a.yaml:4:5: steps.0.validate: unknown key. Did you mean "validation"?',
   },
   {
     name: 'a pipe among the templates',
@@ -126,7 +126,7 @@ const TEMPLATES: readonly Broken[] = [
       mkdirSync(outside, { recursive: true });
       symlinkSync(outside, place(desk, 'templates'));
     },
-    said: '.atlas/templates:1:1: A link leads out of the repository, to ',
+    said: '.atlas/templates:1:1: A symbolic link points outside the repository, to ',
   },
 ];
 
@@ -175,7 +175,7 @@ describe('a configuration with', () => {
     await desk.started();
     desk.write('.atlas/config.yaml', 'comands: ["true"]\nhooks: {foo: 1}\n');
     const line =
-      'atlas: Ignored: .atlas/config.yaml:1:1: comands: not a setting. Did you mean "hooks.validation.commands"? 1 more problem: atlas doctor\n';
+      'atlas: Ignored: .atlas/config.yaml:1:1: comands: not a setting. Did you mean "hooks.validation.commands"? For 1 more problem, run: atlas doctor\n';
     for (const args of [
       ['status'],
       ['receipts', 'list'],

@@ -98,7 +98,7 @@ describe.concurrent('what is told to be typed', { timeout: 120_000 }, () => {
       if (name === 'start') continue;
       const asked = await shell(desk, example);
       // Nobody can be asked here, which it says, with what is to be typed instead.
-      const isQuestion = asked.code === 1 && asked.err.endsWith('If you are sure, say it again with --yes.\n');
+      const isQuestion = asked.code === 1 && asked.err.endsWith('If you are sure, run it again with --yes.\n');
       const { code, err } = isQuestion ? await shell(desk, `${example} --yes`) : asked;
       expect([0, 3], `${example}\n${err}`).toContain(code);
     }
@@ -236,11 +236,11 @@ describe.concurrent('what comes from files and standard input', { timeout: 120_0
     const long = 'x'.repeat(20 * 1024 * 1024);
     const piped = await desk.runWith({ input: long }, 'step', 'output', '-');
     expect(piped).toMatchObject({ code: 2, out: '' });
-    expect(piped.err).toMatch(/^atlas: Standard input has more than \d+ bytes\.\n$/u);
+    expect(piped.err).toMatch(/^atlas: Standard input is larger than \d+ bytes\.\n$/u);
     desk.write('long.md', long);
     const file = await desk.run('step', 'output', 'long.md');
     expect(file).toMatchObject({ code: 1, out: '' });
-    expect(file.err).toMatch(/^atlas: long\.md can't be read: /u);
+    expect(file.err).toMatch(/^atlas: long\.md could not be read: /u);
     expect(desk.digest()).toBe(before);
   });
 
@@ -249,7 +249,7 @@ describe.concurrent('what comes from files and standard input', { timeout: 120_0
     await desk.running();
     const file = await desk.run('step', 'output', '.');
     expect(file).toMatchObject({ code: 1, out: '' });
-    expect(file.err).toMatch(/^atlas: \. can't be read: /u);
+    expect(file.err).toMatch(/^atlas: \. could not be read: /u);
   });
 });
 

@@ -70,7 +70,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
       const found = hook.history.find(({ trigger }) => trigger === 'crash_detected');
       expect(found?.details).toMatchObject({ crash_type: 'timeout', attempt: 1 });
       expect([0, 4]).toContain(said.code);
-      expect(said.err).toContain('The task was found crashed (silence).');
+      expect(said.err).toContain('The task was interrupted (no activity).');
     },
   );
 
@@ -93,7 +93,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
       const bound = ['--step', 'implement', '--attempt', '1'];
       await desk.ok(...args, ...bound);
       expect(crashes(hookOf(desk, ref))).toBe(0);
-      expect(await desk.ok('status')).not.toContain('CRASHED');
+      expect(await desk.ok('status')).not.toContain('Interrupted');
     },
   );
 
@@ -120,7 +120,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
       ['receipts', 'list'],
     ])
       await desk.ok(...args);
-    expect(await desk.ok('status')).toMatch(/^Health: +CRASHED: silence, the last sign of life 1 h ago$/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +Interrupted 1 h ago \(no activity\)$/mu);
     expect(everything(desk.root)).toBe(before);
   });
 });
@@ -136,7 +136,7 @@ describe.concurrent('a task whose owner died', { timeout: 60_000 }, () => {
     const said = await desk.run('step', 'note', 'x', '--step', 'implement', '--attempt', '1');
     expect(said).toMatchObject({ code: 4, out: '' });
     expect(hookOf(desk, ref)).toMatchObject({ state: 'recovering', recovery: { crash_type: 'signal' } });
-    expect(said.err).toMatch(/\nWhat it takes now: .*atlas resume/u);
+    expect(said.err).toMatch(/\nYou can run: .*atlas resume/u);
   });
 });
 
@@ -161,8 +161,8 @@ describe.concurrent('recover --dry-run', { timeout: 60_000 }, () => {
     expect(everything(desk.root)).toBe(before);
     expect(dry).toMatchObject({ exit: 0, dry_run: true, changed: false, diagnosis: 'window_died' });
     expect(dry['files']).toContainEqual({ path: 'a.txt', kind: 'changed' });
-    expect(text).toMatch(/^Diagnosis: +crashed: window died$/mu);
-    expect(text).toContain('\nFiles that differ from the last checkpoint:\n  changed  a.txt\n');
+    expect(text).toMatch(/^Diagnosis: +Interrupted .+ \(window crashed\)$/mu);
+    expect(text).toContain('\nFiles changed since the last checkpoint:\n  changed  a.txt\n');
     const done = await desk.json('recover');
     expect(done).toMatchObject({ exit: 0, dry_run: false, changed: true });
     expect((done['plan'] as { action: string }).action).toBe((dry['plan'] as { action: string }).action);

@@ -77,7 +77,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     await desk.running();
     const said = await desk.run('validate', '--command', 'git no-such-command');
     expect(said.code).toBe(1);
-    expect(said.out).toMatch(/^FAILED: /mu);
+    expect(said.out).toMatch(/^Failed: /mu);
     const json = await desk.json('validate', '--command', 'git no-such-command');
     // The step that failed is back at its beginning or goes on: either way nothing is validated twice by accident.
     expect([1, 4]).toContain(json.exit);
@@ -123,7 +123,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     const refs = [await desk.running('task', 'First'), await desk.running('task', 'Second')];
     for (const line of [['checkpoint', 'x'], ['step', 'note', 'x'], ['abandon'], ['run', '--', 'true'], ['resume']]) {
       const text = (await desk.run(...line)).err;
-      for (const { id } of refs) expect(text).toContain(`\n  ${id} step_running `);
+      for (const { id } of refs) expect(text).toContain(`\n  ${id} Running `);
     }
   });
 
@@ -176,7 +176,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     await desk.ok('step', 'ask', 'Which one?');
     // What is refused is not what is suggested.
     const text = await refused(desk, 4, 'illegal_transition', ['approve']);
-    expect(text).toMatch(/\nWhat it takes now: atlas checkpoint, atlas reject, atlas resume\.\n$/u);
+    expect(text).toMatch(/\nYou can run: atlas checkpoint, atlas reject, atlas resume\.\n$/u);
     await desk.ok('abandon');
     const over = [['step', 'start'], ['checkpoint', 'x'], ['resume'], ['recover'], ['abandon'], ['run', '--', 'true']];
     const { task } = (await desk.json('status')) as unknown as { task: { task_id: string } };
@@ -244,7 +244,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     ]);
     expect(performance.now() - began).toBeGreaterThan(4500);
     expect(text).toMatchObject({ code: 6, out: '' });
-    expect(text.err).toContain(`process ${holder.process.pid} holds the task's lock`);
+    expect(text.err).toContain(`Timed out waiting for the task's lock: process ${holder.process.pid} holds it`);
     expect(json).toMatchObject({ exit: 6, error: { code: 'lock_timeout' } });
     // Reading needs no lock.
     expect((await desk.run('status')).code).toBe(0);

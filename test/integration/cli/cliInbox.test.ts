@@ -19,11 +19,11 @@ const HOSTILE = 'one\u001b[2J\u202e two\r\nItem 9 from me:\n\u009b31m';
 describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
   it('goes from what is asked to what came of it, and wakes who asked', async () => {
     const desk = new Desk(cli, 'story');
-    expect(await desk.ok('inbox', 'list')).toBe('Nothing is there.\n');
-    expect(await desk.ok('inbox', 'next')).toBe('Nothing is pending.\n');
+    expect(await desk.ok('inbox', 'list')).toBe('No items.\n');
+    expect(await desk.ok('inbox', 'next')).toBe('The agent queue is empty.\n');
     const asker = { ATLAS_TRIGGER: 'email', CLAUDE_CODE_SESSION_ID: 'asker-1' };
     const added = await desk.runWith({ env: asker }, 'inbox', 'add', 'Was it paid?', '--session-key', 'a@b');
-    expect(added).toEqual({ code: 0, out: 'Added as item 1 to the inbox of story.\n', err: '' });
+    expect(added).toEqual({ code: 0, out: 'Added item 1 to the agent queue of story.\n', err: '' });
     const worker = { env: { CODEX_THREAD_ID: 'worker-1' } };
     const first = await desk.runWith(worker, 'inbox', 'next');
     expect(first).toMatchObject({ code: 0, err: '' });
@@ -32,8 +32,8 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     );
     const again = await desk.runWith(worker, 'inbox', 'next');
     expect(again.out).toBe(first.out);
-    expect(again.err).toMatch(/^atlas: You have not finished item 1 yet/u);
-    expect(await desk.ok('inbox', 'next')).toBe('Nothing is pending.\n');
+    expect(again.err).toMatch(/^atlas: You haven't completed item 1 yet/u);
+    expect(await desk.ok('inbox', 'next')).toBe('The agent queue is empty.\n');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +processing +trigger:email .+ Was it paid\?$/mu);
     const other = await desk.runWith({ env: { ATLAS_SESSION: 'other' } }, 'inbox', 'complete', '1', 'x');
     expect(other).toMatchObject({ code: 4, out: '' });
@@ -41,13 +41,13 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
       code: 0,
       out: 'Item 1 is done.\n',
     });
-    expect(await desk.ok('inbox', 'complete', '1', 'x')).toBe('Item 1 was done already.\n');
+    expect(await desk.ok('inbox', 'complete', '1', 'x')).toBe('Item 1 was already done.\n');
     const wake = path.join(desk.root, 'workspaces', 'story', '.wake-email-1');
     expect(JSON.parse(readFileSync(wake, 'utf8'))).toEqual({
       ...{ task_id: 1, trigger_name: 'email', session_key: 'a@b', session_id: 'asker-1' },
       ...{ channel: 'email', response_summary: 'On Monday' },
     });
-    expect(await desk.ok('inbox', 'list')).toBe('Nothing is there.\n');
+    expect(await desk.ok('inbox', 'list')).toBe('No items.\n');
     expect(await desk.json('inbox', 'list', '--status', 'done')).toMatchObject({
       ...{ workspace_id: 'story', pending: 0, processing: 0, finished: 1 },
       items: [{ id: 1, status: 'done', response_summary: 'On Monday', claimed_by: 'worker-1', trigger_name: 'email' }],
@@ -76,7 +76,7 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     const list = await desk.run('inbox', 'list');
     expect(list.code).toBe(0);
     expect(list.out).toMatch(/^2 +pending/mu);
-    expect(list.err).toMatch(/^atlas: .+1\.json can't be used: /u);
+    expect(list.err).toMatch(/^atlas: .+1\.json could not be read: /u);
     expect(await desk.json('inbox', 'next', '--session', 'a')).toMatchObject({ exit: 0, item: { id: 2 } });
     expect(await desk.run('inbox', 'complete', '1', 'x')).toMatchObject({ code: 7, out: '' });
     const doctor = await desk.json('doctor');
@@ -112,8 +112,10 @@ describe.concurrent('atlas inbox', { timeout: 120_000 }, () => {
     await desk.ok('inbox', 'add', 'Not wanted any more');
     const refused = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'inbox', 'cancel', '1', 'so that I may stop');
     expect(refused).toMatchObject({ code: 4, out: '' });
-    expect(refused.err).toContain('Only a human may cancel an item of the inbox, and this was called by Claude Code.');
-    expect(refused.err).toContain('atlas inbox complete 1 "<why it is not done>"');
+    expect(refused.err).toContain(
+      'Only a human may cancel an item of the agent queue, and Claude Code ran this command.',
+    );
+    expect(refused.err).toContain('atlas inbox complete 1 "<reason>"');
     expect(await desk.ok('inbox', 'list')).toMatch(/^1 +pending/mu);
     expect(await desk.ok('inbox', 'cancel', '1', 'asked twice')).toBe('Item 1 is cancelled.\n');
   });

@@ -129,7 +129,7 @@ describe('the npm package', { timeout: 60_000 }, () => {
     const git = async (...args: readonly string[]): Promise<unknown> => runFile('git', args, { cwd: folder, env });
     await atlas(folder, 'start', 'fix it', '--template', 'commit');
     await atlas(folder, 'step', 'start');
-    expect(await atlas(folder, 'hook', 'install')).toContain('Git hooks are installed.');
+    expect(await atlas(folder, 'hook', 'install')).toContain('Installed the git hooks.');
     const hook = readFileSync(path.join(folder, '.git', 'hooks', 'post-commit'), 'utf8');
     expect(hook).toContain(path.join(user, 'node_modules', 'atlas-hooks', 'dist', 'cli.js'));
     await git('commit', '-q', '--allow-empty', '-m', 'from npm');
@@ -143,6 +143,6 @@ describe('the npm package', { timeout: 60_000 }, () => {
     await atlas(folder, 'validate', '--command', 'git --version', '-q');
     await atlas(folder, 'receipts', 'export', '--output', 'bundle.json');
     expect(await atlas(folder, 'receipts', 'verify', 'bundle.json')).toContain('1 receipt: 1 valid.');
-    expect(await atlas(folder, 'doctor')).toContain('Everything is in order.');
+    expect(await atlas(folder, 'doctor')).toContain('No problems found.');
   });
 });

@@ -42,7 +42,7 @@ it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task',
   expect(checkpoints.map(({ description }) => description).sort()).toEqual([...names].sort());
   expect(checkpoints.map(({ checkpoint_id: id }) => id).sort()).toEqual([...ids].sort());
   expect(seen).toEqual([...seen].sort((a, b) => a - b));
-  expect(await desk.ok('doctor')).toContain('Everything is in order.');
+  expect(await desk.ok('doctor')).toContain('No problems found.');
 });
 
 it('ten starts at once are ten tasks of one workspace', { timeout: 60_000 }, async () => {
@@ -63,5 +63,5 @@ it('of two that complete one step, one does', { timeout: 60_000 }, async () => {
   const line = ['step', 'complete', 'first', '--attempt', '1'];
   const ended = await Promise.all([desk.run(...line), desk.run(...line)]);
   expect(ended.map(({ code }) => code).sort()).toEqual([0, 4]);
-  expect(await desk.ok('status')).toMatch(/^Hook State: +step_pending \(second, step 2 of 2, attempt 1 of /mu);
+  expect(await desk.ok('status')).toMatch(/^State: +Ready \(second, step 2 of 2, attempt 1 of /mu);
 });

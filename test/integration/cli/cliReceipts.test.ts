@@ -119,16 +119,21 @@ The validation command ran and completed successfully.
   });
 
   it.each<[string, string, (bundle: Bundle) => void, RegExp]>([
-    ['the exit code', 'signature', (bundle) => (first(bundle).exit_code = 7), /a field that it covers was changed/],
+    ['the exit code', 'signature', (bundle) => (first(bundle).exit_code = 7), /a field it covers was changed/],
     [
       'the step',
       'fields',
       (bundle) => (first(bundle).step_name = 'other'),
       /Expected step_name: implement\n +Found step_name: other/,
     ],
-    ['a statement', 'envelope', (bundle) => (bundle.envelopes[first(bundle).receipt_id] = '{'), /is cut or no JSON/],
+    [
+      'a statement',
+      'envelope',
+      (bundle) => (bundle.envelopes[first(bundle).receipt_id] = '{'),
+      /is truncated or not JSON/,
+    ],
     ['the presence of a statement', 'envelope', (bundle) => (bundle.envelopes = {}), /removed or never written/],
-    ['the number of receipts', 'chain', (bundle) => bundle.receipts.pop(), /is no longer there/],
+    ['the number of receipts', 'chain', (bundle) => bundle.receipts.pop(), /is now missing/],
     ['the signature', 'signed', (bundle) => (first(bundle).signature = ''), /is not signed/],
   ])('names the check that fails when %s was changed', async (_what, check, change, message) => {
     const said = await verify(tampered(change));
@@ -153,7 +158,7 @@ The validation command ran and completed successfully.
     expect(said.code).toBe(0);
     expect(said.out).toContain('Exit Code: 1\n');
     expect(said.out).toContain('Signature: VALID ✓ (the command FAILED)\n');
-    expect(said.out).toContain('The validation command ran and FAILED: it ended with exit code 1.');
+    expect(said.out).toContain('The validation command ran and FAILED: it exited with code 1.');
     expect(said.out).not.toContain('successfully');
   });
 

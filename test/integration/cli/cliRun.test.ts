@@ -172,12 +172,12 @@ describe.concurrent('how it ends', { timeout: 60_000 }, () => {
       expect(hook.state).toBe('recovering');
       const cause = exit === 137 ? 'agent_killed' : 'agent_failed';
       expect(hook.recovery).toMatchObject({ crash_type: 'signal', details: { cause } });
-      expect(await desk.ok('status')).toMatch(/^Plan: +\w+: \S/mu);
+      expect(await desk.ok('status')).toMatch(/^Recovery Plan: +\w[\w ]+: \S/mu);
     }
     // Whoever goes on is not taken for the one that ended.
     await desk.ok('resume');
     if (told.meant === 'crashed') await desk.ok('step', 'start');
-    expect(await desk.ok('status')).toMatch(/^Hook State: +step_running [^]*^Health: +no process owns it/mu);
+    expect(await desk.ok('status')).toMatch(/^State: +Running [^]*^Health: +No running process/mu);
   });
 
   it('after its step is complete leaves nothing open', async () => {
@@ -186,11 +186,11 @@ describe.concurrent('how it ends', { timeout: 60_000 }, () => {
     const script = 'atlas step start -q && atlas step complete implement --attempt 1 -q';
     const { code, out, err } = await agent(desk, script);
     expect([code, out]).toEqual([0, '']);
-    expect(err).toMatch(/^atlas: The agent has ended\. State: step_pending \(.+, step 2 of /mu);
+    expect(err).toMatch(/^atlas: The agent exited\. State: Ready \(.+, step 2 of /mu);
     // The next one starts that step, and is not taken for the one that ended.
     await desk.ok('step', 'start');
     expect(await desk.state()).toBe('step_running');
-    expect(await desk.ok('status')).not.toContain('its agent has left');
+    expect(await desk.ok('status')).not.toContain('Agent exited');
   });
 
   it('in the next step is the end of that one', async () => {
@@ -210,7 +210,7 @@ describe.concurrent('how it ends', { timeout: 60_000 }, () => {
     const before = desk.digest();
     const told = await desk.run('run', '--', 'no-such-agent');
     expect(told).toMatchObject({ code: 3, out: '' });
-    expect(told.err).toMatch(/^atlas: no-such-agent can't be started: /u);
+    expect(told.err).toMatch(/^atlas: no-such-agent could not be started: /u);
     const file = desk.write('not-executable', 'x');
     expect((await desk.run('run', '--', file)).code).toBe(3);
     expect(desk.digest()).toBe(before);
@@ -233,11 +233,11 @@ describe.concurrent('how it ends', { timeout: 60_000 }, () => {
     const desk = new Desk(cli, 'orphaned');
     await desk.running();
     const { child, ended } = await living(desk, 'echo up; read -r line');
-    expect(await desk.ok('status')).toMatch(/^Health: +somebody is at work$/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +Working$/mu);
     child.kill('SIGKILL');
     child.stdin?.destroy();
     await ended;
-    expect(await desk.ok('status')).toMatch(/^Health: +CRASHED: agent killed/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +Interrupted .+ \(agent killed\)/mu);
     const next = await desk.run('step', 'note', 'still there');
     expect(next.code).toBe(4);
     expect(await hookOf(desk)).toMatchObject({ state: 'recovering', recovery: { details: { cause: 'agent_killed' } } });
@@ -251,7 +251,7 @@ describe.concurrent('while it lives', { timeout: 60_000 }, () => {
     const { child, ended } = await living(desk, 'echo up; read -r line');
     const second = await desk.run('run', '--', 'true');
     expect(second).toMatchObject({ code: 4, out: '' });
-    expect(second.err).toMatch(/^atlas: Another agent works on task .+ already\.\n/u);
+    expect(second.err).toMatch(/^atlas: Another agent is already working on task .+\.\n/u);
     child.stdin?.end('\n');
     expect((await ended)[0]).toBe(0);
     // A dead one is in nobody's way.
@@ -267,7 +267,7 @@ describe.concurrent('while it lives', { timeout: 60_000 }, () => {
     child.stdin?.destroy();
     await ended;
     await desk.ok('step', 'start');
-    expect(await desk.ok('status')).toMatch(/^Health: +no process owns it, but it changed lately$/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +No running process, but changed recently$/mu);
   });
 
   it('checkpoints are made at the interval, as no window makes them', async () => {
@@ -287,9 +287,7 @@ describe.concurrent('while it lives', { timeout: 60_000 }, () => {
     await desk.running();
     const { code, err } = await agent(desk, 'atlas checkpoint ok -q && atlas abandon; exit $?');
     expect(code).toBe(4);
-    expect(err).toContain(
-      'Only a human may abandon a task, and this was called by the agent that "atlas run" started.',
-    );
+    expect(err).toContain('Only a human may abandon a task, and the agent that "atlas run" started ran this command.');
   });
 
   it('its end is waited for when our input ends', async () => {

@@ -38,7 +38,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
     expect(existsSync(file)).toBe(true);
     const hook = JSON.parse(readFileSync(path.join(path.dirname(file), 'hook.json'), 'utf8')) as { state: string };
     expect(hook.state).toBe('step_pending');
-    expect(out).toMatch(/^State: +step_pending \(analyze, step 1 of 7, attempt 1 of 3\)$/mu);
+    expect(out).toMatch(/^State: +Ready \(analyze, step 1 of 7, attempt 1 of 3\)$/mu);
   });
 
   it('status and hook status show state, step and the last checkpoint with its age', async () => {
@@ -50,7 +50,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
     expect(id).toMatch(/^ckpt-[0-9a-f]{8}$/u);
     for (const name of [['status'], ['hook', 'status']]) {
       const out = await desk.ok(...name);
-      expect(out).toMatch(/^Hook State: +step_running \(implement, step 1 of \d, attempt 1 of 3\)$/mu);
+      expect(out).toMatch(/^State: +Running \(implement, step 1 of \d, attempt 1 of 3\)$/mu);
       expect(out).toMatch(new RegExp(`^Last Checkpoint: ${id} \\(2 min ago, manual\\) half of it$`, 'mu'));
     }
   });
@@ -58,7 +58,9 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
   it('checkpoint makes one in the current step, and hook checkpoints lists all with their triggers', async () => {
     const desk = new Desk(cli, 'checkpoints');
     await desk.running();
-    expect(await desk.ok('checkpoint', 'description of progress')).toMatch(/^Checkpoint ckpt-[0-9a-f]{8}\.\n/u);
+    expect(await desk.ok('checkpoint', 'description of progress')).toMatch(
+      /^Recorded checkpoint ckpt-[0-9a-f]{8}\.\n/u,
+    );
     expect(await desk.ok('checkpoint', '--trigger', 'git_commit', '--auto', 'Commit: message')).toBe('');
     const out = await desk.ok('hook', 'checkpoints');
     const [head, ...rows] = out.trimEnd().split('\n');
@@ -90,7 +92,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
     await desk.ok('step', 'note', 'half');
     const before = desk.hookMarkdown(ref);
     writeFileSync(desk.fileOf(ref, 'HOOK.md'), 'garbage');
-    expect(await desk.ok('hook', 'regenerate')).toBe(`HOOK.md is written anew: ${desk.fileOf(ref, 'HOOK.md')}\n`);
+    expect(await desk.ok('hook', 'regenerate')).toBe(`Regenerated HOOK.md: ${desk.fileOf(ref, 'HOOK.md')}\n`);
     expect(desk.hookMarkdown(ref)).toBe(before);
   });
 
@@ -121,10 +123,12 @@ Signature: VALID ✓
 
 This receipt was signed by your ATLAS installation.
 The validation command ran and completed successfully.
-Files: the files are still those that it ran on.
+Files: current.
 `);
     desk.write('new.txt', 'new');
-    expect(await desk.ok('hook', 'verify-receipt', id)).toContain('Files: OUTDATED: files changed since: new.txt.');
+    expect(await desk.ok('hook', 'verify-receipt', id)).toContain(
+      'Files: OUTDATED: files changed since the run: new.txt.',
+    );
     const hook = JSON.parse(readFileSync(hookFile, 'utf8')) as { receipts: { command: string }[] };
     for (const receipt of hook.receipts) receipt.command = 'true';
     writeFileSync(hookFile, JSON.stringify(hook));
@@ -140,12 +144,12 @@ Files: the files are still those that it ran on.
     const ended = await desk.atlas(8 * DAY).send(old, { type: 'fail', by: 'human', reason: 'no' });
     if (!ended.ok) throw ended.error;
     const before = desk.digest();
-    expect(await desk.ok('cleanup', '--hooks')).toBe('Cleaned 0 tasks.\n');
+    expect(await desk.ok('cleanup', '--hooks')).toBe('Cleaned up 0 tasks.\n');
     const dry = await desk.ok('cleanup', '--hooks', '--retention', '7d', '--dry-run');
-    expect(dry).toMatch(new RegExp(`^TASK +STATE +PAST RETENTION BY\\ncleanup/${old.id} +failed +1d\\S*\\n`, 'u'));
-    expect(dry).toMatch(/\nNothing was changed\.\n$/u);
+    expect(dry).toMatch(new RegExp(`^TASK +STATE +PAST RETENTION BY\\ncleanup/${old.id} +Failed +1d\\S*\\n`, 'u'));
+    expect(dry).toMatch(/\nDry run: nothing was deleted\.\n$/u);
     expect(desk.digest()).toBe(before);
-    expect(await desk.ok('cleanup', '--hooks', '--retention', '7d')).toContain('Cleaned 1 task.');
+    expect(await desk.ok('cleanup', '--hooks', '--retention', '7d')).toContain('Cleaned up 1 task.');
     expect(existsSync(desk.fileOf(old, 'hook.json'))).toBe(false);
     expect(existsSync(desk.fileOf(old, 'HOOK.md'))).toBe(false);
     expect(existsSync(desk.fileOf(old, 'task.json'))).toBe(true);
@@ -155,7 +159,7 @@ Files: the files are still those that it ran on.
     const desk = new Desk(cli, 'my-workspace');
     await desk.running();
     const out = await desk.ok('workspace', 'destroy', 'my-workspace', '--yes');
-    expect(out).toBe('Workspace "my-workspace" is destroyed with 1 task.\n');
+    expect(out).toBe('Destroyed workspace "my-workspace" with 1 task.\n');
     expect(readdirSync(path.join(desk.root, 'workspaces'))).toEqual([]);
     expect(existsSync(path.join(desk.folder, '.git'))).toBe(true);
   });
@@ -163,7 +167,7 @@ Files: the files are still those that it ran on.
   it('abandon moves the hook to abandoned', async () => {
     const desk = new Desk(cli, 'abandon');
     await desk.running();
-    expect(await desk.ok('abandon')).toMatch(/^The task is abandoned\.\n[\s\S]*\nState: +abandoned/u);
+    expect(await desk.ok('abandon')).toMatch(/^The task is abandoned\.\n[\s\S]*\nState: +Abandoned/u);
     expect(await desk.state()).toBe('abandoned');
   });
 });
@@ -212,9 +216,9 @@ describe.concurrent('Usage Examples', { timeout: 60_000 }, () => {
     const made = await desk.atlas(9 * MINUTE).checkpoint(ref, 'adding nil checks for config.Server');
     if (!made.ok) throw made.error;
     const id = made.value.hook.checkpoints.at(-1)?.checkpoint_id ?? '?';
-    expect(await desk.ok('status')).toMatch(/^Health: +CRASHED: silence, the last sign of life 9 min ago$/mu);
+    expect(await desk.ok('status')).toMatch(/^Health: +Interrupted 9 min ago \(no activity\)$/mu);
     const out = await desk.ok('resume');
-    expect(out).toMatch(/^Resumed: recovering → step_running\./u);
+    expect(out).toMatch(/^Resumed: Interrupted → Running\./u);
     const markdown = desk.hookMarkdown(ref);
     expect(markdown).toContain(id);
     expect(markdown).toContain('adding nil checks for config.Server');

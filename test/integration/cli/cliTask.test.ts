@@ -144,7 +144,7 @@ describe.concurrent('a task is found', { timeout: 120_000 }, () => {
     const old = await desk.running('task', 'Old', 3 * MINUTE);
     const last = await desk.running('task', 'Last', 2 * MINUTE);
     const text = await desk.run('status');
-    const note = `atlas: Workspace "several" has 2 open tasks; this is ${last.id}, the one changed last. The other is shown with --task.\n`;
+    const note = `atlas: Workspace "several" has 2 open tasks. This is ${last.id}, the most recently changed. To see the other, use --task.\n`;
     expect(text.err).toBe(note);
     expect(text.out).toMatch(/^Other Open Tasks: +1$/mu);
     expect((await shown(desk)).notes).toEqual([note.slice('atlas: '.length, -1)]);
@@ -168,7 +168,9 @@ describe.concurrent('a task is found', { timeout: 120_000 }, () => {
     const last = await desk.running('task', 'Newer');
     await desk.ok('fail', 'no');
     const text = await desk.run('status');
-    expect(text.err).toBe(`atlas: Workspace "finished" has no open task; this is ${last.id}, the last one (failed).\n`);
+    expect(text.err).toBe(
+      `atlas: Workspace "finished" has no open task. This is ${last.id}, the most recent one (Failed).\n`,
+    );
     expect(text.out).toContain(last.id);
     expect(await desk.run('checkpoint', 'x')).toMatchObject({ code: 3, out: '' });
     expect(await desk.run('hook', 'synopsis')).toEqual({ code: 0, out: '', err: '' });
@@ -232,7 +234,7 @@ describe.concurrent('a store that something happened to', { timeout: 120_000 }, 
       const said = await desk.run('status');
       expect(said.code).toBe(0);
       expect(said.err).toMatch(/^atlas: .*hook\.json.*/u);
-      expect(said.out).toMatch(/^Hook State: +step_running/mu);
+      expect(said.out).toMatch(/^State: +Running/mu);
       const after = JSON.parse(readFileSync(file, 'utf8')) as { checkpoints: unknown };
       expect(after.checkpoints).toEqual(before.checkpoints);
       expect((await desk.run('status')).err).toBe('');

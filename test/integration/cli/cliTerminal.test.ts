@@ -87,16 +87,16 @@ describe.runIf(hasTerminals()).concurrent('in a terminal', { timeout: 60_000 }, 
     const whole = uncolored(text).replaceAll(/\s/gu, '');
     expect(whole).toContain(desk.root.replaceAll(/\s/gu, ''));
     const dry = await inTerminal(cli, 40, ['recover', '--dry-run'], desk.how());
-    expect(dry.text.replaceAll(/\s/gu, '')).toContain('Nothingwaschanged.');
+    expect(dry.text.replaceAll(/\s/gu, '')).toContain('nothingwaschanged.');
   });
 
   it('there are colours, but for those who want none', async () => {
     const colored = await inTerminal(cli, 80, ['status'], desk.how());
-    expect(colored.text).toContain(`${ESC}[36mstep_running`);
+    expect(colored.text).toContain(`${ESC}[36mRunning`);
     expect(colored.text).toContain(`${ESC}[39m`);
     for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
       const plain = await inTerminal(cli, 80, ['status'], desk.how({ env }));
-      expect(plain.text).toContain('step_running');
+      expect(plain.text).toContain('Running');
       expect(plain.text, JSON.stringify(env)).not.toContain(ESC);
     }
     expect((await inTerminal(cli, 80, ['status'], desk.how({ env: { NO_COLOR: '' } }))).text).toContain(ESC);
@@ -154,7 +154,7 @@ describe.concurrent('off a terminal', { timeout: 60_000 }, () => {
     await own.running();
     const asked = await own.runWith({ input: 'y\n' }, 'workspace', 'destroy', 'unasked');
     expect(asked).toMatchObject({ code: 2, out: '' });
-    expect(asked.err).toContain('Nobody can be asked here.\nIf you are sure, say it again with --yes.\n');
+    expect(asked.err).toContain('There is no terminal to ask in.\nIf you are sure, run it again with --yes.\n');
     expect(existsSync(path.join(own.root, 'workspaces', 'unasked'))).toBe(true);
     await own.ok('workspace', 'destroy', 'unasked', '--yes');
     expect(existsSync(path.join(own.root, 'workspaces', 'unasked'))).toBe(false);

@@ -132,7 +132,7 @@ describe('hooks in a plain repository', () => {
   it('with marks that do not belong together are left alone', async () => {
     world.ownHook('post-commit', '#!/bin/sh\n# >>> atlas task recovery 1 own >>>\nexit 0\n');
     const report = await world.install();
-    expect(report.hooks[0]).toMatchObject({ state: 'blocked', problem: expect.stringContaining('marks') as string });
+    expect(report.hooks[0]).toMatchObject({ state: 'blocked', problem: expect.stringContaining('markers') as string });
     expect(readFileSync(world.hook('post-commit'), 'utf8')).toContain('own >>>\nexit 0\n');
     expect(states(unwrap(await world.hooks.uninstall(world.folder)))[0]).toBe('blocked');
   });
@@ -227,7 +227,7 @@ describe('a hook that was there has its bytes and mode again', () => {
     await world.install();
     rmSync(`${world.hook('post-commit')}.before-atlas`);
     const { hooks } = unwrap(await world.hooks.inspect(world.folder));
-    expect(hooks[0]).toMatchObject({ state: 'outdated', problem: expect.stringContaining('gone') as string });
+    expect(hooks[0]).toMatchObject({ state: 'outdated', problem: expect.stringContaining('is missing') as string });
     unwrap(await world.hooks.uninstall(world.folder));
     expect(existsSync(world.hook('post-commit'))).toBe(false);
   });
@@ -304,7 +304,7 @@ describe('the folder that git uses', () => {
   it.each([
     ['a bare repository', () => world.ws.remote, 'bare'],
     ['the git folder', () => path.join(world.folder, '.git'), 'git folder'],
-    ['no repository', () => os.tmpdir(), 'no git repository'],
+    ['no repository', () => os.tmpdir(), 'not in a usable git repository'],
   ])('is refused for %s', async (_what, folder, text) => {
     for (const result of [
       await world.hooks.install(folder(), { command: [world.program(':')] }),

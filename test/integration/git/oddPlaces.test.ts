@@ -41,12 +41,12 @@ describe('a folder whose path is no UTF-8', () => {
         const refused = await runAt(bad, ...args);
         expect(refused, args.join(' ')).toMatchObject({ code: 1, out: '' });
         expect(refused.err).toMatch(
-          /^atlas: The path of this folder is not UTF-8: .*\nRename the folder, or run atlas in /u,
+          /^atlas: The path of this folder is not valid UTF-8: .*\nRename the folder, or run atlas in /u,
         );
       }
       const hook = await runAt(bad, 'lifecycle', 'session-start', '--host', 'claude');
       expect(hook).toMatchObject({ code: 0, out: '' });
-      expect(hook.err).toContain('is not UTF-8');
+      expect(hook.err).toContain('is not valid UTF-8');
     };
     await check();
     expect(existsSync(cli.root)).toBe(false);

@@ -216,7 +216,7 @@ describe('an event that is not whole', () => {
     event();
     expect(await drain()).toMatchObject({ events: 1, checkpoints: [ref], left: 0 });
     expect(world.spool.kept().map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 2 }, () => 'It was not written to its end.'),
+      Array.from({ length: 2 }, () => 'It was not written completely.'),
     );
     expect(world.events).toEqual([]);
   });
@@ -224,20 +224,32 @@ describe('an event that is not whole', () => {
 
 describe('an event that can not be turned is kept with its reason', () => {
   const cases: readonly (readonly [string, () => void, RegExp])[] = [
-    ['another version', () => void raw('atlas-event 2\nend\n'), /not what a hook/u],
-    ['a line break in the folder', () => void event({ folder: '/a\nb' }), /not what a hook/u],
-    ['lines put in', () => void event({ folder: `${world.folder}\nparent 1\ntask \nend` }), /not what a hook/u],
-    ['an unknown trigger', () => void event({ trigger: 'rm -rf' }), /not what a hook/u],
-    ['a task that is no name', () => void event({ task: '$(id)' }), /not what a hook/u],
-    ['a folder that is too long', () => void event({ folder: `/${'a'.repeat(5000)}` }), /not what a hook/u],
-    ['far too large', () => void raw('x'.repeat(100_000)), /can't be read/u],
-    ['a link', () => symlinkSync('/etc/passwd', path.join(world.spoolFolder, 'event.9.9')), /no file but a link/u],
-    ['a folder', () => mkdirSync(path.join(world.spoolFolder, 'event.9.9')), /no file but a folder/u],
-    ['a relative folder', () => void event({ folder: '../x' }), /no whole path/u],
-    ['a folder that is gone', () => void event({ folder: '/nowhere/at all' }), /is gone/u],
-    ['a folder below a file', () => void event({ folder: path.join(world.folder, 'README.md', 'x') }), /is gone/u],
-    ['a file for a folder', () => void event({ folder: path.join(world.folder, 'README.md') }), /is no folder/u],
-    ['no repository', () => void event({ folder: world.ws.root }), /in no repository/u],
+    ['another version', () => void raw('atlas-event 2\nend\n'), /was not written by a git hook/u],
+    ['a line break in the folder', () => void event({ folder: '/a\nb' }), /was not written by a git hook/u],
+    [
+      'lines put in',
+      () => void event({ folder: `${world.folder}\nparent 1\ntask \nend` }),
+      /was not written by a git hook/u,
+    ],
+    ['an unknown trigger', () => void event({ trigger: 'rm -rf' }), /was not written by a git hook/u],
+    ['a task that is no name', () => void event({ task: '$(id)' }), /was not written by a git hook/u],
+    [
+      'a folder that is too long',
+      () => void event({ folder: `/${'a'.repeat(5000)}` }),
+      /was not written by a git hook/u,
+    ],
+    ['far too large', () => void raw('x'.repeat(100_000)), /could not be read/u],
+    ['a link', () => symlinkSync('/etc/passwd', path.join(world.spoolFolder, 'event.9.9')), /is a link, not a file/u],
+    ['a folder', () => mkdirSync(path.join(world.spoolFolder, 'event.9.9')), /is a folder, not a file/u],
+    ['a relative folder', () => void event({ folder: '../x' }), /is not an absolute path/u],
+    ['a folder that is gone', () => void event({ folder: '/nowhere/at all' }), /no longer exists/u],
+    [
+      'a folder below a file',
+      () => void event({ folder: path.join(world.folder, 'README.md', 'x') }),
+      /no longer exists/u,
+    ],
+    ['a file for a folder', () => void event({ folder: path.join(world.folder, 'README.md') }), /is not a folder/u],
+    ['no repository', () => void event({ folder: world.ws.root }), /is not in a repository/u],
     [
       'a damaged workspace',
       () => {
@@ -282,7 +294,7 @@ describe('an event that can not be turned is kept with its reason', () => {
     await drain();
     const folder = path.join(world.spoolFolder, 'kept');
     writeFileSync(path.join(folder, readdirSync(folder)[0] ?? ''), '{');
-    expect(world.spool.kept()).toMatchObject([{ reason: 'What was kept of it is damaged.' }]);
+    expect(world.spool.kept()).toMatchObject([{ reason: 'Its saved copy is damaged.' }]);
   });
 
   it('but not because something is busy: then it waits for the next drain', { timeout: 30_000 }, async () => {

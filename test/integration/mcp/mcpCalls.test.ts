@@ -62,7 +62,7 @@ async function written(file: string): Promise<string> {
 describe.concurrent('the inbox', { timeout: 60_000 }, () => {
   it('gives an item to one agent, who says what came of it', async () => {
     await withAgent('inbox', async (agent, desk) => {
-      expect(await agent.done('get_next_task')).toBe('Nothing is pending.\n');
+      expect(await agent.done('get_next_task')).toBe('The agent queue is empty.\n');
       await desk.ok('inbox', 'add', 'Was it paid?', '--trigger', 'email', '--session', 'asker-1');
       const text = await agent.done('get_next_task', { lease: '2h' });
       expect(text).toMatch(
@@ -70,8 +70,8 @@ describe.concurrent('the inbox', { timeout: 60_000 }, () => {
       );
       expect(text).toMatch(/\n\n {2}Was it paid\?\n$/u);
       // The server's process has it: nobody else gets it, and the agent itself gets it again.
-      expect(await desk.ok('inbox', 'next', '--session', 'other')).toBe('Nothing is pending.\n');
-      expect(await agent.done('get_next_task')).toContain('You have not finished item 1 yet');
+      expect(await desk.ok('inbox', 'next', '--session', 'other')).toBe('The agent queue is empty.\n');
+      expect(await agent.done('get_next_task')).toContain("You haven't completed item 1 yet");
       expect(await agent.done('task_complete', { task_id: 1, response_summary: '-' })).toBe('Item 1 is done.\n');
       expect(await items(desk)).toMatchObject([{ status: 'done', response_summary: '-' }]);
       expect(existsSync(path.join(desk.root, 'workspaces', 'inbox', '.wake-email-1'))).toBe(true);
@@ -126,7 +126,7 @@ describe.concurrent('the inbox', { timeout: 60_000 }, () => {
 
   it("never takes what an agent asks for as a human's wish", async () => {
     await withAgent('asked', async (agent, desk) => {
-      expect(await agent.done('inbox_add', { content: 'one', channel: 'chat' })).toMatch(/^Added as item 1 /u);
+      expect(await agent.done('inbox_add', { content: 'one', channel: 'chat' })).toMatch(/^Added item 1 /u);
       expect(await agent.refused('inbox_add', { content: 'x', sender: 'human' })).toContain('sender');
       expect(await agent.refused('inbox_add', { content: ' ' })).toContain('usage');
       expect(await agent.refused('inbox_add', { content: 'x', workspace: '../..' })).toContain('invalid_name');
@@ -217,7 +217,7 @@ describe.concurrent('a call', { timeout: 60_000 }, () => {
       expect(item).toMatch(/^Item 1 .+ Complete it with task_complete, task_id 1\./u);
       expect(item).not.toMatch(/\p{Surrogate}/u);
       const [, command] =
-        /"atlas (inbox list --status processing --json)" in a shell gives all of it\.\]\n$/u.exec(item) ?? [];
+        /Run "atlas (inbox list --status processing --json)" in a shell to see all of it\.\]\n$/u.exec(item) ?? [];
       expect(await desk.ok(...(command ?? '').split(' '))).toContain('😀end');
 
       await desk.ok('start', 'Fix it', '--template', 'task');
@@ -225,9 +225,9 @@ describe.concurrent('a call', { timeout: 60_000 }, () => {
       for (let n = 0; n < 60; n += 1) await agent.done('atlas_checkpoint', { description: `${n} ${'x'.repeat(190)}` });
       const hook = await agent.done('atlas_read_hook');
       expect(hook.length).toBeLessThanOrEqual(9000);
-      const [, file = ''] = /\n\n\[The rest is left out here\. HOOK\.md has all of it: (.+)\]\n$/u.exec(hook) ?? [];
+      const [, file = ''] = /\n\n\[Truncated\. HOOK\.md has all of it: (.+)\]\n$/u.exec(hook) ?? [];
       const whole = readFileSync(file, 'utf8');
-      expect(whole.startsWith(hook.slice(0, hook.lastIndexOf('\n\n[The rest')))).toBe(true);
+      expect(whole.startsWith(hook.slice(0, hook.lastIndexOf('\n\n[Truncated')))).toBe(true);
       expect(whole.length).toBeGreaterThan(9000);
     });
   });

@@ -92,12 +92,12 @@ describe('the tools', { timeout: 60_000 }, () => {
 
   it('drive a step from its start to its end', async () => {
     await startTask();
-    expect(await agent.done('atlas_status')).toContain('step_pending');
+    expect(await agent.done('atlas_status')).toContain('Ready');
     expect(await agent.done('atlas_start_step', { working_on: 'the nil checks', prompt: 'Fix it.' })).toContain(
       'is running',
     );
     expect(await agent.done('atlas_note', { working_on: 'the last check', files: ['parser.ts'] })).toContain('Noted');
-    expect(await agent.done('atlas_checkpoint', { description: 'half way' })).toMatch(/Checkpoint ckpt-/u);
+    expect(await agent.done('atlas_checkpoint', { description: 'half way' })).toMatch(/Recorded checkpoint ckpt-/u);
     const hook = await agent.done('atlas_read_hook');
     expect(hook).toContain('## Current State: `step_running`');
     expect(hook).toContain('the last check');
@@ -151,7 +151,7 @@ describe('the tools', { timeout: 60_000 }, () => {
     expect((await cli.runIn({ folder }, 'validate')).code).toBe(0);
     const { task } = await cli.json(claude, 'start', 'Another', '--template', 'checked');
     await agent.done('atlas_start_step');
-    expect(await agent.done('atlas_validate')).toContain('PASSED');
+    expect(await agent.done('atlas_validate')).toContain('Passed');
     expect(await agent.done('atlas_verify_receipts', { task: (task as { task_id: string }).task_id })).toContain(
       'valid',
     );

@@ -50,7 +50,7 @@ describe.concurrent('what a human allows', { timeout: 60_000 }, () => {
     const desk = new Desk(cli, 'validated');
     desk.template('checked', { name: 'work', validation: [`true ${LONG}`] });
     expect((await desk.runWith(AGENT, 'start', 'Look', '--template', 'checked')).err).toContain(
-      'once a human has allowed',
+      'only after a human allows them',
     );
     await desk.ok('step', 'start');
     const refused = await desk.runWith(AGENT, 'validate');
@@ -59,7 +59,7 @@ describe.concurrent('what a human allows', { timeout: 60_000 }, () => {
     expect(first.err).toContain(`\n  true ${LONG}\n`);
     await desk.runWith(AGENT, 'start', 'Again', '--template', 'checked');
     await desk.ok('step', 'start');
-    expect((await desk.run('validate', '--quiet')).err).not.toContain('let agents run');
+    expect((await desk.run('validate', '--quiet')).err).not.toContain('allow agents to run');
   });
 
   it("names a repository's template that stands in for a built-in one", async () => {
@@ -88,7 +88,7 @@ describe.concurrent('a check', { timeout: 60_000 }, () => {
     await desk.ok('step', 'start', '--task', other);
     const said = await desk.run('validate', '--task', other);
     expect(said.code).toBe(1);
-    expect(said.err).toContain('Only a human may approve a step, and this was called by a check that Atlas runs');
+    expect(said.err).toContain('Only a human may approve a step, and a check that Atlas runs ran this command');
     expect(await desk.state('--task', task.task_id)).toBe('awaiting_human');
   });
 });

@@ -29,7 +29,7 @@ afterEach(() => {
   store.dispose();
 });
 
-const MISSING = /was recorded and is no longer there/;
+const MISSING = /was recorded and is now missing/;
 const ORDER = /not in the order in which they were recorded/;
 
 describe('the chain', () => {
@@ -75,7 +75,7 @@ describe('the chain', () => {
     const after = (await store.judge(ref)).slice(at);
     expect(after).toHaveLength(2 - at);
     expect(after[0]).toMatchObject({ verdict: 'invalid', check: 'chain' });
-    expect(after[0]?.message).toMatch(/it was made after another receipt/);
+    expect(after[0]?.message).toMatch(/it follows another receipt/);
   });
 
   it('is broken by a receipt that nothing recorded', async () => {
@@ -124,8 +124,8 @@ describe('a receipt in another task', () => {
   it.each<[boolean, boolean, ReceiptCheck['check'], RegExp]>([
     [false, false, 'envelope', /statement of this receipt is missing/],
     [false, true, 'envelope', /statement of this receipt is missing/],
-    [true, false, 'place', /the receipt of another task/],
-    [true, true, 'place', /the receipt of another task/],
+    [true, false, 'place', /belongs to another task/],
+    [true, true, 'place', /belongs to another task/],
   ])('is invalid there (with its statement: %s, with its events: %s)', async (envelope, events, check, message) => {
     move(envelope, events);
     const moved = (await store.judge(tasks.other)).at(-1);

@@ -142,19 +142,19 @@ describe('a key file that can not be used', () => {
   it.each<[string, SigningScheme, () => string, string, RegExp]>([
     ['empty', 'hd', () => '', 'key_size', /is empty/],
     ['blank', 'ed25519', () => ' \n', 'key_size', /is empty/],
-    ['a text', 'hd', () => 'correct horse battery staple', 'key_format', /holds neither/],
-    ['a text', 'ed25519', () => 'correct horse battery staple', 'key_format', /holds neither/],
-    ['binary', 'hd', () => '\u0000\u0001\ufffd', 'key_format', /holds neither/],
-    ['a derived key', 'hd', derived, 'key_format', /holds a derived key/],
-    ['a public key', 'hd', publicOnly, 'key_format', /holds (neither|a public key)/],
-    ['a garbled key', 'hd', garbled, 'key_format', /its form or checksum is wrong/],
-    ['a cut key', 'hd', () => newXprv().slice(0, 60), 'key_format', /its form or checksum is wrong/],
-    ['two keys', 'hd', () => `${newXprv()}\n${newXprv()}`, 'key_format', /its form or checksum is wrong/],
+    ['a text', 'hd', () => 'correct horse battery staple', 'key_format', /contains neither/],
+    ['a text', 'ed25519', () => 'correct horse battery staple', 'key_format', /contains neither/],
+    ['binary', 'hd', () => '\u0000\u0001\ufffd', 'key_format', /contains neither/],
+    ['a derived key', 'hd', derived, 'key_format', /contains a derived key/],
+    ['a public key', 'hd', publicOnly, 'key_format', /contains (neither|a public key)/],
+    ['a garbled key', 'hd', garbled, 'key_format', /its format or checksum is wrong/],
+    ['a cut key', 'hd', () => newXprv().slice(0, 60), 'key_format', /its format or checksum is wrong/],
+    ['two keys', 'hd', () => `${newXprv()}\n${newXprv()}`, 'key_format', /its format or checksum is wrong/],
     ['an odd number of digits', 'ed25519', () => randomBytes(32).toString('hex').slice(1), 'key_size', /63 hex digits/],
     ['too few digits', 'ed25519', () => randomBytes(16).toString('hex'), 'key_size', /has 32 hex digits/],
     ['10 KB of digits', 'ed25519', () => randomBytes(5120).toString('hex'), 'key_size', /has 10240 hex digits/],
     ['100 KB', 'hd', () => 'x'.repeat(102_400), 'key_size', /has 102400 bytes/],
-    ["another seed's public key", 'ed25519', mismatched, 'key_format', /does not belong to its seed/],
+    ["another seed's public key", 'ed25519', mismatched, 'key_format', /does not match its seed/],
   ])('is told apart and left alone: %s (%s)', async (_name, scheme, make, code, message) => {
     const text = make();
     keys.put('master.key', text);
@@ -163,7 +163,7 @@ describe('a key file that can not be used', () => {
     expect(error.code).toBe(code);
     expect(error.message).toContain(keys.file('master.key'));
     expect(error.message).toMatch(message);
-    expect(error.mend).toMatch(/no other key is made/);
+    expect(error.mend).toMatch(/does not create another key/);
     expectNothingOf(text, [error.message, error.mend, messageOf(error.cause), ...keys.log.lines].join('\n'));
     expect(contentsOf(keys.path)).toEqual(before);
   });
@@ -246,7 +246,7 @@ describe('permissions that are too wide', () => {
     });
     const error = errorOf(await keys.manager('hd', {}, keys.folder(files)).load());
     expect(error).toMatchObject({ code: 'key_too_open', mend: expect.stringContaining('chmod 600') as string });
-    expect(error.message).toContain(`${keys.file('master.key')} is open to other users (mode 644)`);
+    expect(error.message).toContain(`Other users can access ${keys.file('master.key')} (mode 644)`);
   });
 
   it('of the backup are taken away as well', async () => {

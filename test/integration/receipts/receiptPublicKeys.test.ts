@@ -43,7 +43,7 @@ describe('public keys', () => {
     expect(keys.text(PUBLIC_KEYS_FILE)).toBe(good);
     const [aside = ''] = keys.names().filter((name) => name.startsWith(`${PUBLIC_KEYS_FILE}.corrupt-`));
     expect(keys.text(aside)).toBe(text);
-    expect(keys.log.lines.filter((line) => line.startsWith('warn')).join()).toContain('it was set aside');
+    expect(keys.log.lines.filter((line) => line.startsWith('warn')).join()).toContain('It was set aside');
   });
 });
 

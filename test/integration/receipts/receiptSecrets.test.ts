@@ -86,7 +86,7 @@ describe('after validations with both schemes', () => {
     for (const part of ['receipts.pub.json', 'next-task-index', 'trust.json', 'bundle', 'reports', 'synopsis']) {
       expect(names).toContain(part);
     }
-    expect(seen.get('log')).toContain('A signing key was made.');
+    expect(seen.get('log')).toContain('A signing key was created.');
     expect(seen.get('errors')).toContain('stale_caller');
     expect(secrets.size).toBeGreaterThan(50);
     // The search finds what is there: public keys.

@@ -36,8 +36,8 @@ describe('receipts that nobody touched', () => {
 });
 
 type Case = [string, Readonly<Record<string, unknown>>, ReceiptCheck['check'], RegExp, Verdict?];
-const BY_TEXT = /does not fit the receipt's text: a field that it covers was changed/;
-const fieldsOf = (name: string): RegExp => new RegExp(`not as the statement has it: ${name}\\.`);
+const BY_TEXT = /does not match the receipt: a field it covers was changed/;
+const fieldsOf = (name: string): RegExp => new RegExp(`from the statement: ${name}\\.`);
 
 const FIELD_CASES: readonly Case[] = [
   ['receipt_id', { receipt_id: 'rcpt-00000000' }, 'envelope', /statement of this receipt is missing/],
@@ -53,13 +53,19 @@ const FIELD_CASES: readonly Case[] = [
   ['duration, removed', { duration: undefined }, 'fields', fieldsOf('duration')],
   ['stdout_hash', { stdout_hash: 'f'.repeat(64) }, 'signature', BY_TEXT],
   ['stderr_hash', { stderr_hash: 'f'.repeat(64) }, 'signature', BY_TEXT],
-  ['key_path, by none', { key_path: undefined }, 'key', /none that a receipt's key has/],
-  ['key_path, by nonsense', { key_path: 'm/44/236/0/0/1' }, 'key', /none that a receipt's key has/],
-  ['key_path, by another spelling', { key_path: "m/44'/236'/0'/00/1" }, 'key', /none that a receipt's key has/],
-  ['key_path, by another account', { key_path: "m/44'/236'/1'/0/1" }, 'key', /No public key known/, 'unknown_key'],
+  ['key_path, by none', { key_path: undefined }, 'key', /is not valid for a receipt key/],
+  ['key_path, by nonsense', { key_path: 'm/44/236/0/0/1' }, 'key', /is not valid for a receipt key/],
+  ['key_path, by another spelling', { key_path: "m/44'/236'/0'/00/1" }, 'key', /is not valid for a receipt key/],
+  [
+    'key_path, by another account',
+    { key_path: "m/44'/236'/1'/0/1" },
+    'key',
+    /public key that it names is not known/,
+    'unknown_key',
+  ],
   ['key_path, by another index', { key_path: "m/44'/236'/0'/0/7" }, 'signature', BY_TEXT],
   ['signature, by none', { signature: '' }, 'signed', /not signed, so it proves nothing/, 'unsigned'],
-  ['signature, by "none"', { signature: 'none' }, 'signature', /not in hexadecimal/],
+  ['signature, by "none"', { signature: 'none' }, 'signature', /is not hexadecimal/],
   ['signature, by other digits', { signature: 'ab'.repeat(70) }, 'signature', BY_TEXT],
   ['an unknown field', { note: 'approved' }, 'fields', fieldsOf('note')],
   ['an unknown field that is null', { note: null }, 'fields', fieldsOf('note')],
@@ -94,8 +100,8 @@ describe('a statement', () => {
   const BASE64 = /is not in base64/;
   const payloadOf = (text: string): string => (JSON.parse(text) as { payload: string }).payload;
   const CASES: readonly (readonly [string, (text: string) => string, ReceiptCheck['check'], RegExp])[] = [
-    ['cut in half', (text) => text.slice(0, text.length / 2), 'envelope', /is cut or no JSON/],
-    ['emptied', () => '', 'envelope', /is cut or no JSON/],
+    ['cut in half', (text) => text.slice(0, text.length / 2), 'envelope', /is truncated or not JSON/],
+    ['emptied', () => '', 'envelope', /is truncated or not JSON/],
     ['null', () => 'null', 'envelope', /lacks a payload/],
     ['without signatures', (text) => text.replace(/"signatures":\[.*\]/, '"signatures":[]'), 'envelope', /lacks/],
     ['with two signatures', (text) => text.replace(/\[(.*)\]/, '[$1,$1]'), 'envelope', /has 2 signatures, not one/],
@@ -119,11 +125,16 @@ describe('a statement', () => {
     ],
     ['with a padded payload', (text) => text.replace(payloadOf(text), `${payloadOf(text)} `), 'envelope', BASE64],
     ['with base64url', (text) => text.replace(/"sig":"(.*?)=*"/, '"sig":"-$1"'), 'envelope', BASE64],
-    ['without a key id', (text) => text.replace(/"keyid":"[0-9a-f]*",/, ''), 'chain', /not the one that was recorded/],
-    ['of an unknown key', (text) => text.replace(/"keyid":"./, '"keyid":"x'), 'key', /No public key known/],
-    ['laid out anew', (text) => JSON.stringify(JSON.parse(text), null, 2), 'chain', /not the one that was recorded/],
-    ['without its line feed', (text) => text.trimEnd(), 'chain', /not the one that was recorded/],
-    ['with a field more', (text) => text.replace('{', '{"note":1,'), 'chain', /not the one that was recorded/],
+    ['without a key id', (text) => text.replace(/"keyid":"[0-9a-f]*",/, ''), 'chain', /differs from the one recorded/],
+    [
+      'of an unknown key',
+      (text) => text.replace(/"keyid":"./, '"keyid":"x'),
+      'key',
+      /public key that it names is not known/,
+    ],
+    ['laid out anew', (text) => JSON.stringify(JSON.parse(text), null, 2), 'chain', /differs from the one recorded/],
+    ['without its line feed', (text) => text.trimEnd(), 'chain', /differs from the one recorded/],
+    ['with a field more', (text) => text.replace('{', '{"note":1,'), 'chain', /differs from the one recorded/],
   ];
 
   it.each(CASES)('is refused: %s', async (_name, change, check, message) => {
@@ -137,8 +148,8 @@ describe('a statement', () => {
 
   it.each<[string, () => void, ReceiptCheck['check'], RegExp]>([
     ['deleted', () => rmSync(store.envelope(tasks.hd, bench.id(1))), 'envelope', /removed or never written/],
-    ['a folder', () => toFolder(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is cut or no JSON/],
-    ['a link', () => toLink(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is cut or no JSON/],
+    ['a folder', () => toFolder(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is truncated or not JSON/],
+    ['a link', () => toLink(store.envelope(tasks.hd, bench.id(1))), 'envelope', /is truncated or not JSON/],
   ])('is refused: %s', async (_name, tamper, check, message) => {
     tamper();
     const target = (await store.judge(tasks.hd))[1];
@@ -149,10 +160,10 @@ describe('a statement', () => {
 
   // Of hd, another receipt's statement has another key, which is what is seen of it first.
   it.each<['hd' | 'ed25519', boolean, ReceiptCheck['check'], RegExp]>([
-    ['hd', true, 'statement_signature', /not by the receipt's key/],
-    ['hd', false, 'statement_signature', /not by the receipt's key/],
-    ['ed25519', true, 'fields', /not as the statement has it: receipt_id, command/],
-    ['ed25519', false, 'fields', /not as the statement has it: receipt_id, command/],
+    ['hd', true, 'statement_signature', /another key made it/],
+    ['hd', false, 'statement_signature', /another key made it/],
+    ['ed25519', true, 'fields', /from the statement: receipt_id, command/],
+    ['ed25519', false, 'fields', /from the statement: receipt_id, command/],
   ])("is refused: another's (%s, copied: %s)", async (scheme, copied, check, message) => {
     const [a, b] = [0, 1].map((at) => store.envelope(tasks[scheme], bench.id(at, scheme))) as [string, string];
     const [first, second] = [readFileSync(a), readFileSync(b)];

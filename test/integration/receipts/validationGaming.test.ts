@@ -202,7 +202,7 @@ describe('a receipt', () => {
     expect(proven.size).toBe(1);
     expect(errorOf(await world.atlas.send(ref, { type: 'validate_pass' }, { proven }))).toMatchObject({
       code: 'illegal_transition',
-      message: expect.stringContaining('2 declared commands without a receipt of this attempt') as string,
+      message: expect.stringContaining('2 declared checks have no valid receipt of this attempt') as string,
     });
     await expectNotPassed(ref, 2);
   });

@@ -116,7 +116,7 @@ const ZOO: readonly Broken[] = [
     name: 'a store that others may write into',
     breakIt: () => chmodSync(store.root, 0o777),
     found: ['store problem'],
-    message: /Other users may write/u,
+    message: /Other users can write/u,
   },
   {
     name: 'a setting that can not be used',
@@ -166,7 +166,7 @@ const ZOO: readonly Broken[] = [
     name: 'a marker that is lost',
     breakIt: () => rmSync(store.atlas.ports.paths.marker(ref)),
     found: ['marker problem'],
-    message: /its marker is lost/u,
+    message: /its marker is missing/u,
   },
   {
     name: 'a marker of a finished task',
@@ -181,7 +181,7 @@ const ZOO: readonly Broken[] = [
     name: 'a marker of no task',
     breakIt: () => writeFileSync(at('open', 'work@task-20200101-000000'), ''),
     found: ['marker problem'],
-    message: /no such task/u,
+    message: /the task does not exist/u,
   },
   {
     name: 'a hook.json and a journal that are both damaged',
@@ -197,7 +197,7 @@ const ZOO: readonly Broken[] = [
     name: 'a journal whose last line was not all on disk when the power went',
     breakIt: () => appendFileSync(inTask('journal.jsonl'), '\0\0\0\0\0\0\0\0\n'),
     found: ['journal problem'],
-    message: /its last 9 bytes were never acknowledged/u,
+    message: /Its last 9 bytes were never acknowledged/u,
   },
   {
     name: 'a journal whose last line is none, and tells what hook.json says',
@@ -212,7 +212,7 @@ const ZOO: readonly Broken[] = [
       for (const name of ['hook.json', 'HOOK.md', 'journal.jsonl', 'task.log']) rmSync(inTask(name));
     },
     found: ['marker problem'],
-    message: /Making it was interrupted/u,
+    message: /Its creation was interrupted/u,
   },
   {
     name: 'a journal with a changed line in the middle',
@@ -253,14 +253,14 @@ const ZOO: readonly Broken[] = [
     },
     found: ['store problem', 'task problem', 'task problem'],
     left: ['store problem', 'task problem', 'task problem'],
-    message: /can't be looked at/u,
+    message: /could not be checked/u,
   },
   {
     name: 'a trust.json that is none',
     breakIt: () => writeFileSync(at('trust.json'), '[]'),
     found: ['trust problem'],
     left: ['trust problem'],
-    message: /no command counts as allowed/u,
+    message: /no command is allowed/u,
   },
   {
     name: 'a temporary file that was left over',
@@ -279,7 +279,7 @@ const ZOO: readonly Broken[] = [
       chmodSync(at('keys', 'master.key'), 0o644);
     },
     found: ['keys problem', 'keys problem'],
-    message: /open to other users/u,
+    message: /Other users can access it/u,
   },
   {
     name: 'a key that is none',
@@ -327,9 +327,9 @@ describe('the doctor', () => {
     const findings = await look();
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
     expect(findings.map(({ message }) => message)).toEqual([
-      'The store is there and can be written.',
-      'The signing key can be used, and its public key is published.',
-      'Looked at 1 open and 0 finished tasks.',
+      'The store exists and is writable.',
+      'The signing key is usable and its public key is published.',
+      'Checked 1 open task and 0 finished tasks.',
     ]);
   });
 
@@ -420,7 +420,7 @@ describe('the doctor', () => {
     expect(hashOf(store.root)).toBe(before);
     const asked: string[] = [];
     expect(await wrong({ fix: true, asked })).toEqual(['spool mended', 'spool problem']);
-    expect(asked[0]).toContain('/gone/repo is gone');
+    expect(asked[0]).toContain('/gone/repo no longer exists');
     expect(await wrong({ fix: true, confirm: true })).toEqual(['spool mended']);
     expect(await wrong({ fix: true, confirm: true })).toEqual([]);
   });
@@ -431,12 +431,12 @@ describe('the doctor', () => {
       (await look({ folders: [store.folder, store.folder] }))
         .filter(({ area }) => area === 'git_hooks')
         .map(({ level, message }) => `${level} ${message}`);
-    expect(await hooksOf()).toEqual([expect.stringMatching(/^ok Atlas has no hooks here/u)]);
+    expect(await hooksOf()).toEqual([expect.stringMatching(/^ok No git hooks are installed here/u)]);
     unwrap(await (await store.other().gitHooks()).install(store.folder, { command: [process.execPath] }));
-    expect(await hooksOf()).toEqual(["ok Atlas's hooks are installed and up to date."]);
+    expect(await hooksOf()).toEqual(['ok The git hooks are installed and up to date.']);
     const hook = path.join(store.folder, '.git', 'hooks', 'post-commit');
     editFile(hook, (text) => text.replace('atlas_n=0', 'atlas_n=1'));
-    expect(await hooksOf()).toEqual(['problem It is from another version of Atlas.']);
+    expect(await hooksOf()).toEqual(['problem It was installed by another version of Atlas.']);
     rmSync(hook);
     expect(await hooksOf()).toEqual(['problem post-commit of Atlas is missing.']);
   });

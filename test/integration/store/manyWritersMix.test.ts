@@ -70,5 +70,5 @@ it('loses no change and makes none twice, though the window closes in the middle
   expect(ids).toHaveLength(told.length + COMMITS);
   const { ports } = desk.atlas();
   expect(unwrap(new Journal(ports.files, ports.paths.journal(ref)).readAll()).brokenAt).toBeUndefined();
-  expect(await desk.ok('doctor')).toContain('Everything is in order.');
+  expect(await desk.ok('doctor')).toContain('No problems found.');
 });

@@ -191,7 +191,7 @@ describe('a file that is named on the command line and', () => {
     ]) {
       const refused = await ends(desk, args);
       expect(refused.code, args.join(' ')).toBe(1);
-      expect(refused.err).toMatch(/can't be read: .* not a file/u);
+      expect(refused.err).toMatch(/could not be read: .* not a file/u);
     }
   });
 });
@@ -210,11 +210,11 @@ describe('a link that leads out of the repository', () => {
     expect(dry.out).toContain(`(a link leads to ${outside}, outside this repository)`);
     const refused = await desk.run(...install);
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain(`A link leads out of this repository, to ${outside}. `);
+    expect(refused.err).toContain(`A symbolic link points outside this repository, to ${outside}. `);
     expect(readFileSync(outside, 'utf8')).toBe('{}');
     const made = await desk.run(...install, '--yes');
     expect(made.code).toBe(0);
-    expect(made.out).toContain(`A link leads out of this repository, to ${outside}. `);
+    expect(made.out).toContain(`A symbolic link points outside this repository, to ${outside}. `);
     expect(readFileSync(outside, 'utf8')).toContain('lifecycle stop');
     const json = await desk.json('lifecycle', 'uninstall', '--host', 'claude', '--dry-run');
     expect(json['files']).toMatchObject([{ leads_to: outside }]);
@@ -226,7 +226,7 @@ describe('a link that leads out of the repository', () => {
     mkdirSync(outside);
     symlinkSync(outside, path.join(desk.folder, path.dirname(HOSTS.claude.file)));
     const refused = await desk.run('lifecycle', 'install', '--host', 'claude');
-    expect(refused.err).toContain('A link leads out of this repository, to ');
+    expect(refused.err).toContain('A symbolic link points outside this repository, to ');
     expect(readdirSync(outside)).toEqual([]);
   });
 
@@ -238,7 +238,7 @@ describe('a link that leads out of the repository', () => {
     symlinkSync(outside, path.join(desk.folder, '.git', 'hooks'));
     const refused = await desk.run('hook', 'install');
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain(`A link leads from this repository's git hooks to ${outside}, outside it. `);
+    expect(refused.err).toContain(`This repository's git hooks are a symbolic link to ${outside}, outside it. `);
     expect(readdirSync(outside)).toEqual([]);
     const started = await desk.run('start', 'Sample', '--git-hooks');
     expect(started.code).toBe(0);

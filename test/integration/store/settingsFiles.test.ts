@@ -131,9 +131,9 @@ describe('config.yaml', () => {
     [
       'a bomb of aliases',
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nhooks: {x: [*c,*c,*c,*c,*c]}\n`,
-      /^home:1:1 The file is not usable YAML/u,
+      /^home:1:1 The file is not valid YAML/u,
     ],
-    ['a list for settings', 'hooks: [1]\n', /^home:1:1 hooks: this has to be a table/u],
+    ['a list for settings', 'hooks: [1]\n', /^home:1:1 hooks: must be a table/u],
   ])('with %s is reported, and the defaults hold', async (_name, text, issue) => {
     settings(text);
     const { issues, maxCheckpoints } = await load();
@@ -143,7 +143,7 @@ describe('config.yaml', () => {
 
   it('far too large, or not to be read, is reported too', async () => {
     settings(`# ${'x'.repeat(1024 * 1024)}\n`);
-    expect((await load()).issues).toEqual([expect.stringContaining("can't be read")]);
+    expect((await load()).issues).toEqual([expect.stringContaining('The file was not read')]);
     settings('hooks: {}\n');
     const files = tapped(new NodeFileSystem(), (operation, args) => {
       if (operation === 'read' && String(args[0]).endsWith('config.yaml')) throw nodeError('EACCES');
@@ -196,7 +196,7 @@ describe("a project's templates", () => {
     [
       'a step twice',
       'id: bad\nsteps:\n  - name: a\n  - name: b\n  - name: a\n',
-      /^bad\.yml:5 steps: "a" is there twice/u,
+      /^bad\.yml:5 steps: "a" is used twice/u,
     ],
     ['no steps', 'id: bad\n', /^bad\.yml:1 steps: /u],
     ['nothing in it', '', /^bad\.yml:1 /u],
@@ -222,8 +222,8 @@ describe("a project's templates", () => {
     expect(own).toEqual(['mine']);
     expect(issues).toEqual([
       'c.yaml:1 This is a folder, not a file.',
-      expect.stringMatching(/^d\.yaml:1 A link leads out of the repository, to /u),
-      expect.stringContaining('"mine" is there twice'),
+      expect.stringMatching(/^d\.yaml:1 A symbolic link points outside the repository, to /u),
+      expect.stringContaining('"mine" is defined twice'),
     ]);
   });
 });

@@ -174,6 +174,7 @@ describe('work', { timeout: 60_000 }, () => {
     await slung();
     const { state } = unwrap(await world.workers.run({ worker: W, owner }, script('process.exit(3)')));
     expect(state.status).toBe('FAILED');
+    expect(subjects(world, `hooks/${W}`)).toEqual(['Fail t1', 'Start t1', 'Sling t1 to w1']);
     await slung('t1', 'w2');
     expect((await claimed('w2')).context.previousAttempts).toMatchObject([
       { claim: 1, worker: W, error: { code: 'exit_3' } },
@@ -293,6 +294,7 @@ describe('recovery', { timeout: 60_000 }, () => {
       state: { status: 'FAILED' },
       result: { error: { code: 'attempts_spent' } },
     });
+    expect(subjects(world, `hooks/${W}`)[0]).toBe('Fail t1');
     expect(unwrap(await steps.plan(W)).action).toBe('nothing');
   });
 

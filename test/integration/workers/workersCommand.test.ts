@@ -160,12 +160,12 @@ describe.concurrent('a hook', { timeout: 120_000 }, () => {
     await slung(desk, 't2', 'w2');
     rmSync(hookOf(desk), { recursive: true });
     expect(await desk.ok('worker', 'status', 'w1')).toContain(
-      'Orphaned: its folder was removed; its branch has all of it\n',
+      'Orphaned: its folder was removed; its branch has everything\n',
     );
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('Its folder was made again.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('Its folder was restored.');
     expect(fileOf(desk, 'task.json')).toMatchObject({ id: 't1' });
     desk.git('update-ref', '-d', 'refs/heads/forge/hooks/w2');
-    expect(await desk.ok('worker', 'status', 'w2')).toContain('Orphaned: its branch was removed; the folder is left\n');
+    expect(await desk.ok('worker', 'status', 'w2')).toContain('Orphaned: its branch was removed; its folder is left\n');
     writeFileSync(path.join(hookOf(desk), 'status.json'), 'not json');
     expect(await statusOf(desk)).toMatchObject({ status: 'PENDING', orphaned: ['folder_differs'] });
     const folder = hookOf(desk);
@@ -215,7 +215,7 @@ describe.concurrent('a run', { timeout: 120_000 }, () => {
       error: { code: 'exit_7', recoverable: true },
     });
     expect((fileOf(desk, 'result.json')['error'] as { message: string }).message).toMatch(
-      /exited with 7\.\nno such\[31m input$/u,
+      /exited with code 7\.\nno such\[31m input$/u,
     );
     await slung(desk, 't1', 'w2');
     expect(fileOf(desk, 'context.json', 'w2')).toMatchObject({
@@ -305,7 +305,7 @@ console.log('child', child.pid); setInterval(() => {}, 1000);`;
     expect(past).toMatchObject({ code: 1, out: '' });
     expect(fileOf(desk, 'result.json', 'w2')).toMatchObject({ status: 'FAILED', error: { code: 'timeout' } });
     expect((fileOf(desk, 'result.json', 'w2')['error'] as { message: string }).message).toContain(
-      'before it was begun',
+      'passed before it was started',
     );
   });
 
@@ -322,7 +322,7 @@ console.log('child', child.pid); setInterval(() => {}, 1000);`;
     const waiting = [1, 2].map(() =>
       start(desk, 'worker', 'run', 'w1', '--wait', ...script(`console.log('did', process.env.FORGE_TASK)`)),
     );
-    for (const each of waiting) await each.says(/w1 waits for work/u);
+    for (const each of waiting) await each.says(/w1 is waiting for a task/u);
     await slung(desk, 't1');
     const first = await Promise.race(waiting.map(async ({ ended }) => ended));
     expect(first).toMatchObject({ code: 0, out: 'did t1\n' });
@@ -331,10 +331,10 @@ console.log('child', child.pid); setInterval(() => {}, 1000);`;
     const both = await Promise.all(waiting.map(async ({ ended }) => ended));
     expect(both.map(({ out }) => out).sort()).toEqual(['did t1\n', 'did t2\n']);
     const last = start(desk, 'worker', 'run', 'w9', '--wait', ...script('0'));
-    await last.says(/w9 waits for work/u);
+    await last.says(/w9 is waiting for a task/u);
     const ended = await last.kill('SIGTERM');
     expect(ended.code).toBe(1);
-    expect(ended.err).toContain('No work came for w9');
+    expect(ended.err).toContain('Stopped before w9 got a task');
   });
 });
 
@@ -342,9 +342,9 @@ describe.concurrent('after a crash', { timeout: 120_000 }, () => {
   it('work that was never begun is run', async () => {
     const desk = makeDesk();
     await slung(desk);
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('run it. It was never begun.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('run it. It was never started.');
     expect((await desk.run('worker', 'recover', 'w1', ...script('0'))).code).toBe(0);
-    expect(await desk.ok('worker', 'recover', 'w1')).toContain('nothing is to be done. It is over: COMPLETE.');
+    expect(await desk.ok('worker', 'recover', 'w1')).toContain('nothing to do. It has ended: COMPLETE.');
     expect((await statusOf(desk)).incarnation).toBe(1);
   });
 
@@ -421,7 +421,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
       const pid = Number((await run.says(/begun (\d+)/u))[1]);
       const ended = await run.kill(signal);
       expect(ended.code).toBe(1);
-      expect(ended.err).toContain('t1 is handed on');
+      expect(ended.err).toContain('t1 was handed over');
       expect(isRunning(pid)).toBe(false);
       rmSync(path.join(desk.folder, '.forge'), { recursive: true });
       expect(await statusOf(desk)).toMatchObject({ status: 'IN_PROGRESS', stale: null, plan: { action: 'resume' } });
@@ -435,7 +435,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
     const desk = makeDesk();
     await slung(desk);
     await desk.ok('worker', 'claim', 'w1');
-    expect(await desk.ok('worker', 'status', 'w1')).toContain('a human says whether its worker is gone');
+    expect(await desk.ok('worker', 'status', 'w1')).toContain('ask a human whether its worker is gone');
     expect((await desk.run('worker', 'run', 'w1', ...script('0'))).code).toBe(4);
     const agent = await desk.runWith(
       { env: { CLAUDECODE: '1' } },
@@ -445,7 +445,7 @@ child.unref(); console.log('child', child.pid); ${LIVE}`;
       '--owner-is-gone',
       ...script('0'),
     );
-    expect(agent.err).toContain("Only a human may say that a worker's owner is gone");
+    expect(agent.err).toContain("Only a human may declare a worker's owner gone");
     expect((await desk.run('worker', 'run', 'w1', '--owner-is-gone', ...script('0'))).code).toBe(0);
   });
 
@@ -473,7 +473,7 @@ describe.concurrent('a worker', { timeout: 120_000 }, () => {
     for (const verb of ['complete', 'fail', 'claim']) {
       const other = await desk.runWith({ env }, 'worker', verb, 'w2');
       expect(other, verb).toMatchObject({ code: 4 });
-      expect(other.err, verb).toContain('This runs as the worker w1');
+      expect(other.err, verb).toContain('This runs as worker w1');
     }
     await desk.ok('worker', 'run', 'w1', '--owner-is-gone', ...script('0'));
     const late = await desk.runWith({ env }, 'worker', 'fail', 'w1', '--message', 'late');
@@ -528,7 +528,7 @@ describe.concurrent('tasks', { timeout: 120_000 }, () => {
       await desk.ok('worker', 'run', 'w1', ...script('0'));
     }
     expect(await desk.json('worker', 'convoy', 'status', 'v')).toMatchObject({ convoys: [{ done: true, ready: [] }] });
-    expect(await desk.ok('worker', 'ready')).toBe('There are none.\n');
+    expect(await desk.ok('worker', 'ready')).toBe('No tasks.\n');
     expect(readFileSync(path.join(desk.folder, '.forge', 'ledger', 'convoys.jsonl'), 'utf8').split('\n')).toHaveLength(
       2,
     );
@@ -544,7 +544,7 @@ describe.concurrent('tasks', { timeout: 120_000 }, () => {
       ]),
     );
     expect((await desk.run('worker', 'task', 'add', '--from', 'bad.json')).code).toBe(2);
-    expect(await desk.ok('worker', 'task', 'list')).toBe('There are none.\n');
+    expect(await desk.ok('worker', 'task', 'list')).toBe('No tasks.\n');
     expect((await desk.run('worker', 'sling', 't1', 'W1')).code).toBe(2);
   });
 });

@@ -56,7 +56,7 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     for (const name of ['z1', 'z2', 'z3', 'z4']) objects.plant(`forge/hooks/${name}`, entries, 'forge/hooks/w2');
     const sync = await measured(b, 'worker', 'sync', 'origin');
     expect([sync.code, sync.out]).toEqual([0, expect.stringContaining('From origin: evil, w2, z1, z2, z3, z4.')]);
-    expect(sync.out).toContain('Left out of forge/hooks/z1: "result.json": it has 300 MiB, which is too much.');
+    expect(sync.out).toContain('Left out of forge/hooks/z1: "result.json": it has 300 MiB, which is too large.');
     const list = await measured(b, 'worker', 'list');
     expect(list.out.match(/z\d +damaged/gu)).toHaveLength(4);
     expect(Math.max(sync.mib, list.mib)).toBeLessThan(idle.mib + MOST_MIB);
@@ -68,7 +68,7 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     const repair = await measured(b, 'worker', 'repair', '--yes');
     expect([repair.code, repair.mib < idle.mib + MOST_MIB]).toEqual([0, true]);
     expect(repair.out).toMatch(
-      /By hand: z1: .* Repair it in the clone that has it, or delete the branch at the remote\./u,
+      /By hand: z1: .* Repair it in the clone that has it, or delete the branch on the remote\./u,
     );
   });
 
@@ -100,7 +100,7 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     expect([done.code, done.err]).toEqual([0, expect.stringContaining(damage)]);
     expect(remote.git('show', 'forge/hooks/w4:status.json')).toContain('COMPLETE');
     const planned = await b.ok('worker', 'repair');
-    expect(planned).toContain(`forge/ledger: At origin: ${damage}`);
+    expect(planned).toContain(`forge/ledger: On origin: ${damage}`);
     const repaired = await measured(b, 'worker', 'repair', '--yes');
     expect([repaired.code, repaired.mib < idle.mib + MOST_MIB]).toEqual([0, true]);
     for (const desk of [b, a]) await desk.ok('worker', 'sync');
@@ -130,12 +130,12 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
         expect(added.err).toContain('atlas worker repair --yes');
         break;
       }
-      expect(await b.ok('worker', 'repair')).toContain('Records that newer ones replace are removed.');
+      expect(await b.ok('worker', 'repair')).toContain('Replaced records are removed.');
       await b.ok('worker', 'repair', '--yes');
       expect(Number(b.git('cat-file', '-s', 'forge/ledger:tasks.jsonl'))).toBeLessThan(3 * MIB);
       await b.ok('worker', 'task', 'add', 'last', '--type', 'x', '--input', input);
       expect(await b.ok('worker', 'task', 'list')).toContain('t2');
-      expect(await b.ok('worker', 'repair')).toContain('Everything is as it should be.');
+      expect(await b.ok('worker', 'repair')).toContain('Nothing to repair.');
     },
   );
 
@@ -163,9 +163,9 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     const damage = async (worker: string): Promise<string> =>
       /^Damage: +(.*)$/mu.exec(await b.ok('worker', 'status', worker))?.[1] ?? '';
     expect(await damage('deep')).toContain('its folders are more than 16 deep');
-    expect(await damage('many')).toContain('it holds more than 4,000 files and folders');
-    expect(await damage('nested')).toContain('in context.json, it is nested more than 100 deep');
-    expect(await damage('values')).toContain('in context.json, it holds more than 100,000 values');
+    expect(await damage('many')).toContain('it contains more than 4,000 files and folders');
+    expect(await damage('nested')).toContain('in context.json, it is nested more than 100 levels deep');
+    expect(await damage('values')).toContain('in context.json, it contains more than 100,000 values');
     await othersGoOn(remote);
     objects.plant('forge/ledger', [big]);
     const said = await b.run('worker', 'sync');
@@ -177,7 +177,7 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     objects.plant('forge/ledger', [objects.file('tasks.jsonl', dense.repeat(100))]);
     const idle = await measured(b, 'worker', 'task', 'show', 'none');
     const full = await measured(b, 'worker', 'sync');
-    expect([full.code, full.out]).toEqual([7, expect.stringContaining('its lines hold too many values')]);
+    expect([full.code, full.out]).toEqual([7, expect.stringContaining('its lines contain too many values')]);
     expect(full.mib).toBeLessThan(idle.mib + MOST_MIB);
     await b.ok('worker', 'repair', '--yes');
     await othersGoOn(remote, 'w7');
@@ -196,14 +196,14 @@ describe('branches that hold more than can be read', { timeout: 240_000 }, () =>
     const tasks = await b.ok('worker', 'task', 'list');
     expect(tasks).toContain('good');
     expect(tasks).not.toMatch(/deep|long/u);
-    expect(await b.ok('worker', 'repair')).toContain('of tasks.jsonl is no record.');
+    expect(await b.ok('worker', 'repair')).toContain('of tasks.jsonl is not a record.');
     await b.ok('worker', 'repair', '--yes');
     for (const id of ['deep', 'long']) expect((await b.run('worker', 'task', 'show', id)).code).toBe(3);
     expect(Number(b.git('cat-file', '-s', 'forge/ledger:rejected.jsonl'))).toBeGreaterThan(MIB + 40_000);
-    expect(await b.ok('worker', 'repair')).toContain('Everything is as it should be.');
+    expect(await b.ok('worker', 'repair')).toContain('Nothing to repair.');
     // What could not be read back is not taken either.
     const input = `{"a":${'['.repeat(200)}${']'.repeat(200)}}`;
     const added = await b.run('worker', 'task', 'add', 'own', '--type', 'x', '--input', input);
-    expect([added.code, added.err]).toEqual([2, expect.stringContaining('it is nested more than 100 deep')]);
+    expect([added.code, added.err]).toEqual([2, expect.stringContaining('it is nested more than 100 levels deep')]);
   });
 });

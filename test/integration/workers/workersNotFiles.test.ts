@@ -78,7 +78,7 @@ describe.runIf(process.platform !== 'win32')('what is no file', { timeout: TIMEO
     expect(readFileSync(path.join(hook, kept('task.json'), 'x'), 'utf8')).toBe('mine\n');
     expect(readFileSync(path.join(hook, kept('evidence')), 'utf8')).toBe('mine\n');
     desk.git('fsck', '--strict', '--no-dangling');
-    expect(await desk.ok('worker', 'repair')).toContain('Everything is as it should be.');
+    expect(await desk.ok('worker', 'repair')).toContain('Nothing to repair.');
   });
 
   it('a socket holds nobody up either', async () => {
@@ -100,11 +100,11 @@ describe.runIf(process.platform !== 'win32')('what is no file', { timeout: TIMEO
       execFileSync('/bin/sh', ['-c', `rm '${target}' && mkfifo '${target}'`]);
     for (const args of [['list'], ['status', 'w1'], ['repair'], ['repair', '--yes'], ['task', 'list']])
       expect((await desk.run('worker', ...args)).code, args.join(' ')).toBe(0);
-    expect(await desk.ok('worker', 'repair')).toContain('Everything is as it should be.');
+    expect(await desk.ok('worker', 'repair')).toContain('Nothing to repair.');
     execFileSync('mkfifo', [path.join(desk.folder, '.forge/config.yaml')]);
     const said = await desk.run('worker', 'list');
     expect(said.code).toBe(0);
-    expect((await desk.run('worker', 'sling', 't2', 'w2')).err).toContain('config.yaml is no file');
+    expect((await desk.run('worker', 'sling', 't2', 'w2')).err).toContain('config.yaml is not a file');
   });
 
   it('a folder of ours that is a link is refused, and nothing is written where it leads', async () => {
@@ -187,7 +187,7 @@ describe.runIf(process.platform !== 'win32')('a run', { timeout: TIMEOUT_MS }, (
     const { desk } = await makeDesk();
     const before = desk.git('rev-parse', 'forge/hooks/w1');
     const ran = await worked(desk, 'true', { TMPDIR: path.join(cli.folder, 'nowhere') });
-    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('no work was begun')]);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('the task was not started')]);
     expect(ran.err).toContain('Set TMPDIR');
     expect([await statusOf(desk), desk.git('rev-parse', 'forge/hooks/w1')]).toEqual(['PENDING', before]);
     expect((await worked(desk, 'true')).code).toBe(0);
@@ -196,7 +196,7 @@ describe.runIf(process.platform !== 'win32')('a run', { timeout: TIMEOUT_MS }, (
   it('in a repository whose path holds a line break or is not UTF-8 is refused, and nothing is made', () => {
     const names = [
       [Buffer.from('line\nbreak'), "can't have workers"],
-      [Buffer.from([0x6e, 0xff, 0x6e]), 'is not UTF-8'],
+      [Buffer.from([0x6e, 0xff, 0x6e]), 'is not valid UTF-8'],
     ] as const;
     for (const [name, why] of names) {
       const folder = Buffer.concat([Buffer.from(`${cli.folder}/`), name]);

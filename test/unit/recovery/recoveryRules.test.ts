@@ -214,20 +214,20 @@ describe('rules 6 and 7', () => {
       'idempotent',
       'otherwise!',
     ]);
-    expect(made.reason).toContain("isn't known");
+    expect(made.reason).toContain('It is unknown');
   });
 
   it('leave a step whose attempts are spent to a human, checkpoint or not', () => {
     const made = plan(running({ maxAttempts: 1, idempotent: true }).send(CHECKPOINT));
     expect(made).toMatchObject({ action: 'manual', rule: 'attempts' });
-    expect(made.reason).toContain('1 attempt ');
+    expect(made.reason).toContain('no attempts left (1 of 1 used)');
   });
 
   it('leave a git step that was not done to a human too when no attempt is left, but not one that was', () => {
     const step = { name: 'git_push', type: 'git', maxAttempts: 1 } as const;
     const undone = plan(running(step), { git: { upstreamHasHead: false } });
     expect(undone).toMatchObject({ action: 'manual', rule: 'attempts' });
-    expect(undone.considered.find(({ rule }) => rule === 'git')?.why).toContain('lacks HEAD');
+    expect(undone.considered.find(({ rule }) => rule === 'git')?.why).toContain('does not contain HEAD');
     expect(plan(running(step), { git: { upstreamHasHead: true } })).toMatchObject({ action: 'skip_step', rule: 'git' });
   });
 });

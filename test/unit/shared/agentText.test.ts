@@ -42,7 +42,7 @@ describe('a long text', () => {
     const text = parts.join('\n');
     const cut = cutAtHeading(text, 1000, 'MEMORY.md');
     expect(cut.length).toBeLessThanOrEqual(1000);
-    const [kept = '', note = ''] = cut.split('\n\n[Cut here.');
+    const [kept = '', note = ''] = cut.split('\n\n[Truncated.');
     const line = Number(/line (\d+)/u.exec(note)?.[1]);
     expect(text.startsWith(kept)).toBe(true);
     expect(text.split('\n')[line - 1]).toMatch(/^## Part \d+$/u);
@@ -52,7 +52,7 @@ describe('a long text', () => {
 
   it('takes no comment of a code block for a heading', () => {
     const text = `# Top\n\n${'a'.repeat(300)}\n## Real\n\n\`\`\`sh\n${'# no heading\n'.repeat(40)}\`\`\`\n`;
-    expect(cutAtHeading(text, 600, 'M.md')).toMatch(/^# Top\n\na+\n\n\[Cut here\. The rest, from line 4 on/u);
+    expect(cutAtHeading(text, 600, 'M.md')).toMatch(/^# Top\n\na+\n\n\[Truncated\. The rest, from line 4,/u);
   });
 
   it('is never longer than it may be, nor splits a character', () => {

@@ -31,6 +31,16 @@ const WAITING: Readonly<Record<WaitKind, () => Driver>> = {
   },
 };
 
+/** By what a refusal would offer an event. */
+const OFFERED_AS = {
+  human_approve: 'approve',
+  human_reject: 'reject',
+  human_resume: 'continue',
+  acknowledge: 'acknowledge',
+  fail: 'fail',
+  abandon: 'abandon',
+} as const satisfies Record<(typeof HUMAN_EVENTS)[number] | 'human_resume', string>;
+
 function codeOf(driver: Driver, input: HookInput): string {
   const tried = driver.attempt(input);
   return tried.ok ? 'accepted' : tried.error.code;
@@ -91,7 +101,7 @@ describe('what needs a human', () => {
       const hint = refused.ok ? '' : (refused.error.mend ?? '');
       for (const event of [...HUMAN_EVENTS, 'human_resume'] as const) {
         const offered = event === 'human_resume' && (kind === 'question' || kind === 'interrupted');
-        expect(hint.includes(event), `${event}, ${kind}: ${hint}`).toBe(offered);
+        expect(hint.includes(OFFERED_AS[event]), `${event}, ${kind}: ${hint}`).toBe(offered);
       }
     }
   });

@@ -46,19 +46,21 @@ describe('ending a step', () => {
 
   it('refuses step_complete where commands are declared, whatever the type', () => {
     for (const type of ['ai', 'git', 'ci', 'sdd', 'verify', 'loop'] as const) {
-      expect(refusal(running(type, ['npm test']), { type: 'step_complete' })).toMatch(/declares 1 validation command/u);
+      expect(refusal(running(type, ['npm test']), { type: 'step_complete' })).toMatch(/declares 1 check\./u);
     }
   });
 
   it('refuses step_complete for a validation step even without commands', () => {
-    expect(refusal(running('validation'), { type: 'step_complete' })).toContain('validation step ends only when');
+    expect(refusal(running('validation'), { type: 'step_complete' })).toContain(
+      'validation step is complete only when',
+    );
   });
 
   it('refuses everybody to end a human step by anything but a decision, whatever state it was left in', () => {
     for (const by of ['human', 'agent'] as const) {
-      expect(refusal(running('human'), { type: 'human_resume', by: 'human' })).toContain('approve or reject');
+      expect(refusal(running('human'), { type: 'human_resume', by: 'human' })).toContain('Approve or reject');
       const left = running('human', ['npm test']).leftIn('step_running');
-      expect(refusal(left, { type: 'step_complete', by })).toContain('a human decides this step');
+      expect(refusal(left, { type: 'step_complete', by })).toContain('This step is a human decision');
       expect(refusal(left, { type: 'step_output', by })).toContain('takes no output and no validation');
       const validating = running('human', ['npm test']).leftIn('step_validating');
       expect(refusal(validating, { ...reserveOf('r1'), by })).toContain('takes no output and no validation');
@@ -74,7 +76,9 @@ describe('ending a step', () => {
       const driver = running('human').leftIn(state);
       driver.send({ type: 'crash_detected', recovery: recoveryOf(driver.current, { recommended_action: 'manual' }) });
       expect(refusal(driver, { type: 'retry_validation' })).toContain('takes no output');
-      expect(refusal(driver, { type: 'skip_step', by: 'agent' })).toContain('Only a human may choose "skip_step"');
+      expect(refusal(driver, { type: 'skip_step', by: 'agent' })).toContain(
+        'Only a human may choose "Mark the step done"',
+      );
       driver.send({ type: 'manual_required', by: 'agent' });
       expect(waitKind(driver.current)).toBe('review');
       expect(driver.send({ type: 'human_approve' }).current.current_step?.step_name).toBe('next');
@@ -101,7 +105,7 @@ describe('ending a step', () => {
   });
 
   it('refuses finish while a step is to be done', () => {
-    expect(refusal(begun('ai'), { type: 'finish' })).toContain('"work" is still to be done');
+    expect(refusal(begun('ai'), { type: 'finish' })).toContain('"work" isn\'t done yet');
   });
 });
 
@@ -111,11 +115,13 @@ describe('validation', () => {
   it('passes only when each declared command has a newest receipt that passed and verifies', () => {
     const driver = validating(['lint', 'test']);
     driver.receipt(receiptOf(driver.current, 'r1', 'lint'));
-    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared command');
+    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared check has');
     driver.receipt(receiptOf(driver.current, 'r2', 'test'));
-    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared command');
+    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared check has');
     driver.receipt(receiptOf(driver.current, 'r3', 'test', 1));
-    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1', 'r2', 'r3'] })).toContain('1 declared command');
+    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1', 'r2', 'r3'] })).toContain(
+      '1 declared check has',
+    );
     driver.receipt(receiptOf(driver.current, 'r4', 'test'));
     driver.with({ proven: ['r1', 'r4'] }, { type: 'validate_pass' });
     expect(driver.current.state).toBe('step_pending');
@@ -124,9 +130,9 @@ describe('validation', () => {
 
   it('needs at least one proven receipt where no command is declared', () => {
     const driver = validating([]);
-    expect(refusal(driver, { type: 'validate_pass' })).toContain('no receipt of this attempt');
+    expect(refusal(driver, { type: 'validate_pass' })).toContain('This attempt has no valid receipt');
     driver.receipt(receiptOf(driver.current, 'r1'));
-    expect(refusal(driver, { type: 'validate_pass' })).toContain('no receipt of this attempt');
+    expect(refusal(driver, { type: 'validate_pass' })).toContain('This attempt has no valid receipt');
     driver.with({ proven: ['r1'] }, { type: 'validate_pass' });
   });
 
@@ -135,7 +141,7 @@ describe('validation', () => {
     driver.receipt(receiptOf(driver.current, 'r1', 'test'));
     driver.send({ type: 'validate_fail', reason: 'broken' }, { type: 'human_reject' }, { type: 'start_step' });
     driver.send({ type: 'step_output' });
-    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared command');
+    expect(refusal(driver, { type: 'validate_pass' }, { proven: ['r1'] })).toContain('1 declared check has');
   });
 
   it('refuses receipts of another step, another attempt, twice, or malformed', () => {
@@ -144,18 +150,18 @@ describe('validation', () => {
     const send = (more: object): HookInput => receiptInput({ ...receipt, ...more });
     expect(refusal(driver, send({ step_name: 'next' }))).toContain('step "next"');
     expect(refusal(driver, send({ attempt: 2 }))).toContain('attempt 2');
-    expect(refusal(driver, send({ attempt: undefined }))).toContain('attempt unknown');
+    expect(refusal(driver, send({ attempt: undefined }))).toContain('names no attempt');
     expect(refusal(driver, send({ started_at: 'yesterday' }))).toContain('malformed');
     driver.send(send({}));
-    expect(refusal(driver, send({}))).toContain('there already');
+    expect(refusal(driver, send({}))).toContain('already been recorded');
   });
 
   it('takes only the receipt that was reserved last: two validations make no fork', () => {
     const driver = validating([]);
     const late = receiptInput(receiptOf(driver.current, 'r1'));
-    expect(refusal(driver, late)).toContain('took over');
+    expect(refusal(driver, late)).toContain('no longer counts');
     driver.send(reserveOf('r1'), reserveOf('r2'));
-    expect(refusal(driver, late)).toContain('took over');
+    expect(refusal(driver, late)).toContain('no longer counts');
     driver.send(receiptInput(receiptOf(driver.current, 'r2')));
     expect(driver.current.history.at(-1)?.details).toMatchObject({ chain_count: 1, envelope_sha256: 'c'.repeat(64) });
   });
@@ -234,7 +240,7 @@ describe('a human', () => {
   ] as const)('approves %s: %s', (kind, approves) => {
     const driver = running('ai').send({ type: 'human_required', kind });
     if (approves) driver.send({ type: 'human_approve' });
-    else expect(refusal(driver, { type: 'human_approve' })).toContain('nothing to approve');
+    else expect(refusal(driver, { type: 'human_approve' })).toContain('Nothing is waiting for approval');
     expect(driver.current.state).toBe(approves ? 'step_pending' : 'awaiting_human');
   });
 
@@ -243,7 +249,7 @@ describe('a human', () => {
     failed.send({ type: 'human_approve' });
     const manual = running('ai');
     manual.send(CRASH(manual), { type: 'manual_required', message: 'look' });
-    expect(refusal(manual, { type: 'human_approve' })).toContain('nothing to approve');
+    expect(refusal(manual, { type: 'human_approve' })).toContain('Nothing is waiting for approval');
   });
 
   it('still waits for the same thing after a recovery from waiting', () => {
@@ -258,7 +264,7 @@ describe('recovery', () => {
     for (const state of ['step_pending', 'step_validating', 'awaiting_human'] as const) {
       const driver = drivenTo(state);
       driver.send(CRASH(driver));
-      expect(refusal(driver, { type: 'retry_from_checkpoint' })).toContain('use retry_step');
+      expect(refusal(driver, { type: 'retry_from_checkpoint' })).toContain('no checkpoint to continue from');
     }
   });
 
@@ -266,7 +272,7 @@ describe('recovery', () => {
     const driver = drivenTo('initializing');
     driver.send(CRASH(driver));
     for (const type of ['retry_validation', 'skip_step', 'manual_required'] as const) {
-      expect(refusal(driver, { type })).toContain('set-up');
+      expect(refusal(driver, { type })).toContain('being set up');
     }
     driver.send({ type: 'retry_step' });
     expect(driver.current.state).toBe('initializing');
@@ -301,7 +307,7 @@ describe('a late caller', () => {
 
   it('is refused when it names another step or attempt', () => {
     const driver = running('ai');
-    expect(refusal(driver, late('next', 1))).toMatch(/^stale_caller: .*at step "work"/u);
+    expect(refusal(driver, late('next', 1))).toMatch(/^stale_caller: .*the current step is "work"/u);
     expect(refusal(driver, late('work', 2))).toMatch(/^stale_caller: .*at attempt 1/u);
     driver.send(late('work', 1));
     expect(refusal(driver, { type: 'start_step', expect: { step: 'work' } })).toMatch(/^stale_caller/u);
@@ -322,7 +328,7 @@ describe('checkpoints of a state', () => {
     const interval: HookInput = { type: 'checkpoint', trigger: 'interval', description: 'tick' };
     drivenTo('step_running').send(interval);
     for (const state of ['step_pending', 'step_validating', 'awaiting_human', 'recovering'] as const) {
-      expect(refusal(drivenTo(state), interval)).toContain('running step');
+      expect(refusal(drivenTo(state), interval)).toContain('while a step is running');
     }
   });
 

@@ -133,7 +133,7 @@ describe('damage of a hook', () => {
 
   it.each([
     ['none', current, task.id, []],
-    ['another folder', current, 'task-x', [/belongs to task "task-20260301-120000".*task-x/u]],
+    ['another folder', current, 'task-x', [/names task "task-20260301-120000".*task-x/u]],
     ['attempt 0', { ...current, current_step: { ...step, attempt: 0 } }, task.id, [/attempt 0 .* below 1/u]],
     ['step -1', { ...current, current_step: { ...step, step_index: -1 } }, task.id, [/step index -1/u]],
     ['step 2 of 2', { ...current, current_step: { ...step, step_index: 2 } }, task.id, [/step index 2 .* 2 steps/u]],

@@ -36,8 +36,8 @@ async function existingInbox(context: CliContext, call: Call): Promise<Result<Op
   const opened = await openInbox(context, call);
   if (!opened.ok) return opened;
   if (opened.value !== undefined) return ok(opened.value);
-  return fail('not_found', `Folder ${context.folder} has no inbox yet.`, {
-    mend: 'Name its workspace with --workspace.',
+  return fail('not_found', `Folder ${context.folder} has no agent queue yet.`, {
+    mend: 'Name a workspace with --workspace.',
   });
 }
 
@@ -95,7 +95,7 @@ export async function add(context: CliContext, call: Call): Promise<Result<Answe
   });
   if (!added.ok) return added;
   const data: AnswerData<'inbox add'> = { workspace_id: workspace, item: itemData(added.value) };
-  return ok({ exit: EXIT.done, text: `Added as item ${added.value.id} to the inbox of ${workspace}.\n`, data });
+  return ok({ exit: EXIT.done, text: `Added item ${added.value.id} to the agent queue of ${workspace}.\n`, data });
 }
 
 /** `inbox list`: what is asked for, and what came of it. */
@@ -124,13 +124,13 @@ export async function list(context: CliContext, call: Call): Promise<Result<Answ
   const older = withFinished && finishedTotal > finished.length;
   const notes = [
     ...findings.map(noteOf),
-    ...(older ? [`Of ${finishedTotal} finished items the newest ${finished.length} were looked at.`] : []),
+    ...(older ? [`Only the newest ${finished.length} of ${finishedTotal} finished items were read.`] : []),
   ];
   return ok({ exit: EXIT.done, text: listText(context, shown), wanted: true, data, notes });
 }
 
 function listText({ streams }: CliContext, items: readonly InboxItem[]): string {
-  if (items.length === 0) return 'Nothing is there.\n';
+  if (items.length === 0) return 'No items.\n';
   const head = [{ title: 'ID' }, { title: 'STATUS' }, { title: 'SENDER', flexible: true as const }];
   return table(
     [...head, { title: 'ADDED' }, { title: 'CONTENT', flexible: true }],
@@ -146,7 +146,7 @@ function listText({ streams }: CliContext, items: readonly InboxItem[]): string 
 }
 
 function noteOf({ path, error }: InboxFinding): string {
-  return `${path} can't be used: ${error.message} ${error.mend ?? ''}`.trimEnd();
+  return `${path} could not be read: ${error.message} ${error.mend ?? ''}`.trimEnd();
 }
 
 /** `inbox next`: claims the next item for a session. */
@@ -164,10 +164,9 @@ export async function next(context: CliContext, call: Call): Promise<Result<Answ
   const { item, own, findings } = claimed.value;
   const notes = findings.map(noteOf);
   if (item === undefined) return ok(nothing(workspace, notes));
-  if (own)
-    notes.unshift(`You have not finished item ${item.id} yet: here it is again. Complete it before you take another.`);
+  if (own) notes.unshift(`You haven't completed item ${item.id} yet. Complete it before you take another.`);
   if (owner.sessionId === undefined && owner.process === undefined)
-    notes.push('No session was named, so this item is not found as yours again: name one with --session.');
+    notes.push('No session was named, so this claim belongs to no session. Name one with --session.');
   const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: itemData(item), own };
   return ok({ exit: EXIT.done, text: itemText(item, context.toolNamed('task_complete')), wanted: true, data, notes });
 }
@@ -177,13 +176,13 @@ function itemText({ id, sender, channel, created_at: added, content }: InboxItem
   // Indented, so that no content looks like what we say.
   const asked = plainLines(content).replaceAll(/^/gmu, '  ');
   // A tool's answer may be cut, so that what to do comes first.
-  if (tool !== undefined) return `${head}. Complete it with ${tool}, task_id ${id}. It asks:\n\n${asked}\n`;
-  return `${head}:\n\n${asked}\n\nComplete it with: atlas inbox complete ${id} "<what came of it>"\n`;
+  if (tool !== undefined) return `${head}. Complete it with ${tool}, task_id ${id}. The request:\n\n${asked}\n`;
+  return `${head}:\n\n${asked}\n\nComplete it with: atlas inbox complete ${id} "<result>"\n`;
 }
 
 function nothing(workspace: string | null, notes: readonly string[]): Answer {
   const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: null, own: false };
-  return { exit: EXIT.done, text: 'Nothing is pending.\n', wanted: true, data, notes };
+  return { exit: EXIT.done, text: 'The agent queue is empty.\n', wanted: true, data, notes };
 }
 
 /** `inbox complete`: says what came of an item. */
@@ -203,8 +202,8 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
 export async function cancel(context: CliContext, call: Call): Promise<Result<Answer>> {
   const id = numberOf(call.operands[0]);
   if (!id.ok) return id;
-  const why = `Or say what keeps you from it: atlas inbox complete ${id.value} "<why it is not done>"`;
-  const allowed = context.humanOnly('cancel an item of the inbox', why);
+  const why = `If you can't do it, say why: atlas inbox complete ${id.value} "<reason>"`;
+  const allowed = context.humanOnly('cancel an item of the agent queue', why);
   if (!allowed.ok) return allowed;
   const opened = await existingInbox(context, call);
   if (!opened.ok) return opened;
@@ -215,14 +214,14 @@ export async function cancel(context: CliContext, call: Call): Promise<Result<An
 
 function endedAnswer(workspace: string, { item, changed }: EndedItem): Answer {
   const data: AnswerData<'inbox complete'> = { workspace_id: workspace, item: itemData(item), changed };
-  const text = changed ? `Item ${item.id} is ${item.status}.\n` : `Item ${item.id} was ${item.status} already.\n`;
+  const text = changed ? `Item ${item.id} is ${item.status}.\n` : `Item ${item.id} was already ${item.status}.\n`;
   return { exit: EXIT.done, text, data };
 }
 
 function numberOf(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,8}$/u.test(text)) return ok(Number(text));
-  return fail('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not the number of an item.`, {
-    mend: 'See the numbers: atlas inbox list',
+  return fail('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not an item number.`, {
+    mend: 'List the items with: atlas inbox list',
   });
 }
 

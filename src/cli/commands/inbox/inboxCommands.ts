@@ -2,26 +2,26 @@ import type { CommandSpec, OptionSpec } from '../../parse/commandLine';
 
 const WORKSPACE: OptionSpec = {
   flags: '--workspace <name>',
-  does: "the workspace, where it isn't that of this folder",
+  does: "the workspace (default: this folder's)",
 };
 const SESSION: OptionSpec = {
   flags: '--session <id>',
-  does: "the session that calls (else what the agent's host says, or ATLAS_SESSION)",
+  does: "ID of the calling session (default: as the agent's host reports it, then $ATLAS_SESSION)",
 };
-const ID = { usage: '<id>', does: 'the number of the item' };
+const ID = { usage: '<id>', does: 'number of the item' };
 
 /** What is asked of sessions, and what they answer. */
 export const INBOX_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'inbox add',
-    does: 'Asks the sessions of this workspace for something.',
-    operands: [{ usage: '<content>', does: 'what is to be done (- for standard input)' }],
+    does: 'Add an item to the agent queue of this workspace.',
+    operands: [{ usage: '<content>', does: 'what the agent should do (- for standard input)' }],
     options: [
-      { flags: '--channel <name>', does: 'where it comes from, such as email' },
-      { flags: '--sender <name>', does: 'who asks' },
-      { flags: '--trigger <name>', does: 'the trigger whose session is woken with the answer (else ATLAS_TRIGGER)' },
-      { flags: '--session-key <key>', does: 'what tells that session from others of its trigger' },
-      { flags: '--session <id>', does: "that session's id with its host" },
+      { flags: '--channel <name>', does: 'where the item comes from, such as email' },
+      { flags: '--sender <name>', does: 'who sent it' },
+      { flags: '--trigger <name>', does: 'trigger whose session is woken with the answer (default: $ATLAS_TRIGGER)' },
+      { flags: '--session-key <key>', does: "key of that session among its trigger's sessions" },
+      { flags: '--session <id>', does: "that session's ID on its host" },
       WORKSPACE,
     ],
     example: 'atlas inbox add "Answer the question about the invoice" --trigger email',
@@ -29,11 +29,11 @@ export const INBOX_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'inbox list',
-    does: 'Lists what is asked for.',
+    does: 'List the items of the agent queue.',
     options: [
       {
         flags: '--status <status>',
-        does: 'only these, or all; without it, what is neither done nor cancelled',
+        does: 'only items with this status, or all (default: open items)',
         choices: ['pending', 'processing', 'done', 'cancelled', 'all'],
       },
       WORKSPACE,
@@ -43,23 +43,27 @@ export const INBOX_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'inbox next',
-    does: 'Claims the next item, which nobody else gets then.',
-    options: [SESSION, { flags: '--lease <time>', does: 'for how long, such as 2h (else 1h)' }, WORKSPACE],
+    does: 'Claim the next item for this session.',
+    options: [
+      SESSION,
+      { flags: '--lease <time>', does: 'how long to hold the claim, such as 2h (default: 1h)' },
+      WORKSPACE,
+    ],
     example: 'atlas inbox next --lease 2h',
     load: async () => (await import('./inbox')).next,
   },
   {
     name: 'inbox complete',
-    does: 'Says what came of an item, and wakes the session that waits for it.',
-    operands: [ID, { usage: '<summary>', does: 'what came of it (- for standard input)' }],
+    does: 'Complete an item and wake the session waiting for it.',
+    operands: [ID, { usage: '<summary>', does: 'result, in a sentence (- for standard input)' }],
     options: [SESSION, WORKSPACE],
     example: 'atlas inbox complete 42 "Answered: it was paid on Monday"',
     load: async () => (await import('./inbox')).complete,
   },
   {
     name: 'inbox cancel',
-    does: "Ends an item that isn't wanted any more, which a human decides.",
-    operands: [ID, { usage: '[why]', does: 'why' }],
+    does: 'Cancel an item (human only).',
+    operands: [ID, { usage: '[why]', does: 'reason' }],
     options: [WORKSPACE],
     example: 'atlas inbox cancel 42 "asked twice"',
     load: async () => (await import('./inbox')).cancel,

@@ -78,21 +78,21 @@ async function readInput(stdin: NodeJS.ReadStream): Promise<{ text: string } | {
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > MAX_INPUT_BYTES) {
-        settle({ problem: `The host's input has more than ${MAX_INPUT_BYTES} bytes, so it is not read.` });
+        settle({ problem: `The host's input is larger than ${MAX_INPUT_BYTES} bytes and was not read.` });
         return;
       }
       chunks.push(bytes);
       if (isWhole(text())) settle({ text: text() });
     };
     const timer = setTimeout(() => {
-      settle(size === 0 ? { text: '' } : { problem: "The host's input did not end, so it is not read." });
+      settle(size === 0 ? { text: '' } : { problem: "The host's input did not end and was not read." });
     }, INPUT_WAIT_MS);
     stdin.on('data', take);
     stdin.on('end', () => {
       settle({ text: text() });
     });
     stdin.on('error', (error) => {
-      settle({ problem: `The host's input can't be read: ${oneLine(error.message)}` });
+      settle({ problem: `The host's input could not be read: ${oneLine(error.message)}` });
     });
   });
 }
@@ -132,6 +132,6 @@ async function log(occasion: Occasion, host: HostName | undefined, exit: number)
     };
     new EventLog(atlas.ports.files, atlas.ports.paths).append(entry);
   } catch (error) {
-    occasion.problem("This call can't be logged", error);
+    occasion.problem('This call could not be logged', error);
   }
 }

@@ -19,7 +19,8 @@ interface Desk {
 
 async function deskOf(context: CliContext, call: Call): Promise<Result<Desk>> {
   const name = HOST_NAMES.find((each) => each === call.text('host'));
-  if (name === undefined) return fail('usage', 'Which host?', { mend: `Say it: --host ${HOST_NAMES.join('|')}` });
+  if (name === undefined)
+    return fail('usage', 'No host was named.', { mend: `Name one: --host ${HOST_NAMES.join('|')}` });
   const atlas = await context.atlas();
   const { worktree } = await atlas.locate(context.folder);
   return ok({ installer: new Installer(atlas.ports, worktree), worktree, host: HOSTS[name] });
@@ -67,8 +68,12 @@ async function carryOut(
     diff,
   };
   if (changed.length === 0)
-    return ok({ exit: EXIT.done, text: `Nothing to do: the hooks of ${host.title} are ${done} already.\n`, data });
-  if (dry) return ok({ exit: EXIT.done, text: `${diff}\nNothing was changed.\n`, wanted: true, data });
+    return ok({
+      exit: EXIT.done,
+      text: `Nothing to do: the lifecycle hooks of ${host.title} are already ${done}.\n`,
+      data,
+    });
+  if (dry) return ok({ exit: EXIT.done, text: `${diff}\nDry run: nothing was changed.\n`, wanted: true, data });
   if (!context.json && !context.quiet) context.streams.err(diff);
   const links = linksOut(changed);
   const sure = await context.confirm(`${links}Make this change for ${host.title}?`, call.flag('yes'));
@@ -78,19 +83,19 @@ async function carryOut(
     const made = installer.apply(change);
     if (!made.ok) return made;
   }
-  return ok({ exit: EXIT.done, text: `${links}The hooks of ${host.title} are ${done}.\n`, data });
+  return ok({ exit: EXIT.done, text: `${links}The lifecycle hooks of ${host.title} are ${done}.\n`, data });
 }
 
 /** Where links lead out of the repository: a yes to the change is a yes to them. */
 function linksOut(changes: readonly FileChange[]): string {
   const targets = changes.flatMap(({ leadsTo, outside }) => (outside === true ? [oneLine(leadsTo ?? '', 300)] : []));
-  return targets.length === 0 ? '' : `A link leads out of this repository, to ${sentenceList(targets)}. `;
+  return targets.length === 0 ? '' : `A symbolic link points outside this repository, to ${sentenceList(targets)}. `;
 }
 
 function diffOf(worktree: string, { path, leadsTo, outside, before, after }: FileChange): string {
   const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : '';
   const where = outside === true ? ', outside this repository' : '';
-  const link = leadsTo === undefined ? '' : ` (a link leads to ${oneLine(leadsTo, 500)}${where})`;
+  const link = leadsTo === undefined ? '' : ` (symbolic link to ${oneLine(leadsTo, 500)}${where})`;
   return `${relative(worktree, path)}${what}${link}\n${plain(textDiff(before ?? '', after ?? ''))}`;
 }
 

@@ -2,12 +2,11 @@ import { type HookLine, lookAtHooks } from '../../../agents/install/hookReport';
 import { HOST_NAMES, type HostName } from '../../../agents/hosts/hosts';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import { count } from '../../../core/shared/text';
-import { toMs } from '../../../core/shared/time';
 import type { CliContext } from '../../context';
 import { atlasCommand } from '../maintenance/gitHooks';
 import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { agoOf } from '../task/status';
+import { roughAge, toMs } from '../../../core/shared/time';
 import { table } from '../../render/table';
 
 /** `lifecycle status`: which hooks are wired where, when each was called last, and what comes of it. */
@@ -33,7 +32,9 @@ export async function lifecycleDoctor(context: CliContext): Promise<Result<Answe
   const shown = table(headOf(['WORKS']), rows, context.streams.columns);
   const answer = { wanted: true, data } as const;
   if (broken.length > 0) {
-    const error = new AtlasError('damaged', `${count(broken.length, 'hook')} did not work.`, { mend: INSTALL_AGAIN });
+    const error = new AtlasError('damaged', `${count(broken.length, 'lifecycle hook')} did not work.`, {
+      mend: INSTALL_AGAIN,
+    });
     const text = `${shown}\n${broken.join('')}${INSTALL_AGAIN}\n`;
     return ok({ ...answer, exit: EXIT.failed, text, notes, error });
   }
@@ -41,8 +42,9 @@ export async function lifecycleDoctor(context: CliContext): Promise<Result<Answe
   return ok({ ...answer, exit: EXIT.done, text: shown, notes: none ? [...notes, NONE_INSTALLED] : notes });
 }
 
-const INSTALL_AGAIN = 'Put them right by installing them again: atlas lifecycle install --host <host>';
-const NONE_INSTALLED = 'No hooks are installed here: atlas lifecycle install --host <host>';
+const INSTALL_AGAIN = 'Install the lifecycle hooks again: atlas lifecycle install --host <host>';
+const NONE_INSTALLED =
+  'No lifecycle hooks are installed here. Install them with: atlas lifecycle install --host <host>';
 
 function trialData({ trial }: HookLine): { works: boolean | null; took_ms: number | null; problem: string | null } {
   if (trial === undefined) return { works: null, took_ms: null, problem: null };
@@ -65,12 +67,12 @@ async function reportOf(context: CliContext, fire: readonly HostName[]): Promise
 }
 
 function headOf(more: readonly string[]): { title: string }[] {
-  const titles = ['HOST', 'EVENT', ...more, 'INSTALLED', 'LAST FIRED', 'CAN INJECT', 'CAN BLOCK'];
+  const titles = ['HOST', 'EVENT', ...more, 'INSTALLED', 'LAST RUN', 'CAN INJECT', 'CAN BLOCK'];
   return titles.map((title) => ({ title }));
 }
 
 function cellsOf({ installed, lastFired, event }: HookLine, now: number): string[] {
-  const fired = lastFired === undefined ? (installed ? 'never' : '') : agoOf(toMs(lastFired), now);
+  const fired = lastFired === undefined ? (installed ? 'never' : '') : roughAge(toMs(lastFired), now);
   return [yes(installed), fired, yes(event.inject), yes(event.block)];
 }
 

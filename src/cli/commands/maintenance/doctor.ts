@@ -38,7 +38,7 @@ export async function doctor(context: CliContext, call: Call): Promise<Result<An
     })),
   };
   const shown = findings.map((finding) => describe(finding)).join('');
-  const summary = problems === 0 ? 'Everything is in order.' : `${count(problems, 'problem')}.`;
+  const summary = problems === 0 ? 'No problems found.' : `${count(problems, 'problem')} found.`;
   const text = fitted(`Store: ${context.root}\n\n${shown}\n${summary}\n`, context.streams.columns);
   if (problems === 0) return ok({ exit: EXIT.done, text, wanted: true, data });
   return ok({ exit: EXIT.failed, text, data, error: new AtlasError('damaged', summary) });

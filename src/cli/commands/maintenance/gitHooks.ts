@@ -32,20 +32,20 @@ export async function installHooks(context: CliContext, call: Call): Promise<Res
       context,
       done.value,
       managed
-        ? 'Nothing was installed: see below.'
+        ? 'The git hooks were not installed. Add them by hand, as shown below.'
         : done.value.changed
-          ? 'Git hooks are installed.'
-          : 'Git hooks were installed already.',
+          ? 'Installed the git hooks.'
+          : 'The git hooks are already installed.',
     ),
   );
 }
 
-const LINKED = "A link leads from this repository's git hooks to";
+const LINKED = "This repository's git hooks are a symbolic link to";
 
 /** Hooks that a link leads out of the repository with are installed only where somebody says so. */
 async function confirmOutside(context: CliContext, call: Call, folder: string): Promise<Result<void>> {
   const sure = await context.confirm(
-    `${LINKED} ${oneLine(folder, 500)}, outside it. Install the git hooks there?`,
+    `${LINKED} ${oneLine(folder, 500)}, outside the repository. Install the git hooks there?`,
     call.flag('yes'),
   );
   if (!sure.ok) return sure;
@@ -58,7 +58,11 @@ export async function uninstallHooks(context: CliContext): Promise<Result<Answer
   const done = await hooks.uninstall(context.folder);
   if (!done.ok) return done;
   return ok(
-    answerOf(context, done.value, done.value.changed ? 'Git hooks are removed.' : 'There were no git hooks of Atlas.'),
+    answerOf(
+      context,
+      done.value,
+      done.value.changed ? 'Removed the git hooks.' : 'No git hooks of Atlas are installed.',
+    ),
   );
 }
 
@@ -89,12 +93,12 @@ export async function drainSpool(context: CliContext): Promise<Result<Answer>> {
     checkpoints: checkpoints.length,
     kept: kept.map(({ name, reason }) => ({ name, why: reason })),
   };
-  const text = `${count(events, 'event')} of git hooks: ${count(checkpoints.length, 'checkpoint')}.\n`;
+  const text = `Processed ${count(events, 'git hook event')} and recorded ${count(checkpoints.length, 'checkpoint')}.\n`;
   if (kept.length === 0) return ok({ exit: EXIT.done, text, data });
   return ok({
     exit: EXIT.done,
     text,
     data,
-    notes: [`${count(kept.length, 'event')} could not be turned; see: atlas doctor`],
+    notes: [`${count(kept.length, 'git hook event')} could not be processed. For details, run: atlas doctor`],
   });
 }

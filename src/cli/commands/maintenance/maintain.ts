@@ -1,5 +1,6 @@
 import { type CleanupItem } from '../../../core/task/cleanup';
 import { type Result, AtlasError, fail, ok } from '../../../core/shared/errors';
+import { STATE_LABELS } from '../../../core/task/labels';
 import { count } from '../../../core/shared/text';
 import { formatDuration, parseDuration } from '../../../core/shared/time';
 import { knownWorkspace } from '../../../service/tasks/taskChoice';
@@ -12,7 +13,9 @@ import { table } from '../../render/table';
 /** `cleanup --hooks`: removes the hook files of tasks whose retention is over. */
 export async function cleanup(context: CliContext, call: Call): Promise<Result<Answer>> {
   if (!call.flag('hooks'))
-    return fail('usage', 'What is to be cleaned up? Hook files: --hooks.', { mend: 'See: atlas cleanup --help' });
+    return fail('usage', 'Nothing to clean up was named.', {
+      mend: 'For what can be cleaned up, run: atlas cleanup --help',
+    });
   const atlas = await context.drive();
   const { config } = await atlas.configs.forWorktree(undefined);
   const given = call.text('retention');
@@ -24,23 +27,29 @@ export async function cleanup(context: CliContext, call: Call): Promise<Result<A
   );
   if (call.flag('dryRun')) {
     const text =
-      items.length === 0 ? 'Nothing would be cleaned up.\n' : `${itemTable(context, items)}\nNothing was changed.\n`;
+      items.length === 0
+        ? 'There is nothing to clean up.\n'
+        : `${itemTable(context, items)}\nDry run: nothing was deleted.\n`;
     return ok({ exit: EXIT.done, text, wanted: true, data: cleanupData(true, items, []) });
   }
   const { cleaned, failed } = await atlas.cleanup.run(items);
   const data = cleanupData(false, cleaned, failed);
-  const kept = cleaned.length === 0 ? '' : ' task.json, task.log and artifacts are kept.';
-  const text = `${cleaned.length === 0 ? '' : itemTable(context, cleaned)}Cleaned ${count(cleaned.length, 'task')}.${kept}\n`;
-  const notes = failed.map(({ item, message }) => `${item.workspace}/${item.id} was not cleaned: ${message}`);
+  const kept = cleaned.length === 0 ? '' : ' task.json, task.log and artifacts were kept.';
+  const text = `${cleaned.length === 0 ? '' : itemTable(context, cleaned)}Cleaned up ${count(cleaned.length, 'task')}.${kept}\n`;
+  const notes = failed.map(({ item, message }) => `${item.workspace}/${item.id} was not cleaned up: ${message}`);
   if (failed.length === 0) return ok({ exit: EXIT.done, text, data });
-  const error = new AtlasError('write_failed', `${count(failed.length, 'task')} could not be cleaned.`);
+  const error = new AtlasError('write_failed', `${count(failed.length, 'task')} could not be cleaned up.`);
   return ok({ exit: EXIT.failed, text, data, notes, error });
 }
 
 function itemTable({ streams }: CliContext, items: readonly CleanupItem[]): string {
   return table(
     [{ title: 'TASK', flexible: true }, { title: 'STATE' }, { title: 'PAST RETENTION BY' }],
-    items.map(({ workspace, id, state, overdueMs }) => [`${workspace}/${id}`, state, formatDuration(overdueMs)]),
+    items.map(({ workspace, id, state, overdueMs }) => [
+      `${workspace}/${id}`,
+      STATE_LABELS[state],
+      formatDuration(overdueMs),
+    ]),
     streams.columns,
   );
 }
@@ -80,7 +89,7 @@ export async function listWorkspaces(context: CliContext): Promise<Result<Answer
   const data: AnswerData<'workspace list'> = { workspaces };
   const text =
     workspaces.length === 0
-      ? 'There is no workspace yet; a repository gets one with its first task.\n'
+      ? 'No workspaces yet. Start a task in a repository to create one.\n'
       : table(
           [
             { title: 'WORKSPACE', flexible: true },
@@ -108,7 +117,7 @@ export async function destroyWorkspace(context: CliContext, call: Call): Promise
   if (!name.ok) return name;
   const tasks = atlas.workspaces.taskIds(name.value).length;
   const open = atlas.catalog.open(name.value).length;
-  const what = `Destroy workspace "${name.value}" with its ${count(tasks, 'task')}, ${open} of them open? This can't be undone; your repository is not touched.`;
+  const what = `Destroy workspace "${name.value}" with its ${count(tasks, 'task')}, ${open} of them open? This can't be undone. Your repository is not changed.`;
   const sure = await context.confirm(what, call.flag('yes'));
   if (!sure.ok) return sure;
   if (!sure.value) return fail('cancelled', 'Nothing was destroyed.');
@@ -117,7 +126,7 @@ export async function destroyWorkspace(context: CliContext, call: Call): Promise
   const data: AnswerData<'workspace destroy'> = { workspace_id: name.value, tasks: destroyed.value };
   return ok({
     exit: EXIT.done,
-    text: `Workspace "${name.value}" is destroyed with ${count(destroyed.value, 'task')}.\n`,
+    text: `Destroyed workspace "${name.value}" with ${count(destroyed.value, 'task')}.\n`,
     data,
   });
 }

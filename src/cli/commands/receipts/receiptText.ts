@@ -56,7 +56,7 @@ function describeVerdict(receipt: ValidationReceipt, report: ReceiptReport, sign
         return [line('Signature', word), '', ...signer, 'The validation command ran and completed successfully.'];
       }
       const ended = report.statement?.predicate.run.ended ?? 'exit';
-      const how = ended === 'exit' ? `it ended with exit code ${receipt.exit_code}` : `how it ended: ${ended}`;
+      const how = ended === 'exit' ? `it exited with code ${receipt.exit_code}` : `it was stopped (${ended})`;
       return [
         line('Signature', `${word} (the command FAILED)`),
         '',
@@ -138,15 +138,15 @@ export function receiptData(
 export function describeCurrency(currency: Currency | undefined): string {
   switch (currency?.kind) {
     case undefined:
-      return 'not known';
+      return 'unknown';
     case 'current':
-      return 'the files are still those that it ran on';
+      return 'current';
     case 'unknown':
-      return `not known: ${oneLine(currency.why, 300)}`;
+      return `unknown: ${oneLine(currency.why, 300)}`;
     case 'outdated': {
       const files = currency.files.map((file) => oneLine(file, 200)).join(', ');
       const more = currency.more === 0 ? '' : ` and ${currency.more} more`;
-      return `OUTDATED: files changed since${files === '' ? '' : `: ${files}${more}`}`;
+      return `OUTDATED: files changed since the run${files === '' ? '' : `: ${files}${more}`}`;
     }
   }
 }

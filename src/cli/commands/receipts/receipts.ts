@@ -3,7 +3,6 @@ import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shar
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import type { Currency, ReceiptReport } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
-import { toMs } from '../../../core/shared/time';
 import { type BundleReport, exportBundle, isGood, verifyBundle } from '../../../service/receipts/receiptBundle';
 import { type PublicKeyEntry, parsePublicKeys } from '../../../signing/publicKeys';
 import type { StoredTask } from '../../../core/task/storedTask';
@@ -12,15 +11,16 @@ import { type CliContext, readTextFile } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';
 import type { AnswerData } from '../schemas';
-import { agoOf, countVerdicts } from '../task/status';
+import { roughAge, toMs } from '../../../core/shared/time';
+import { countVerdicts } from '../task/status';
 import { paint } from '../../render/style';
 import { table } from '../../render/table';
 import { taskData, taskToRead } from '../task/taskAnswer';
 
 const MAX_BUNDLE_BYTES = 256 * 1024 * 1024;
 const MAX_KEYS_BYTES = 1024 * 1024;
-const SHORT_HINT = 'If that is enough for you, add --allow-short.';
-const NO_RECEIPTS = 'The bundle holds no receipts, so it proves nothing.';
+const SHORT_HINT = 'If that is enough, add --allow-short.';
+const NO_RECEIPTS = 'The bundle contains no receipts.';
 
 /** `receipts verify`: checks every receipt of a bundle. */
 export async function verify(context: CliContext, call: Call): Promise<Result<Answer>> {
@@ -68,7 +68,7 @@ function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
 function describeKeys(keyIds: readonly string[], keyFile: string | undefined): string[] {
   const source =
     keyFile === undefined
-      ? "Public keys, from the bundle itself: compare them with the signer's, or give those with --keys."
+      ? "Public keys, from the bundle itself. Compare them with the signer's, or pass the signer's with --keys."
       : `Public keys, from ${oneLine(keyFile, MAX_TEXT)}:`;
   return [source, ...keyIds.map((id) => `  ${oneLine(id)}`)];
 }
@@ -98,12 +98,12 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
   const id = call.operands[0] ?? '';
   const named = call.text('task') === undefined;
   const has = ({ hook }: StoredTask): boolean => hook.receipts.some((receipt) => receipt.receipt_id === id);
-  const chosen = await taskToRead(context, call, named ? { what: `a receipt ${oneLine(id, 60)}`, of: has } : undefined);
+  const chosen = await taskToRead(context, call, named ? { what: `receipt ${oneLine(id, 60)}`, of: has } : undefined);
   if (!chosen.ok) return chosen;
   const { stored, notes } = chosen.value;
   if (!has(stored))
     return fail('not_found', `Task ${stored.ref.id} has no receipt ${oneLine(id, 60)}.`, {
-      mend: 'See: atlas receipts list',
+      mend: 'List the receipts with: atlas receipts list',
     });
   const judged = await judge(context, stored, id);
   if (!judged.ok) return judged;
@@ -123,7 +123,7 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
   const error = new AtlasError(
     'verification_failed',
     report.verdict === 'valid_short'
-      ? `Receipt ${oneLine(id, 60)} has no statement, so its signature covers only its command, exit code and output.`
+      ? `Receipt ${oneLine(id, 60)} has no statement: its signature covers only its command, exit code and output.`
       : `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
     report.verdict === 'valid_short' ? { mend: SHORT_HINT } : {},
   );
@@ -150,7 +150,7 @@ export async function list(context: CliContext, call: Call): Promise<Result<Answ
     report.verdict.replace('_', ' '),
     String(receipt.exit_code),
     currency?.kind ?? 'unknown',
-    agoOf(toMs(receipt.completed_at), now),
+    roughAge(toMs(receipt.completed_at), now),
     receipt.step_name,
     receipt.command,
   ]);
@@ -176,7 +176,9 @@ export async function exportReceipts(context: CliContext, call: Call): Promise<R
   const { stored, notes } = chosen.value;
   const number = stored.hook.receipts.length;
   if (number === 0)
-    return fail('not_found', `Task ${stored.ref.id} has no receipts to export.`, { mend: 'Make one: atlas validate' });
+    return fail('not_found', `Task ${stored.ref.id} has no receipts to export.`, {
+      mend: 'Make one with: atlas validate',
+    });
   const atlas = await context.atlas();
   const bundle = await exportBundle(await atlas.receipts(), atlas.ports.clock, stored);
   if (!bundle.ok) return bundle;
@@ -192,13 +194,13 @@ export async function exportReceipts(context: CliContext, call: Call): Promise<R
     atlas.ports.files.write(path, bundle.value, { exclusive: !call.flag('force') });
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    return fail('write_failed', `${oneLine(path)} can't be written: ${messageOf(error)}`, {
+    return fail('write_failed', `${oneLine(path)} could not be written: ${messageOf(error)}`, {
       cause: error,
-      ...(exists ? { mend: 'It is there already; name another file, or say --force.' } : {}),
+      ...(exists ? { mend: 'The file exists. Name another file, or overwrite it with --force.' } : {}),
     });
   }
   const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };
   const shown = oneLine(path, MAX_TEXT);
-  const text = `${count(number, 'receipt')} exported to ${shown}\nAnybody can check them with: atlas receipts verify ${oneLine(file, MAX_TEXT)}\n`;
+  const text = `${count(number, 'receipt')} exported to ${shown}\nTo verify them, run: atlas receipts verify ${oneLine(file, MAX_TEXT)}\n`;
   return ok({ exit: EXIT.done, text, data, notes });
 }

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
 import { type Result, fail, ok } from '../../../core/shared/errors';
+import { STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
 import { oneLine } from '../../../core/shared/text';
 import { type AgentEnd, type AgentExit, AgentPresence } from '../../../service/sessions/agentPresence';
@@ -19,7 +20,9 @@ import { type Driven, describeState, refusal, taskData, taskToDrive } from './ta
 export async function runAgent(context: CliContext, call: Call): Promise<Result<Answer>> {
   const [program, ...args] = call.rest;
   if (program === undefined)
-    return fail('usage', 'Which agent?', { mend: 'Say it after two dashes: atlas run -- claude' });
+    return fail('usage', 'No agent was named.', {
+      mend: 'Name its command after --, for example: atlas run -- claude',
+    });
   const driven = await taskToDrive(context, call);
   if (!driven.ok) return driven;
   const ready = await makeReady(context, driven.value);
@@ -28,8 +31,8 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
   for (const note of ready.value.notes) context.streams.err(`atlas: ${oneLine(note, 500)}\n`);
   const presence = new AgentPresence(atlas, stored.ref);
   if (presence.isTaken()) {
-    return fail('illegal_transition', `Another agent works on task ${stored.ref.id} already.`, {
-      mend: 'Wait until it ends, or go on where it was started.',
+    return fail('illegal_transition', `Another agent is already working on task ${stored.ref.id}.`, {
+      mend: 'Wait until it exits, or continue in its terminal.',
     });
   }
   const { config } = await atlas.configs.forTask(stored.task);
@@ -44,7 +47,7 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
     presence.start(config.checkpointIntervalMs);
   });
   // Nobody was at work then, so nothing is recorded.
-  if ('problem' in exit) return fail('not_found', `${oneLine(program)} can't be started: ${exit.problem}`);
+  if ('problem' in exit) return fail('not_found', `${oneLine(program)} could not be started: ${exit.problem}`);
   const ended = await presence.end(exit);
   const task = ended.task ?? stored;
   const data: AnswerData<'run'> = {
@@ -61,14 +64,14 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
 async function makeReady(context: CliContext, driven: Driven): Promise<Result<Driven>> {
   const { atlas, stored } = driven;
   if (isTerminal(stored.hook.state)) {
-    return fail('illegal_transition', `Task ${stored.ref.id} is over (${stored.hook.state}).`, {
+    return fail('illegal_transition', `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}).`, {
       mend: 'Start a new task.',
     });
   }
   if (stored.hook.state !== 'recovering') return ok(driven);
   const resumed = await atlas.resume(stored.ref, context.caller);
   if (!resumed.ok) return { ok: false, error: refusal(context, driven, resumed.error) };
-  const note = `Recovered: ${stored.hook.state} → ${resumed.value.hook.state}.`;
+  const note = `Recovered: ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[resumed.value.hook.state]}.`;
   return ok({ ...driven, stored: resumed.value, notes: [...driven.notes, note] });
 }
 
@@ -108,9 +111,10 @@ async function runChild(
 }
 
 const MEANT: Readonly<Record<AgentEnd, string>> = {
-  nothing_open: 'The agent has ended.',
-  crashed: 'The agent crashed; go on with: atlas resume',
-  human_asked: 'The agent has ended with its step under way; a human says what now: atlas resume, or atlas reject',
+  nothing_open: 'The agent exited.',
+  crashed: 'The agent crashed. To continue, run: atlas resume.',
+  human_asked:
+    'The agent exited before its step was complete. To continue, run: atlas resume. To send the step back, run: atlas reject.',
 };
 
 /** As shells say it: 128 and the signal's number where a signal ended it. */

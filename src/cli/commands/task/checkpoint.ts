@@ -1,14 +1,14 @@
 import { type Result, ok } from '../../../core/shared/errors';
 import { type GitSource, isAutomaticEnabled } from '../../../core/checkpoint/checkpoint';
 import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, isTerminal } from '../../../core/task/taskRecord';
-import { toMs } from '../../../core/shared/time';
 import { repositoryOf } from '../../../service/checkpoints/capture';
 import type { Updated } from '../../../core/task/storedTask';
 import type { Call } from '../../parse/call';
 import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { agoOf, checkpointData } from './status';
+import { roughAge, toMs } from '../../../core/shared/time';
+import { checkpointData } from './status';
 import { table } from '../../render/table';
 import { type Driven, changed, expectedOf, refusal, taskData, taskToDrive, taskToRead } from './taskAnswer';
 
@@ -30,7 +30,7 @@ export async function checkpoint(context: CliContext, call: Call): Promise<Resul
   if (!made.ok) return { ok: false, error: refusal(context, driven.value, made.error) };
   if (auto && !made.value.changed) return ok(NOTHING);
   const id = made.value.changed ? made.value.hook.checkpoints.at(-1)?.checkpoint_id : undefined;
-  const what = id === undefined ? 'It is recorded already.' : `Checkpoint ${id}.`;
+  const what = id === undefined ? 'This checkpoint is already recorded.' : `Recorded checkpoint ${id}.`;
   const answer = changed(context, driven.value, made.value, what, { checkpoint_id: id ?? null });
   return ok(auto ? { ...answer, text: '' } : answer);
 }
@@ -82,7 +82,7 @@ export async function checkpoints(context: CliContext, call: Call): Promise<Resu
     ],
     items.map((item) => [
       item.checkpoint_id,
-      agoOf(toMs(item.created_at), now),
+      roughAge(toMs(item.created_at), now),
       item.trigger,
       item.step_name,
       item.description,

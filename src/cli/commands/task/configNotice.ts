@@ -18,6 +18,6 @@ export async function configNotice(context: CliContext, folder: string): Promise
     const line = issuesLine(await configIssues(configs, worktree), worktree);
     if (line !== undefined) context.tellIgnored(line);
   } catch (error) {
-    context.tellIgnored(`The configuration can't be checked: ${messageOf(error)}`);
+    context.tellIgnored(`The configuration could not be checked: ${messageOf(error)}`);
   }
 }

@@ -27,7 +27,7 @@ export async function announceStart(context: CliContext, atlas: Atlas, { task }:
     const who =
       context.caller === 'human'
         ? 'Agents may run these checks of the task'
-        : 'The task declares these checks, which run once a human has allowed them';
+        : 'The task declares these checks, which run only after a human allows them';
     listCommands(context, who, commands);
   }
   return { commands, replaces };
@@ -37,7 +37,7 @@ export async function announceStart(context: CliContext, atlas: Atlas, { task }:
 export function announceRun(context: CliContext, unknown: readonly string[]): void {
   if (unknown.length === 0) return;
   const what = unknown.length === 1 ? 'this command' : `these ${count(unknown.length, 'command')}`;
-  listCommands(context, `By running ${what} you let agents run the same`, unknown);
+  listCommands(context, `By running ${what}, you allow agents to run the same`, unknown);
 }
 
 function listCommands({ streams }: CliContext, what: string, commands: readonly string[]): void {

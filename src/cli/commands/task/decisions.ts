@@ -46,7 +46,7 @@ export async function reject(context: CliContext, call: Call): Promise<Result<An
     call,
     'reject a step',
     { type: 'human_reject', ...reasonOf(call) },
-    'Rejected: the step is done again.',
+    'Rejected. The step is sent back.',
   );
 }
 
@@ -65,13 +65,19 @@ export async function acknowledge(context: CliContext, call: Call): Promise<Resu
   const atlas = await context.drive();
   const sent = await atlas.send(chosen.value.stored.ref, { type: 'acknowledge', by: context.caller });
   if (!sent.ok) return sent;
-  const done = 'Acknowledged. Atlas no longer reports the edit; the history keeps it.';
+  const done = 'Acknowledged. The edit is no longer reported, but stays in the history.';
   return ok(changed(context, { ...chosen.value, atlas, expect: {} }, sent.value, done));
 }
 
 /** `fail`: ends a task as failed. */
 export async function failTask(context: CliContext, call: Call): Promise<Result<Answer>> {
-  return decide(context, call, 'fail a task', { type: 'fail', ...reasonOf(call) }, 'The task has failed.');
+  return decide(
+    context,
+    call,
+    'mark a task as failed',
+    { type: 'fail', ...reasonOf(call) },
+    'The task is marked as failed.',
+  );
 }
 
 /** `abandon`: ends a task that nobody goes on with. */

@@ -15,7 +15,7 @@ export async function regenerate(context: CliContext, call: Call): Promise<Resul
   if (!written.ok) return { ok: false, error: refusal(context, chosen.value, written.error) };
   const path = atlas.ports.paths.markdown(written.value.ref);
   const data: AnswerData<'hook regenerate'> = { task: taskData(atlas, written.value), hook_path: path };
-  return ok({ exit: EXIT.done, text: `HOOK.md is written anew: ${path}\n`, data, notes: chosen.value.notes });
+  return ok({ exit: EXIT.done, text: `Regenerated HOOK.md: ${path}\n`, data, notes: chosen.value.notes });
 }
 
 /** `hook export`: everything that is known of a task, as JSON. */

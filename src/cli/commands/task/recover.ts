@@ -1,6 +1,8 @@
 import { type Result, fail, ok } from '../../../core/shared/errors';
 import type { Caller } from '../../../core/task/events';
 import { RECOVERY_ACTIONS, type RecoveryAction, isTerminal } from '../../../core/task/taskRecord';
+import { otherActionDecision } from '../../../core/task/authority';
+import { ACTION_LABELS, STATE_LABELS, healthLabel } from '../../../core/task/labels';
 import { oneLine } from '../../../core/shared/text';
 import type { PrintablePlan } from '../../../service/recovery/recoveryService';
 import type { Updated } from '../../../core/task/storedTask';
@@ -20,8 +22,8 @@ export async function resume(context: CliContext, call: Call): Promise<Result<An
   if (!resumed.ok) return { ok: false, error: refusal(context, driven.value, resumed.error) };
   const toDo = nextOf(atlas, resumed.value).markdown;
   const what = resumed.value.changed
-    ? `Resumed: ${stored.hook.state} → ${resumed.value.hook.state}.`
-    : `Nothing was interrupted: ${stored.hook.state}.`;
+    ? `Resumed: ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[resumed.value.hook.state]}.`
+    : `The task was not interrupted. State: ${STATE_LABELS[stored.hook.state]}.`;
   const answer = changed(context, driven.value, resumed.value, what, { to_do: toDo });
   return ok({ ...answer, text: `${answer.text}\n${toDo}`, wanted: true });
 }
@@ -29,9 +31,13 @@ export async function resume(context: CliContext, call: Call): Promise<Result<An
 async function goOn({ atlas, stored }: Driven, by: Caller): Promise<Result<Updated>> {
   const { state } = stored.hook;
   if (isTerminal(state)) {
-    return fail('illegal_transition', `Task ${stored.ref.id} is over (${state}); there is nothing to resume.`, {
-      mend: 'Start a new task for more work.',
-    });
+    return fail(
+      'illegal_transition',
+      `Task ${stored.ref.id} has ended (${STATE_LABELS[state]}). There is nothing to resume.`,
+      {
+        mend: 'Start a new task.',
+      },
+    );
   }
   if (state === 'recovering' || state === 'awaiting_human') return atlas.resume(stored.ref, by);
   return ok({ ...stored, changed: false, findings: [] });
@@ -45,18 +51,18 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
   if (!driven.ok) return driven;
   const { atlas, stored } = driven.value;
   if (isTerminal(stored.hook.state)) {
-    const message = `Task ${stored.ref.id} is over (${stored.hook.state}); there is nothing to recover.`;
-    return fail('illegal_transition', message, { mend: 'Start a new task for more work.' });
+    const message = `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}). There is nothing to recover.`;
+    return fail('illegal_transition', message, { mend: 'Start a new task.' });
   }
   const planned = await atlas.recovery.plan(stored);
   const computed = recordedAction(stored) ?? planned.plan.action;
   if (wanted !== undefined && wanted !== computed) {
-    const allowed = context.humanOnly(`choose "${wanted}" where the plan says "${computed}"`);
+    const allowed = context.humanOnly(otherActionDecision(wanted, computed));
     if (!allowed.ok) return allowed;
   }
   const recovered = await atlas.recover(stored.ref, { action: wanted, by: context.caller });
   if (!recovered.ok) return { ok: false, error: refusal(context, driven.value, recovered.error) };
-  const what = `Recovered by ${wanted ?? computed}: ${stored.hook.state} → ${recovered.value.hook.state}.`;
+  const what = `Recovered (${ACTION_LABELS[wanted ?? computed]}): ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[recovered.value.hook.state]}.`;
   const answer = changed(context, driven.value, recovered.value, what, planData(planned, false));
   return ok({ ...answer, text: `${answer.text}\n${nextOf(atlas, recovered.value).markdown}` });
 }
@@ -73,7 +79,7 @@ async function dryRun(context: CliContext, call: Call): Promise<Result<Answer>> 
   if (isTerminal(stored.hook.state)) {
     return fail(
       'illegal_transition',
-      `Task ${stored.ref.id} is over (${stored.hook.state}); there is nothing to recover.`,
+      `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}). There is nothing to recover.`,
     );
   }
   const planned = await atlas.recovery.plan(stored);
@@ -83,7 +89,8 @@ async function dryRun(context: CliContext, call: Call): Promise<Result<Answer>> 
     next: nextOf(atlas, stored).heading,
     ...planData(planned, true),
   };
-  return ok({ exit: EXIT.done, text: planText(context, planned), wanted: true, data, notes });
+  const health = healthLabel(stored.hook, planned.diagnosis, atlas.ports.clock.now());
+  return ok({ exit: EXIT.done, text: planText(context, planned, health), wanted: true, data, notes });
 }
 
 function planData(
@@ -105,17 +112,12 @@ function planData(
   };
 }
 
-function planText({ streams }: CliContext, { plan, drift, diagnosis }: PrintablePlan): string {
+function planText({ streams }: CliContext, { plan, drift }: PrintablePlan, health: string): string {
   const differing = drift.filter(({ kind }) => kind !== 'unchanged');
   const head = fields(
     [
-      [
-        'Diagnosis',
-        diagnosis.kind === 'crashed'
-          ? `crashed: ${diagnosis.cause.replaceAll('_', ' ')}`
-          : diagnosis.kind.replaceAll('_', ' '),
-      ],
-      ['Plan', plan.action],
+      ['Diagnosis', health],
+      ['Plan', ACTION_LABELS[plan.action]],
       ['Reason', oneLine(plan.reason, 500)],
       ['Checkpoint', plan.checkpoint?.checkpoint_id],
     ],
@@ -129,7 +131,7 @@ function planText({ streams }: CliContext, { plan, drift, diagnosis }: Printable
   const files =
     differing.length === 0
       ? ''
-      : `\nFiles that differ from the last checkpoint:\n${differing.map(({ kind, path }) => `  ${kind}  ${oneLine(path, 300)}\n`).join('')}`;
-  const end = fitted(`${files}\nNothing was changed.\n`, streams.columns);
+      : `\nFiles changed since the last checkpoint:\n${differing.map(({ kind, path }) => `  ${kind}  ${oneLine(path, 300)}\n`).join('')}`;
+  const end = fitted(`${files}\nDry run: nothing was changed.\n`, streams.columns);
   return `${head}\n${rules}${end}`;
 }

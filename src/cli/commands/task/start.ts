@@ -53,7 +53,7 @@ function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefin
 /** With `--ignore-config`, says what is ignored. To leave out checks is a human's choice. */
 async function ignoreConfig(context: CliContext, call: Call, folder: string): Promise<Result<void>> {
   if (!call.flag('ignoreConfig')) return ok(undefined);
-  const human = context.humanOnly('start a task without a part of its configuration');
+  const human = context.humanOnly('start a task with part of its configuration ignored');
   if (human.ok) await configNotice(context, folder);
   return human;
 }
@@ -61,7 +61,7 @@ async function ignoreConfig(context: CliContext, call: Call, folder: string): Pr
 /** A refusal for mistakes in the configuration, with the way around it that a human has. */
 function withIgnoring(context: CliContext, error: AtlasError): Result<never> {
   if (refusedIssues(error).length === 0 || context.agent !== undefined) return { ok: false, error };
-  const mend = `${error.mend ?? ''} To start it without them, add --ignore-config.`;
+  const mend = `${error.mend ?? ''} To start it anyway, add --ignore-config.`;
   return fail(error.code, error.message, { mend, cause: error.cause });
 }
 
@@ -81,9 +81,8 @@ async function offerHooks(
   if (!wanted) {
     if ((await atlas.spool()).windowIsOpen()) return { state: 'absent', notes: [] };
     const asked =
-      context.interactive && (await context.ask('Install git hooks, so that commits make checkpoints? [y/N] '));
-    if (!asked)
-      return { state: 'absent', notes: ['Commits make checkpoints by themselves once you run: atlas hook install'] };
+      context.interactive && (await context.ask('Install git hooks that record a checkpoint on each commit? [y/N] '));
+    if (!asked) return { state: 'absent', notes: ['To record a checkpoint on each commit, run: atlas hook install'] };
   }
   const installed = await hooks.install(folder, { command: atlasCommand(context.env) });
   if (!installed.ok) return { state: 'absent', notes: [installed.error.message] };

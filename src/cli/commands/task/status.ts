@@ -4,8 +4,9 @@ import type { StepCheckpoint } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import { VERDICTS, type Verdict } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
-import { formatDuration, toMs, toTimestamp } from '../../../core/shared/time';
-import { waitingSince } from '../../../core/task/waiting';
+import { roughAge, toMs, toTimestamp } from '../../../core/shared/time';
+import { WAIT_LABELS, actionLabel, healthLabel } from '../../../core/task/labels';
+import { waitKind, waitingSince } from '../../../core/task/waiting';
 import type { AtlasReader } from '../../../service/atlasReader';
 import { otherOpenTasks } from '../../../service/tasks/taskChoice';
 import type { StoredTask } from '../../../core/task/storedTask';
@@ -66,7 +67,7 @@ function statusText(
 ): string {
   const { hook, task, ref } = stored;
   const { last_checkpoint: last, waiting } = data;
-  const age = (time: string): string => agoOf(toMs(time), now);
+  const age = (time: string): string => roughAge(toMs(time), now);
   const checkpoint =
     last === null
       ? 'none yet'
@@ -77,13 +78,18 @@ function statusText(
       ['Task', `${ref.id}  ${oneLine(task.description, 120)}`],
       ['Workspace', ref.workspace],
       ['Template', oneLine(task.template_id, 64)],
-      ['Hook State', paint(context.streams, hook.state, describeState(stored))],
-      ['Health', describeHealth(diagnosis, now)],
+      ['State', paint(context.streams, hook.state, describeState(stored))],
+      ['Health', healthLabel(hook, diagnosis, now)],
       [
         'Waiting For',
-        waiting === null ? undefined : oneLine(`${waiting.kind.replaceAll('_', ' ')} ${waiting.message ?? ''}`, 300),
+        waiting === null ? undefined : oneLine(labelled(WAIT_LABELS[waitKind(hook)], waiting.message ?? ''), 300),
       ],
-      ['Plan', data.recovery === null ? undefined : oneLine(`${data.recovery.action}: ${data.recovery.reason}`, 300)],
+      [
+        'Recovery Plan',
+        data.recovery === null
+          ? undefined
+          : oneLine(labelled(actionLabel(data.recovery.action), data.recovery.reason), 300),
+      ],
       ['Edited Outside', data.foreign_edits === null ? undefined : describeEdits(data.foreign_edits, age)],
       ['Working On', oneLine(hook.current_step?.working_on ?? '', 200)],
       ['Last Checkpoint', checkpoint],
@@ -97,25 +103,20 @@ function statusText(
   );
 }
 
+/** A label, and what is known beside it. */
+function labelled(label: string, text: string): string {
+  return text === '' ? label : `${label}: ${text}`;
+}
+
 const EDITS: Readonly<Record<ForeignEdits['kind'], string>> = {
   adopted: 'hook.json was written by another program',
   edited: 'hook.json was edited by something other than Atlas',
-  rolled_back: 'hook.json was put back to an older version',
+  rolled_back: 'hook.json was restored to an older version',
 };
 
 function describeEdits({ count: times, kind, at }: ForeignEdits, age: (time: string) => string): string {
   const often = times === 1 ? '' : `${count(times, 'time')}, `;
-  return `${EDITS[kind]} (${often}${age(at)}). Check the task, then run: atlas acknowledge`;
-}
-
-/** How long ago a time (ms) was, for people. */
-export function agoOf(time: number, now: number): string {
-  const age = now - time;
-  if (Number.isNaN(age)) return 'time unknown';
-  if (age < -60_000) return 'in the future: check the clock';
-  if (age < 60_000) return 'just now';
-  const [first = ''] = /^\d+[a-z]+/u.exec(formatDuration(age)) ?? [];
-  return `${first.replace('m', ' min').replace('h', ' h').replace('d', ' d')} ago`;
+  return `${EDITS[kind]} (${often}${age(at)}). Review the task, then run: atlas acknowledge`;
 }
 
 function healthData(diagnosis: Diagnosis): AnswerData<'status'>['health'] {
@@ -126,30 +127,6 @@ function healthData(diagnosis: Diagnosis): AnswerData<'status'>['health'] {
     cause: diagnosis.kind === 'crashed' ? diagnosis.cause : null,
     since: since === undefined || Number.isNaN(since) ? null : toTimestamp(since),
   };
-}
-
-/** How a task fares, in a sentence. */
-export function describeHealth(diagnosis: Diagnosis, now: number): string {
-  switch (diagnosis.kind) {
-    case 'over':
-      return 'over';
-    case 'waiting':
-      return diagnosis.for === 'human' ? 'waits for a human' : 'waits to be started';
-    case 'recovering':
-      return 'crashed; recovery is planned';
-    case 'working':
-      return 'somebody is at work';
-    case 'recent':
-      return diagnosis.clockSuspect
-        ? 'no time in its files can be trusted'
-        : 'no process owns it, but it changed lately';
-    case 'quiet':
-      return `quiet: no sign of the agent, the last ${agoOf(diagnosis.since, now)}`;
-    case 'agent_left':
-      return `its agent has left (exit code ${diagnosis.exitCode})`;
-    case 'crashed':
-      return `CRASHED: ${diagnosis.cause.replaceAll('_', ' ')}, the last sign of life ${agoOf(diagnosis.lastSign, now)}`;
-  }
 }
 
 const NONE: VerdictCounts = { valid: 0, valid_short: 0, invalid: 0, unsigned: 0, unknown_key: 0 };

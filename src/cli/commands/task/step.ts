@@ -1,5 +1,6 @@
 import { type Result, ok } from '../../../core/shared/errors';
 import type { Expected, HookInput } from '../../../core/task/events';
+import { STATE_LABELS } from '../../../core/task/labels';
 import { isHumanStep } from '../../../core/task/task';
 import { oneLine } from '../../../core/shared/text';
 import type { Call } from '../../parse/call';
@@ -48,7 +49,8 @@ export async function startStep(context: CliContext, call: Call): Promise<Result
   if (!started.ok) return { ok: false, error: refusal(context, driven.value, started.error) };
   const { hook } = started.value;
   const name = oneLine(hook.current_step?.step_name ?? '', 64);
-  const what = hook.state === 'step_running' ? `Step "${name}" is running.` : `Step "${name}": ${hook.state}.`;
+  const what =
+    hook.state === 'step_running' ? `Step "${name}" is running.` : `Step "${name}": ${STATE_LABELS[hook.state]}.`;
   const toDo = nextOf(atlas, started.value).markdown;
   const answer = changed(context, driven.value, started.value, what, { to_do: toDo });
   return ok({ ...answer, text: `${answer.text}\n${toDo}` });
@@ -98,7 +100,7 @@ export async function output(context: CliContext, call: Call): Promise<Result<An
     call,
     expect.value,
     () => input,
-    (driven) => `Output of ${nameOf(driven)} is submitted.`,
+    (driven) => `Output of step ${nameOf(driven)} submitted.`,
   );
 }
 
@@ -114,7 +116,7 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
     call,
     expect.value,
     () => input,
-    (driven) => `Step ${nameOf(driven)} is complete.`,
+    (driven) => `Step ${nameOf(driven)} completed.`,
   );
 }
 
@@ -143,7 +145,7 @@ export async function ask(context: CliContext, call: Call): Promise<Result<Answe
     const step = task.steps[hook.current_step?.step_index ?? -1];
     return isHumanStep(step) ? 'review' : 'question';
   };
-  return handOver(context, call, kindOf, () => 'The human is asked. Stop here until they have answered.');
+  return handOver(context, call, kindOf, () => 'The question was sent to the human. Stop here until they answer.');
 }
 
 /** `step fail`: says that the step can't be done. */
@@ -152,6 +154,6 @@ export async function failStep(context: CliContext, call: Call): Promise<Result<
     context,
     call,
     () => 'step_failed',
-    (driven) => `Step ${nameOf(driven)} failed; a human decides what now.`,
+    (driven) => `Step ${nameOf(driven)} is reported as failed. A human decides what to do next.`,
   );
 }

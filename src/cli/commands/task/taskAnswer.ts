@@ -2,6 +2,7 @@ import { AgentSessions } from '../../../agents/lifecycle/agentSessions';
 import { eventsFor } from '../../../core/task/authority';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import type { Expected } from '../../../core/task/events';
+import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
 import type { HookEventType } from '../../../core/task/states';
 import { isHumanStep } from '../../../core/task/task';
@@ -88,7 +89,7 @@ export async function taskToDrive(context: CliContext, call: Call, expect: Expec
   if (!detected.ok) return detected;
   if (detected.value.recorded) {
     const reason = detected.value.task.hook.recovery?.reason ?? '';
-    notes.push(`The task was found crashed (${diagnosis.cause.replaceAll('_', ' ')}). ${reason}`);
+    notes.push(`The task was interrupted (${CAUSE_LABELS[diagnosis.cause]}). ${reason}`);
   }
   return ok({ atlas, stored: detected.value.task, notes, expect });
 }
@@ -107,8 +108,8 @@ export function wishOf(context: CliContext, call: Call): Parameters<typeof choos
 export function expectedOf(call: Call, step = call.text('step')): Result<Expected> {
   const given = call.text('attempt');
   if (given !== undefined && !/^[1-9]\d{0,6}$/u.test(given)) {
-    const message = `--attempt takes a whole number from 1 on, not ${JSON.stringify(oneLine(given, 40))}.`;
-    return { ok: false, error: new AtlasError('usage', message, { mend: 'HOOK.md says which attempt it is.' }) };
+    const message = `--attempt must be a whole number of at least 1, not ${JSON.stringify(oneLine(given, 40))}.`;
+    return { ok: false, error: new AtlasError('usage', message, { mend: 'HOOK.md shows the current attempt.' }) };
   }
   return ok({
     ...(step === undefined ? {} : { step }),
@@ -146,12 +147,12 @@ export function nextOf(atlas: Pick<Atlas, 'ports'>, stored: StoredTask): Advice 
   return adviceOf(atlas.ports, stored);
 }
 
-/** `step_running (implement, step 3 of 7, attempt 2 of 3)`. */
+/** `Running (implement, step 3 of 7, attempt 2 of 3)`. */
 export function describeState({ hook, task }: StoredTask): string {
   const step = hook.current_step;
-  if (step === undefined) return hook.state;
+  if (step === undefined) return STATE_LABELS[hook.state];
   const place = `step ${step.step_index + 1} of ${task.steps.length}`;
-  return `${hook.state} (${oneLine(step.step_name, 64)}, ${place}, attempt ${step.attempt} of ${step.max_attempts})`;
+  return `${STATE_LABELS[hook.state]} (${oneLine(step.step_name, 64)}, ${place}, attempt ${step.attempt} of ${step.max_attempts})`;
 }
 
 /** The answer of a command that changed a task: what happened, where the task stands, what is next. */
@@ -218,7 +219,7 @@ export function refusal(context: CliContext, { stored, notes }: Chosen, refused:
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {
     cause: error,
-    mend: `What it takes now: ${commands.join(', ')}.`,
+    mend: `You can run: ${commands.join(', ')}.`,
   });
 }
 

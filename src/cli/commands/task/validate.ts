@@ -56,11 +56,11 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
     })),
   } satisfies Partial<AnswerData<'validate'>>;
   const what = passed
-    ? `PASSED: ${count(receipts.length, 'receipt')} signed.`
-    : `FAILED: ${oneLine(reason ?? 'a command failed', 500)}`;
+    ? `Passed: ${count(receipts.length, 'receipt')} signed.`
+    : `Failed: ${oneLine(reason ?? 'a command failed', 500)}`;
   const answer = changed(context, driven.value, task, what, data);
   if (passed) return ok(answer);
-  const error = new AtlasError('verification_failed', reason ?? 'The validation failed.');
+  const error = new AtlasError('verification_failed', reason ?? 'Validation failed.');
   return ok({ ...answer, exit: EXIT.failed, error });
 }
 
@@ -80,10 +80,14 @@ async function hasChecks({ atlas, stored }: Driven, commands: readonly string[])
   const lines = found.map(
     ({ command, source }) => `  atlas validate --command ${quoted(command)}   (${oneLine(source, 100)})`,
   );
-  const message = `Step "${oneLine(planned.name, 64)}" declares no check, and none was named.`;
-  return fail('usage', [message, ...(lines.length === 0 ? [] : ['This repository declares:', ...lines])].join('\n'), {
-    mend: 'Say which command checks the work: atlas validate --command "<command>"',
-  });
+  const message = `Step "${oneLine(planned.name, 64)}" declares no checks, and no command was given.`;
+  return fail(
+    'usage',
+    [message, ...(lines.length === 0 ? [] : ['Checks found in this repository:', ...lines])].join('\n'),
+    {
+      mend: 'Name the command that checks the work: atlas validate --command "<command>"',
+    },
+  );
 }
 
 function quoted(text: string): string {
@@ -104,7 +108,7 @@ function watchOf({ json, quiet, streams }: CliContext): ValidationWatch {
       else streams.err(text);
     },
     onReceipt: ({ receipt_id: id, exit_code: exitCode, duration }) => {
-      streams.err(`    exit code ${exitCode} after ${duration}; receipt ${id}\n`);
+      streams.err(`    exited with code ${exitCode} after ${duration}; receipt ${id}\n`);
     },
   };
 }

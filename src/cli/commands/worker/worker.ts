@@ -32,7 +32,7 @@ export function unsharedNotes({ workers: { sharing } }: OpenWorkers): string[] {
   const why = sharing.unshared;
   return why === undefined
     ? []
-    : [`It is recorded here, and not shared yet. ${why.message}`, why.mend ?? ''].filter(Boolean);
+    : [`The change is recorded here but not shared yet. ${why.message}`, why.mend ?? ''].filter(Boolean);
 }
 
 /** The worker that the first operand names. Fails with `invalid_name`. */
@@ -49,7 +49,9 @@ export async function statusOf(
   if (!all.ok) return all;
   const status = all.value.workers.find((each) => each.worker === worker);
   if (status !== undefined) return ok({ status, all: all.value });
-  return fail('not_found', `There is no worker ${worker}.`, { mend: 'Workers are made when a task is slung to them.' });
+  return fail('not_found', `There is no worker ${worker}.`, {
+    mend: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
+  });
 }
 
 /** `worker list`: all workers. */
@@ -68,9 +70,8 @@ export async function list(context: CliContext): Promise<Result<Answer>> {
 
 function listText({ streams }: CliContext, workers: readonly WorkerStatus[], remote: string | undefined): string {
   if (workers.length === 0 && remote !== undefined)
-    return `There are no workers here yet. Those of ${oneLine(remote, 100)} come with: atlas worker sync\n`;
-  if (workers.length === 0)
-    return 'There are no workers yet. The first comes with: atlas worker sling <task> <worker>\n';
+    return `No workers here yet. To fetch those of ${oneLine(remote, 100)}, run: atlas worker sync\n`;
+  if (workers.length === 0) return 'No workers yet. Assign a task to create one: atlas worker sling <task> <worker>\n';
   return table(
     [{ title: 'WORKER', flexible: true }, { title: 'STATUS' }, { title: 'TASK', flexible: true }, { title: 'NEXT' }],
     workers.map((each) => [each.worker, statusWord(each), each.state?.taskId ?? '', nextWord(each)]),
@@ -106,8 +107,7 @@ async function named(context: CliContext, call: Call): ReturnType<typeof statusO
 function statusText(found: WorkerStatus): string {
   const { worker, folder, state, task, plan, damage, stale, orphaned } = found;
   const lines = [`Worker:   ${worker}`, `Folder:   ${oneLine(folder, 500)}`];
-  if (state === undefined)
-    lines.push(`Status:   ${damage === undefined ? 'free: nothing hangs on its hook' : 'damaged'}`);
+  if (state === undefined) lines.push(`Status:   ${damage === undefined ? 'free: no task is assigned' : 'damaged'}`);
   else
     lines.push(`Status:   ${state.status} (since ${state.updatedAt})`, `Task:     ${state.taskId} ${claimText(state)}`);
   if (task?.timeout !== undefined) lines.push(`Deadline: ${task.timeout}`);
@@ -117,7 +117,7 @@ function statusText(found: WorkerStatus): string {
   if (damage !== undefined)
     lines.push(`Damage:   ${oneLine(damage.message, 500)}`, `          ${oneLine(damage.mend ?? '', 500)}`);
   if (stale !== undefined) lines.push(`Stale:    ${STALE[stale]}`);
-  if (found.elsewhere && state !== undefined) lines.push('Clone:    another one has it');
+  if (found.elsewhere && state !== undefined) lines.push('Clone:    claimed in another clone');
   for (const each of orphaned) lines.push(`Orphaned: ${ORPHANED[each]}`);
   const next = nextStep(found);
   if (next !== undefined) lines.push(`Next:     ${next}`);
@@ -158,7 +158,7 @@ export async function clear(context: CliContext, call: Call): Promise<Result<Ans
   const data: WorkerAnswer<'worker clear'> = { worker: worker.value };
   return ok({
     exit: EXIT.done,
-    text: `The hook of ${worker.value} is free; its history keeps what lay there.\n`,
+    text: `Cleared ${worker.value}. Its branch keeps the history.\n`,
     data,
     notes: unsharedNotes(opened.value),
   });

@@ -7,79 +7,83 @@ const STATUSES = ['OPEN', 'PENDING', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as con
 )[];
 const REASONS = ['context_limit', 'timeout', 'error'] as const;
 
-const WORKER: Operand = { usage: '<worker>', does: 'the worker, <name> or <pool>/<name>' };
-const TYPE: OptionSpec = { flags: '--type <type>', does: 'what kind of work it is, such as translate (else task)' };
-const INPUT: OptionSpec = { flags: '--input <json>', does: 'what the work is about, as a JSON object' };
+const WORKER: Operand = { usage: '<worker>', does: 'worker, as <name> or <pool>/<name>' };
+const TYPE: OptionSpec = { flags: '--type <type>', does: 'kind of work, such as translate (default: task)' };
+const INPUT: OptionSpec = { flags: '--input <json>', does: 'input of the task, as a JSON object' };
 const DEADLINE: OptionSpec = {
   flags: '--timeout <when>',
-  does: 'when it has to be done: a time such as 2026-01-31T12:00:00Z, or from now on, such as 2h',
+  does: 'deadline: a time such as 2026-01-31T12:00:00Z, or a duration such as 2h',
 };
-const TOOL: OptionSpec = { flags: '--tool <name>', does: 'a tool that the worker may use; at most 5', list: true };
-const CONVOY: OptionSpec = { flags: '--convoy <id>', does: 'the convoy that it belongs to' };
+const TOOL: OptionSpec = {
+  flags: '--tool <name>',
+  does: 'tool that the worker may use; repeatable, at most 5',
+  list: true,
+};
+const CONVOY: OptionSpec = { flags: '--convoy <id>', does: 'convoy that the task belongs to' };
 const GONE: OptionSpec = {
   flags: '--owner-is-gone',
-  does: 'whoever had the work is gone, though that can not be seen from here; a human says so',
+  does: "take over work whose owner is gone but can't be checked from this machine (human only)",
 };
-const LIMIT: OptionSpec = { flags: '--timeout <time>', does: 'ends the program after this time, such as 30m' };
+const LIMIT: OptionSpec = { flags: '--timeout <time>', does: 'stop the program after this time, such as 30m' };
 /** By which a worker says which claim it speaks for; a later one is not changed by it. */
 const LEASE: readonly OptionSpec[] = [
-  { flags: '--task <id>', does: 'the task of the claim (else FORGE_TASK)' },
-  { flags: '--claim <n>', does: 'its number (else FORGE_CLAIM)' },
-  { flags: '--incarnation <n>', does: 'its incarnation (else FORGE_INCARNATION)' },
+  { flags: '--task <id>', does: 'task of the claim (default: $FORGE_TASK)' },
+  { flags: '--claim <n>', does: 'number of the claim (default: $FORGE_CLAIM)' },
+  { flags: '--incarnation <n>', does: 'incarnation of the claim (default: $FORGE_INCARNATION)' },
 ];
 const RESULT: OptionSpec = {
   flags: '--result <file>',
-  does: 'JSON with output, discoveredTasks or error, beside what lies in the folder (- for standard input)',
+  does: 'JSON with output, discoveredTasks or error, in addition to the files (- for standard input)',
 };
 
 /** Work that hangs on the hooks of workers: git-backed, for several agents. */
 export const WORKER_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'worker task add',
-    does: 'Adds tasks to the ledger; those that it has stay as they are.',
-    operands: [{ usage: '[id]', does: 'the id of the task; none with --from' }],
+    does: 'Add tasks to the ledger. Existing tasks stay unchanged.',
+    operands: [{ usage: '[id]', does: 'ID of the task (omit with --from)' }],
     options: [
       TYPE,
       INPUT,
-      { flags: '--from <file>', does: 'tasks as JSON or JSON lines, instead of an id (- for standard input)' },
-      { flags: '--blocked-by <id>', does: 'a task that has to be complete before', list: true },
+      { flags: '--from <file>', does: 'read tasks as JSON or JSON Lines (- for standard input)' },
+      { flags: '--blocked-by <id>', does: 'task that must be complete first; repeatable', list: true },
       DEADLINE,
       CONVOY,
-      { flags: '--discovered-from <id>', does: 'the task during whose work it was found' },
+      { flags: '--discovered-from <id>', does: 'task during which this one was found' },
     ],
     example: 'atlas worker task add parse-header --type translate --blocked-by read-file --timeout 2h',
     load: async () => (await import('./workerTasks')).addTasks,
   },
   {
     name: 'worker task show',
-    does: 'Shows a task with all that was recorded of it, its evidence and what it waits for.',
-    operands: [{ usage: '<id>', does: 'the id of the task' }],
+    does: 'Show a task with its history, its evidence and what it waits for.',
+    operands: [{ usage: '<id>', does: 'ID of the task' }],
     example: 'atlas worker task show parse-header',
     load: async () => (await import('./workerTasks')).showTask,
   },
   {
     name: 'worker task list',
-    does: 'Lists the tasks of the ledger.',
-    options: [{ flags: '--status <status>', does: 'only these', choices: STATUSES }],
+    does: 'List the tasks in the ledger.',
+    options: [{ flags: '--status <status>', does: 'only tasks with this status', choices: STATUSES }],
     example: 'atlas worker task list --status OPEN',
     load: async () => (await import('./workerTasks')).listTasks,
   },
   {
     name: 'worker ready',
-    does: 'Lists the tasks that nobody has and nothing blocks.',
-    options: [{ ...CONVOY, does: 'only those of this convoy' }],
+    does: 'List the tasks that are unassigned and not blocked.',
+    options: [{ ...CONVOY, does: 'only tasks of this convoy' }],
     example: 'atlas worker ready',
     load: async () => (await import('./workerTasks')).ready,
   },
   {
     name: 'worker sling',
-    does: "Hangs a task on a worker's hook; a task that the ledger doesn't have is added.",
-    operands: [{ usage: '<task>', does: 'the id of the task' }, WORKER],
+    does: 'Assign a task to a worker. Adds the task if it is not in the ledger.',
+    operands: [{ usage: '<task>', does: 'ID of the task' }, WORKER],
     options: [
       TYPE,
       INPUT,
       TOOL,
-      { flags: '--context <file>', does: 'a JSON object with more for context.json (- for standard input)' },
+      { flags: '--context <file>', does: 'JSON object to merge into context.json (- for standard input)' },
       DEADLINE,
     ],
     example: 'atlas worker sling fix-1 w1 --type translate --tool file-system',
@@ -87,47 +91,44 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'worker list',
-    does: 'Lists the workers with what hangs on their hooks, and what is wrong.',
+    does: 'List workers, their tasks and any problems.',
     example: 'atlas worker list',
     load: async () => (await import('./worker')).list,
   },
   {
     name: 'worker status',
-    does: "Says where the work on a worker's hook stands, and what mends it where that is needed.",
+    does: "Show a worker's task, state and any repair needed.",
     operands: [WORKER],
     example: 'atlas worker status w1',
     load: async () => (await import('./worker')).status,
   },
   {
     name: 'worker show',
-    does: "Shows all that is on a worker's hook: task, context, result, evidence.",
+    does: "Show everything about a worker's task: its input, context, result and evidence.",
     operands: [WORKER],
     example: 'atlas worker show w1',
     load: async () => (await import('./worker')).show,
   },
   {
     name: 'worker run',
-    does: "Has a program do the work on a worker's hook, to its end: one task, no asking.",
-    operands: [WORKER, { usage: '<command…>', does: 'behind two dashes, the program and its arguments' }],
-    options: [{ flags: '--wait', does: 'waits until there is work' }, LIMIT, GONE],
+    does: "Run a program on a worker's task and record its result.",
+    operands: [WORKER, { usage: '<command…>', does: 'program and its arguments, after --' }],
+    options: [{ flags: '--wait', does: 'wait until the worker has a task' }, LIMIT, GONE],
     interleaved: true,
     example: 'atlas worker run w1 -- claude -p "Do the task that FORGE_HOOK holds"',
     load: async () => (await import('./workerRun')).run,
   },
   {
     name: 'worker claim',
-    does: 'Takes the work on a hook for a worker that runs itself, and prints the lease that its later calls name.',
+    does: "Claim a worker's task for a program that runs itself, and print the lease to pass to later calls.",
     operands: [WORKER],
-    options: [
-      { flags: '--pid <n>', does: 'a process that lives as long as the work, so that its death is seen' },
-      GONE,
-    ],
+    options: [{ flags: '--pid <n>', does: 'process that runs as long as the work, so that a crash is detected' }, GONE],
     example: 'atlas worker claim w1 --json',
     load: async () => (await import('./workerLease')).claim,
   },
   {
     name: 'worker complete',
-    does: 'Says that the work is done; the hashes that prove it are made.',
+    does: "Complete a worker's task and record the hashes of its result.",
     operands: [WORKER],
     options: [RESULT, ...LEASE],
     example: 'atlas worker complete w2 --task fix-1 --claim 1 --incarnation 1',
@@ -135,12 +136,12 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'worker fail',
-    does: 'Says that the work failed, and why.',
+    does: "Mark a worker's task as failed, with the reason.",
     operands: [WORKER],
     options: [
-      { flags: '--code <code>', does: 'a short name of what went wrong (else failed)' },
+      { flags: '--code <code>', does: 'short name of the error (default: failed)' },
       { flags: '--message <text>', does: 'what went wrong' },
-      { flags: '--final', does: 'trying again is of no use' },
+      { flags: '--final', does: 'do not retry' },
       RESULT,
       ...LEASE,
     ],
@@ -150,11 +151,11 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'worker handoff',
-    does: 'Gives the work to the next incarnation, with what was done until now.',
+    does: "Hand a worker's task over to its next incarnation, with the work done so far.",
     operands: [WORKER],
     options: [
-      { flags: '--reason <reason>', does: 'why', choices: REASONS },
-      { flags: '--resume-point <text>', does: 'where the next one goes on' },
+      { flags: '--reason <reason>', does: 'reason', choices: REASONS },
+      { flags: '--resume-point <text>', does: 'where to continue' },
       ...LEASE,
     ],
     example:
@@ -163,8 +164,8 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'worker recover',
-    does: "Says what becomes of a worker's work after a crash, makes its folder again, and with a program goes on.",
-    operands: [WORKER, { usage: '[command…]', does: 'behind two dashes, the program that goes on' }],
+    does: "Show what happens to a worker's task after a crash and restore its folder. With a program, continue the task.",
+    operands: [WORKER, { usage: '[command…]', does: 'program that continues the task, after --' }],
     options: [LIMIT, GONE],
     interleaved: true,
     example: 'atlas worker recover w1',
@@ -172,43 +173,46 @@ export const WORKER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'worker clear',
-    does: 'Empties a hook whose work is over; its history keeps all of it.',
+    does: 'Clear a finished task from a worker. The branch keeps its history.',
     operands: [WORKER],
     example: 'atlas worker clear w2',
     load: async () => (await import('./worker')).clear,
   },
   {
     name: 'worker repair',
-    does: 'Says what crashes, cleaning and hands left around hooks and ledger; with --yes, mends it. Nothing finished or unshared is deleted.',
-    options: [{ flags: '-y, --yes', does: 'does what the plan says' }],
+    does: 'List inconsistencies left by crashes or manual edits; --yes repairs them. Never deletes finished or unshared work.',
+    options: [{ flags: '-y, --yes', does: 'repair them' }],
     example: 'atlas worker repair',
     load: async () => (await import('./workerSync')).repair,
   },
   {
     name: 'worker sync',
-    does: 'Shares hooks and ledger with other clones by a remote: fetches and pushes forge/*.',
+    does: 'Share workers and ledger with other clones: fetch and push the forge/* branches.',
     operands: [
-      { usage: '[remote]', does: 'which one; else that of .forge/config.yaml, the one that shares already, or origin' },
+      {
+        usage: '[remote]',
+        does: 'remote (default: from .forge/config.yaml, then the one already shared with, then origin)',
+      },
     ],
     example: 'atlas worker sync origin',
     load: async () => (await import('./workerSync')).sync,
   },
   {
     name: 'worker convoy create',
-    does: 'Groups tasks of the ledger.',
+    does: 'Group tasks of the ledger into a convoy.',
     operands: [
-      { usage: '<id>', does: 'the id of the convoy' },
-      { usage: '<task…>', does: 'its tasks' },
+      { usage: '<id>', does: 'ID of the convoy' },
+      { usage: '<task…>', does: 'IDs of its tasks' },
     ],
-    options: [{ flags: '--title <text>', does: 'what it is for' }],
+    options: [{ flags: '--title <text>', does: 'title of the convoy' }],
     interleaved: true,
     example: 'atlas worker convoy create release-2 fix-1 fix-2 --title "Release 2"',
     load: async () => (await import('./workerTasks')).createConvoy,
   },
   {
     name: 'worker convoy status',
-    does: 'Says how far convoys are, and which of their tasks are ready.',
-    operands: [{ usage: '[id]', does: 'the convoy; all of them without it' }],
+    does: 'Show the progress of convoys and which of their tasks are ready.',
+    operands: [{ usage: '[id]', does: 'ID of the convoy (default: all)' }],
     example: 'atlas worker convoy status',
     load: async () => (await import('./workerTasks')).convoyStatus,
   },

@@ -29,12 +29,12 @@ export function convoyAnswer(convoys: readonly ConvoyStatus[], id: string | unde
   const shown = id === undefined ? convoys : convoys.filter((each) => each.id === id);
   if (id !== undefined && shown.length === 0)
     return fail('not_found', `There is no convoy ${JSON.stringify(oneLine(id))}.`, {
-      mend: 'See: atlas worker convoy status',
+      mend: 'List the convoys with: atlas worker convoy status',
     });
   const data: WorkerAnswer<'worker convoy status'> = { convoys: shown.map(convoyData) };
   const text = shown.flatMap((convoy) => [summary(convoy), ...(id === undefined ? [] : convoy.tasks.map(taskLine))]);
   const lines = text.map((line) => `${line}\n`).join('');
-  return ok({ exit: EXIT.done, text: shown.length === 0 ? 'There are no convoys.\n' : lines, wanted: true, data });
+  return ok({ exit: EXIT.done, text: shown.length === 0 ? 'No convoys yet.\n' : lines, wanted: true, data });
 }
 
 function summary({ id, title, tasks, ready, done }: ConvoyStatus): string {
@@ -43,7 +43,7 @@ function summary({ id, title, tasks, ready, done }: ConvoyStatus): string {
     return number === 0 ? [] : [`${number} ${word}`];
   });
   const name = title === undefined ? id : `${id} (${oneLine(title, 100)})`;
-  const open = ready.length === 0 ? 'nothing is ready' : `ready: ${ready.join(', ')}`;
+  const open = ready.length === 0 ? 'no task is ready' : `ready: ${ready.join(', ')}`;
   return `${name}: ${count(tasks.length, 'task')}: ${counts.join(', ')}; ${done ? 'done' : open}`;
 }
 

@@ -23,9 +23,9 @@ function ownWorker({ env }: CliContext, call: Call): Result<string> {
   if (!worker.ok || mine === '' || mine === worker.value) return worker;
   return fail(
     'illegal_transition',
-    `This runs as the worker ${oneLine(mine)}, and the work of ${worker.value} is another's.`,
+    `This runs as worker ${oneLine(mine)}, but the task belongs to worker ${worker.value}.`,
     {
-      mend: 'A worker writes the result of its own hook only.',
+      mend: 'A worker can report only on its own task.',
     },
   );
 }
@@ -37,8 +37,8 @@ function leaseFrom({ env }: CliContext, call: Call, worker: string): Result<Leas
   const incarnation = counterOf(call.text('incarnation') ?? env['FORGE_INCARNATION']);
   if (taskId !== '' && claim !== undefined && incarnation !== undefined)
     return ok({ worker, taskId, claim, incarnation });
-  return fail('usage', 'For which claim? A late word of a dead worker must change nothing.', {
-    mend: 'Name --task, --claim and --incarnation, as "atlas worker claim" printed them; under "atlas worker run" they are known.',
+  return fail('usage', 'No claim was named, so a late report of a crashed worker could not be told apart.', {
+    mend: 'Pass --task, --claim and --incarnation as printed by "atlas worker claim". Under "atlas worker run" they are set for you.',
   });
 }
 
@@ -49,7 +49,7 @@ function counterOf(text: string | undefined): number | undefined {
 /** Says with a human's word that whoever had work is gone. */
 export function ownerIsGone(context: CliContext, call: Call): Result<boolean> {
   if (!call.flag('ownerIsGone')) return ok(false);
-  const allowed = context.humanOnly("say that a worker's owner is gone");
+  const allowed = context.humanOnly("declare a worker's owner gone");
   return allowed.ok ? ok(true) : allowed;
 }
 
@@ -73,9 +73,9 @@ export async function claim(context: CliContext, call: Call): Promise<Result<Ans
   };
   const flags = `--task ${lease.taskId} --claim ${lease.claim} --incarnation ${lease.incarnation}`;
   const text = [
-    `${worker.value} has ${lease.taskId}: ${action}. Folder: ${oneLine(folder, 500)}`,
-    ...(state.resumePoint === undefined ? [] : [`Go on at: ${oneLine(state.resumePoint, 500)}`]),
-    `When it is done: atlas worker complete ${worker.value} ${flags}`,
+    `${worker.value} claimed ${lease.taskId} (${action}). Folder: ${oneLine(folder, 500)}`,
+    ...(state.resumePoint === undefined ? [] : [`Continue at: ${oneLine(state.resumePoint, 500)}`]),
+    `When done, run: atlas worker complete ${worker.value} ${flags}`,
   ];
   return ok({ exit: EXIT.done, text: text.map((line) => `${line}\n`).join(''), wanted: true, data });
 }
@@ -86,7 +86,7 @@ function ownerOf(call: Call, ports: WorkerPorts): Result<ProcessIdentity | undef
   const pid = counterOf(given);
   const owner = pid === undefined ? undefined : identityOf(ports, pid);
   if (owner !== undefined && ports.processes.vitality(owner) === 'alive') return ok(owner);
-  return fail('usage', `${JSON.stringify(oneLine(given, 20))} is no process that lives here.`, {
+  return fail('usage', `${JSON.stringify(oneLine(given, 20))} is not a running process on this machine.`, {
     mend: 'Name the process that does the work, such as --pid $$ in a script.',
   });
 }
@@ -106,8 +106,8 @@ async function draftFrom(context: CliContext, call: Call): Promise<Result<Result
   const object = objectOf(text.value, 'The result');
   if (!object.ok) return object;
   if ('evidence' in object.value || 'status' in object.value || 'taskId' in object.value)
-    return fail('usage', 'A result with status, task and evidence of its own belongs into the folder of the hook.', {
-      mend: 'Write it to result.json there, and leave --result out; or hand in output, discoveredTasks and error alone.',
+    return fail('usage', "A complete result, with status, task and evidence, belongs in the worker's folder.", {
+      mend: 'Write it to result.json there and omit --result, or pass only output, discoveredTasks and error.',
     });
   const draft = checkInput(draftSchema, object.value, 'a result');
   if (!draft.ok) return draft;
@@ -164,7 +164,7 @@ function endedAnswer(worker: string, { state, result, changed, skipped }: EndedW
 /** What is told of files that can't be kept. */
 export function skippedNotes(skipped: readonly string[]): string[] {
   if (skipped.length === 0) return [];
-  return [`Not kept, since not every system can hold it: ${skipped.map((each) => oneLine(each, 100)).join(', ')}`];
+  return [`Not kept, because some systems can't store it: ${skipped.map((each) => oneLine(each, 100)).join(', ')}`];
 }
 
 /** `worker handoff <worker>`: gives the work to the next incarnation. */
@@ -175,8 +175,8 @@ export async function handoff(context: CliContext, call: Call): Promise<Result<A
   if (!lease.ok) return lease;
   const [reason, point] = [call.text('reason'), call.text('resumePoint')];
   if (reason === undefined || point === undefined)
-    return fail('usage', 'A handoff needs its reason and where the next one goes on.', {
-      mend: 'Say both: --reason context_limit --resume-point "<where to go on>"',
+    return fail('usage', 'A handoff needs a reason and a point to continue from.', {
+      mend: 'Pass both: --reason context_limit --resume-point "<where to continue>"',
     });
   const opened = await openWorkers(context);
   if (!opened.ok) return opened;
@@ -186,6 +186,6 @@ export async function handoff(context: CliContext, call: Call): Promise<Result<A
   const data: WorkerAnswer<'worker handoff'> = {
     ...{ lease: leaseData(lease.value), reason: reason as HandoffReason, resume_point: point },
   };
-  const text = `${handed.value.taskId} is handed on; the next incarnation goes on with: atlas worker run ${worker.value} -- <command>\n`;
+  const text = `${handed.value.taskId} was handed over. To continue it, run: atlas worker run ${worker.value} -- <command>\n`;
   return ok({ exit: EXIT.done, text, data, notes: unsharedNotes(opened.value) });
 }

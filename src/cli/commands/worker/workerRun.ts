@@ -32,7 +32,7 @@ function wantedOf(context: CliContext, call: Call): Result<Wanted> {
   const limit = call.text('timeout');
   const timeout = limit === undefined ? ok(undefined) : parseDuration(limit);
   if (!timeout.ok) return timeout;
-  if (timeout.value === 0) return fail('usage', 'A program that may take no time can do nothing.');
+  if (timeout.value === 0) return fail('usage', 'The timeout must be longer than 0.');
   return ok({ worker: worker.value, argv: call.rest, ownerIsGone: gone.value, timeoutMs: timeout.value });
 }
 
@@ -77,14 +77,14 @@ async function waited(
         const done = await ran(context, opened, wanted, signal);
         if (done.ok || done.error.code !== 'illegal_transition' || !(await wasTaken(opened, wanted))) return done;
       }
-      if (!isTold) context.streams.err(`atlas: ${wanted.worker} waits for work.\n`);
+      if (!isTold) context.streams.err(`atlas: ${wanted.worker} is waiting for a task.\n`);
       isTold = true;
       await watch.sign(signal);
     }
   } finally {
     watch.close();
   }
-  return fail('cancelled', `No work came for ${wanted.worker} until it was ended.`);
+  return fail('cancelled', `Stopped before ${wanted.worker} got a task.`);
 }
 
 /** Whether a claim was refused since another is at work now. */
@@ -99,7 +99,7 @@ async function ran(
   { worker, argv, ownerIsGone: gone, timeoutMs }: Wanted,
   signal: AbortSignal,
 ): Promise<Result<Answer>> {
-  if (signal.aborted) return fail('cancelled', 'It was ended before the work was begun.');
+  if (signal.aborted) return fail('cancelled', 'Stopped before the task was started.');
   const { workers, ports } = opened;
   const [program = ''] = argv;
   const folder = temporaryFolder();
@@ -149,8 +149,8 @@ function ranAnswer(
 ): Result<Answer> {
   const { outcome } = end ?? {};
   if (outcome?.ended === 'not_started')
-    return fail('not_found', `${oneLine(program)} can't be started: ${outcome.problem ?? 'unknown'}`, {
-      mend: `${state.taskId} still hangs on the hook of ${worker}.`,
+    return fail('not_found', `${oneLine(program)} could not be started: ${outcome.problem ?? 'unknown error'}`, {
+      mend: `${state.taskId} is still assigned to ${worker}.`,
     });
   const data: WorkerRunData = {
     ...{ worker, task_id: state.taskId, status: state.status, result: result ?? null },
@@ -164,13 +164,13 @@ function ranAnswer(
   if (state.status === 'FAILED') {
     const error = new AtlasError(
       'work_failed',
-      `${state.taskId} has failed: ${result?.error?.message ?? 'nobody said why'}`,
+      `${state.taskId} failed: ${result?.error?.message ?? 'no reason was given'}`,
     );
     const why = oneLine(`${result?.error?.code ?? 'failed'}: ${result?.error?.message ?? ''}`, 400);
     return ok({ exit: EXIT.failed, text: '', data, notes: [`${state.taskId} is FAILED. ${why}`, ...notes], error });
   }
-  const message = `${state.taskId} is handed on: ${oneLine(state.resumePoint ?? '', 300)}`;
-  const handed = [message, `Go on with: atlas worker run ${worker} -- <command>`, ...notes];
+  const message = `${state.taskId} was handed over: ${oneLine(state.resumePoint ?? '', 300)}`;
+  const handed = [message, `To continue, run: atlas worker run ${worker} -- <command>`, ...notes];
   // Handed on by its worker, the run did what it was for; one that was ended from outside did not.
   if (outcome?.ended !== 'cancelled') return ok({ exit: EXIT.done, text: '', data, notes: handed });
   return ok({ exit: EXIT.failed, text: '', data, notes: handed, error: new AtlasError('cancelled', message) });
@@ -187,7 +187,7 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
   if (!restored.ok) return restored;
   const plan = await planOf(opened.value, wanted.value);
   if (!plan.ok) return plan;
-  const again = restored.value.added ? [`Its folder was made again.`] : [];
+  const again = restored.value.added ? [`Its folder was restored.`] : [];
   const isToDo = plan.value.action !== 'nothing';
   if (wanted.value.argv.length === 0 || !isToDo) {
     const data: WorkerAnswer<'worker recover'> = {
@@ -197,7 +197,9 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
       run: null,
     };
     const next = isToDo
-      ? [`Go on with: atlas worker run ${worker}${plan.value.action === 'ask' ? ' --owner-is-gone' : ''} -- <command>`]
+      ? [
+          `To continue, run: atlas worker run ${worker}${plan.value.action === 'ask' ? ' --owner-is-gone' : ''} -- <command>`,
+        ]
       : [];
     const lines = [`${worker}: ${ofPlan(plan.value)}`, ...again, ...next];
     return ok({ exit: EXIT.done, text: lines.map((line) => `${line}\n`).join(''), wanted: true, data });
@@ -217,5 +219,5 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
 async function planOf({ workers }: OpenWorkers, { worker, ownerIsGone: gone }: Wanted): Promise<Result<RecoveryPlan>> {
   const plan = await workers.steps.plan(worker, gone);
   if (plan.ok || plan.error.code !== 'not_found') return plan;
-  return ok({ action: 'nothing', reason: 'Nothing hangs on its hook.' });
+  return ok({ action: 'nothing', reason: 'No task is assigned to it.' });
 }

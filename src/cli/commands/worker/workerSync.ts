@@ -41,17 +41,17 @@ function syncText(report: SyncReport): string {
   const lines = [
     received.length === 0 ? `Nothing new from ${remote}.` : `From ${remote}: ${received.join(', ')}.`,
     sent.length === 0 ? `${remote} has everything.` : `To ${remote}: ${sent.map(branchName).join(', ')}.`,
-    ...(ledgerMerged ? ['The ledgers were put together: both had records that the other had not.'] : []),
+    ...(ledgerMerged ? ['The ledgers were merged: each had records that the other lacked.'] : []),
     ...superseded.map(
       ({ worker, counts }) =>
-        `${worker} was worked on in two clones: ${counts === 'ours' ? 'what this one did' : 'what the other did'} counts, the other is in its history.`,
+        `${worker} was worked on in two clones. ${counts === 'ours' ? "This clone's" : "The other clone's"} work counts; the other is kept in its history.`,
     ),
     ...clashing.map(
       ({ ours, theirs }) =>
-        `${ours} is here and ${theirs} there: a pool and a worker need different names. Neither was shared.`,
+        `${ours} exists here and ${theirs} there. A pool and a worker can't have the same name, so neither was shared.`,
     ),
     ...conflicts.flatMap(({ id, sides }) => [
-      `Conflict about ${id}; the first counts:`,
+      `Conflict about ${id}. The first counts:`,
       ...sides.map((side) => `  ${oneLine(JSON.stringify(side), 400)}`),
     ]),
     ...report.refused.flatMap(refusedLines),
@@ -86,14 +86,15 @@ export async function repair(context: CliContext, call: Call): Promise<Result<An
 
 function repairAnswer(items: readonly RepairItem[], data: WorkerAnswer<'worker repair'>): Answer {
   const lines: string[] = [];
-  if (items.length + data.left.length + data.failed.length === 0) lines.push('Everything is as it should be.');
+  if (items.length + data.left.length + data.failed.length === 0) lines.push('Nothing to repair.');
   for (const { subject, found, does } of items)
     lines.push(`${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`);
   const isPlan = !data.applied && items.some(({ action }) => action !== 'by_hand');
-  if (isPlan) lines.push(`${count(items.length, 'finding')}. To do it: atlas worker repair --yes`);
+  if (isPlan)
+    lines.push(`${count(items.length, 'inconsistency', 'inconsistencies')}. To repair, run: atlas worker repair --yes`);
   for (const { subject, found, does } of data.left)
     lines.push(`By hand: ${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`);
   for (const { item, why } of data.failed)
-    lines.push(`Not mended: ${oneLine(item.subject, 300)}: ${oneLine(why, 300)}`);
+    lines.push(`Not repaired: ${oneLine(item.subject, 300)}: ${oneLine(why, 300)}`);
   return { exit: EXIT.done, text: lines.map((line) => `${line}\n`).join(''), wanted: true, data };
 }

@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from '../../../core/shared/errors';
-import { oneLine } from '../../../core/shared/text';
+import { count, oneLine } from '../../../core/shared/text';
 import { normalizeTimestamp, parseDuration, toTimestamp } from '../../../core/shared/time';
 import { type Ledger, type TaskRecord, openBlockers } from '../../../core/worker/ledger';
 import { convoyStatuses, readyIn } from '../../../workers/ledger/convoys';
@@ -29,7 +29,7 @@ export function objectOf(text: string, what: string): Result<Readonly<Record<str
   if (!value.ok) return value;
   if (typeof value.value === 'object' && value.value !== null && !Array.isArray(value.value))
     return ok(value.value as Record<string, unknown>);
-  return fail('usage', `${what} is no JSON object.`);
+  return fail('usage', `${what} is not a JSON object.`);
 }
 
 /** When work has to be done: a time, or from now on. Fails with `usage`. */
@@ -39,8 +39,8 @@ function deadlineOf(text: string | undefined, now: number): Result<string | unde
   if (at !== undefined) return ok(at);
   const span = parseDuration(text);
   if (span.ok && span.value > 0 && span.value < 1e12) return ok(toTimestamp(now + span.value));
-  return fail('usage', `${JSON.stringify(oneLine(text, 40))} is no time and no length of one.`, {
-    mend: 'Say when, as 2026-01-31T12:00:00Z, or in how long, as 2h.',
+  return fail('usage', `${JSON.stringify(oneLine(text, 40))} is neither a time nor a duration.`, {
+    mend: 'Write a time such as 2026-01-31T12:00:00Z, or a duration such as 2h.',
   });
 }
 
@@ -88,7 +88,7 @@ export async function addTasks(context: CliContext, call: Call): Promise<Result<
   const { workers, ports } = opened.value;
   const [id, from] = [call.operands[0], call.text('from')];
   if ((id === undefined) === (from === undefined))
-    return fail('usage', 'Name one task by its id, or several by --from.', {
+    return fail('usage', 'Name one task by its ID, or read several with --from.', {
       mend: 'See: atlas worker task add --help',
     });
   const tasks = await tasksFrom(context, call, ports.clock.now());
@@ -103,7 +103,7 @@ export async function addTasks(context: CliContext, call: Call): Promise<Result<
   };
   const text = [
     ...(data.added.length === 0 ? [] : [`Added: ${data.added.join(', ')}\n`]),
-    ...(data.known.length === 0 ? [] : [`There already, and left as they were: ${data.known.join(', ')}\n`]),
+    ...(data.known.length === 0 ? [] : [`Already in the ledger, unchanged: ${data.known.join(', ')}\n`]),
   ];
   return ok({ exit: EXIT.done, text: text.join(''), data, notes: unsharedNotes(opened.value) });
 }
@@ -153,12 +153,14 @@ async function tasksAnswer(
     tasks.map((each) => [each.id, each.status, oneLine(each.type, 60), each.worker ?? '', each.waits_for.join(', ')]),
     context.streams.columns,
   );
-  return ok({ exit: EXIT.done, text: tasks.length === 0 ? 'There are none.\n' : text, wanted: true, data, notes });
+  return ok({ exit: EXIT.done, text: tasks.length === 0 ? 'No tasks.\n' : text, wanted: true, data, notes });
 }
 
 function damageNotes({ tasks, convoys, evidence }: Ledger): string[] {
   const bad = [tasks, convoys, evidence].flatMap(({ findings }) => findings).length;
-  return bad === 0 ? [] : [`${bad} lines of the ledger can't be read; they are kept, and not used.`];
+  return bad === 0
+    ? []
+    : [`${count(bad, 'line')} of the ledger can't be read and ${bad === 1 ? 'is' : 'are'} ignored.`];
 }
 
 /** What JSON says of a task. */
@@ -184,7 +186,7 @@ export async function showTask(context: CliContext, call: Call): Promise<Result<
   const record = ledger.tasks.last.get(id);
   if (record === undefined)
     return fail('not_found', `The ledger has no task ${JSON.stringify(oneLine(id))}.`, {
-      mend: 'See: atlas worker task list',
+      mend: 'List the tasks with: atlas worker task list',
     });
   const records = ledger.tasks.all.filter((each) => each.id === id);
   const evidence = ledger.evidence.all.filter((each) => each.taskId === id);
@@ -199,7 +201,7 @@ export async function showTask(context: CliContext, call: Call): Promise<Result<
     ...(task.convoy_id === null ? [] : [`Convoy:   ${task.convoy_id}`]),
     ...(task.discovered_from === null ? [] : [`From:     ${task.discovered_from}`]),
     ...(task.waits_for.length === 0 ? [] : [`Waits:    for ${task.waits_for.join(', ')}`]),
-    ...(hook === null ? [] : [`Hook:     ${oneLine(hook, 500)}`]),
+    ...(hook === null ? [] : [`Folder:   ${oneLine(hook, 500)}`]),
     `Input:    ${oneLine(JSON.stringify(record.task.input), 500)}`,
     'Records:',
     ...records.map(
@@ -238,8 +240,8 @@ export async function sling(context: CliContext, call: Call): Promise<Result<Ans
   const differs = (['type', 'input', 'timeout'] as const).some(
     (name) => call.text(name) !== undefined && JSON.stringify(hung[name]) !== JSON.stringify(task.value[name]),
   );
-  const notes = differs ? ['The ledger had this task already: what it says of it counts.'] : [];
-  return ok({ exit: EXIT.done, text: `${id} hangs on the hook of ${worker}: ${oneLine(folder, 500)}\n`, data, notes });
+  const notes = differs ? ['The ledger already has this task. Its definition there is used.'] : [];
+  return ok({ exit: EXIT.done, text: `Assigned ${id} to ${worker}: ${oneLine(folder, 500)}\n`, data, notes });
 }
 
 /** `worker convoy create <id> <task…>`: groups tasks. */
@@ -253,12 +255,14 @@ export async function createConvoy(context: CliContext, call: Call): Promise<Res
   const all = await workers.statuses.all();
   if (!all.ok) return all;
   const made = convoyStatuses(all.value.ledger).find((each) => each.id === id);
-  if (made === undefined) return fail('not_found', `The convoy ${id} is gone again.`);
+  if (made === undefined) return fail('not_found', `Convoy ${id} was removed again.`);
   const { changed } = created.value;
   const data: WorkerAnswer<'worker convoy create'> = { convoy: convoyData(made), changed };
   return ok({
     exit: EXIT.done,
-    text: changed ? `Convoy ${id} has ${made.tasks.length} tasks.\n` : `Convoy ${id} was there already.\n`,
+    text: changed
+      ? `Created convoy ${id} with ${count(made.tasks.length, 'task')}.\n`
+      : `Convoy ${id} already exists.\n`,
     data,
     notes: unsharedNotes(opened.value),
   });

@@ -4,26 +4,26 @@ import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 /** Why unfinished work needs a look, in words. */
 export const STALE: Readonly<Record<NonNullable<WorkerStatus['stale']>, string>> = {
   deadline: 'its deadline has passed',
-  owner_dead: 'the process that worked on it is gone',
+  owner_dead: 'the process working on it has exited',
 };
 
 /** What is out of place about a hook, in words. */
 export const ORPHANED: Readonly<Record<WorkerStatus['orphaned'][number], string>> = {
-  no_worktree: 'its folder was removed; its branch has all of it',
-  no_branch: 'its branch was removed; the folder is left',
-  ledger_behind: 'the ledger does not know of its last step yet; the next change of the ledger adds it',
-  folder_differs: "the protocol's files in the folder were edited; what the branch says counts",
+  no_worktree: 'its folder was removed; its branch has everything',
+  no_branch: 'its branch was removed; its folder is left',
+  ledger_behind: 'its last step is not in the ledger yet; the next change to the ledger adds it',
+  folder_differs: 'its protocol files were edited; the branch takes precedence',
   claimed_elsewhere:
-    'another worker has the same task, and that one counts; atlas worker repair takes it off this hook',
+    'another worker has the same task and takes precedence; to unassign this one, run: atlas worker repair',
 };
 
 const PLANS: Readonly<Record<RecoveryPlan['action'], string>> = {
   run: 'run it',
-  resume: 'go on with what is there',
-  restart: 'begin it again',
-  give_up: 'it fails at the next claim',
-  nothing: 'nothing is to be done',
-  ask: 'a human says whether its worker is gone',
+  resume: 'continue from its files',
+  restart: 'start again',
+  give_up: 'mark it as failed at the next claim',
+  nothing: 'nothing to do',
+  ask: 'ask a human whether its worker is gone',
 };
 
 /** A plan in words. */
@@ -40,7 +40,7 @@ export function nextStep({ worker, plan, orphaned, state }: WorkerStatus): strin
     case 'give_up':
       return `atlas worker run ${worker} -- <command>`;
     case 'ask':
-      return `a human, if it is so: atlas worker run ${worker} --owner-is-gone -- <command>`;
+      return `if the worker is gone, a human runs: atlas worker run ${worker} --owner-is-gone -- <command>`;
     case 'nothing':
     case undefined:
       if (orphaned.includes('no_worktree')) return `atlas worker recover ${worker}`;

@@ -1,0 +1,27 @@
+import type { ProgramTexts } from './commandLine';
+
+/** What a group of commands is for; the commands of workers are called `forge hook …` too. */
+const GROUPS = {
+  step: 'Work on the current step.',
+  hook: 'Inspect task records and manage git hooks.',
+  spool: 'Process events queued by git hooks.',
+  receipts: 'List, export and verify receipts.',
+  inbox: 'Work with the agent queue.',
+  worker: 'Assign tasks to workers and run them.',
+  'worker task': 'Manage the tasks in the ledger.',
+  'worker convoy': 'Manage convoys of tasks.',
+  workspace: 'Manage workspaces.',
+  lifecycle: 'Install and run lifecycle hooks of agents.',
+} as const;
+
+/** One line on a program. */
+export const PROGRAM_TEXTS = {
+  atlas: 'Record the progress of a coding task so that work can continue after a crash.',
+  forge: GROUPS.worker,
+} as const satisfies Record<ProgramTexts['program'], string>;
+
+/** One line on a group of commands, by the name that a program knows it by. */
+export function groupText(name: string, program: ProgramTexts['program'] = 'atlas'): string {
+  const known: Readonly<Record<string, string>> = GROUPS;
+  return known[program === 'forge' ? name.replace(/^hook/u, 'worker') : name] ?? '';
+}

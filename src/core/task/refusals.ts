@@ -1,0 +1,85 @@
+import { eventsFor } from './authority';
+import type { Caller } from './events';
+import { ACTION_LABELS, situation } from './labels';
+import type { HookEventType } from './states';
+import { type Hook, type TerminalState, isTerminal } from './taskRecord';
+import { canApprove, waitKind } from './waiting';
+import { sentenceList } from '../shared/text';
+
+/** What can't be done, for each event; what the task is doing instead follows. */
+const REFUSED = {
+  init: 'The task already exists',
+  setup_complete: 'There is no setup to complete',
+  start_step: 'No step can be started',
+  note: 'No progress can be recorded',
+  checkpoint: 'No checkpoint can be recorded',
+  step_output: 'No output can be submitted',
+  step_complete: 'No step can be completed',
+  validation_command: 'No check can be run',
+  receipt: 'No receipt can be recorded',
+  validate_pass: 'Nothing is being validated',
+  validate_fail: 'Nothing is being validated',
+  human_required: 'No question can be asked',
+  human_approve: 'Nothing is waiting for approval',
+  human_reject: 'There is nothing to reject',
+  human_resume: 'There is nothing to continue',
+  crash_detected: 'No interruption can be recorded',
+  retry_step: 'There is nothing to recover',
+  retry_from_checkpoint: 'There is nothing to recover',
+  retry_validation: 'There is nothing to recover',
+  skip_step: 'There is nothing to recover',
+  manual_required: 'There is nothing to recover',
+  finish: "The task isn't finished",
+  acknowledge: 'There is no edit to acknowledge',
+  fail: "The task can't be marked as failed",
+  abandon: "The task can't be abandoned",
+} as const satisfies Record<HookEventType, string>;
+
+const ENDS: readonly HookEventType[] = ['finish', 'fail', 'abandon'];
+
+const ENDED = {
+  completed: 'completed',
+  failed: 'failed',
+  abandoned: 'been abandoned',
+} as const satisfies Record<TerminalState, string>;
+
+/** Why a task doesn't take an event: what can't be done, and what the task is doing. */
+export function whyRefused(hook: Hook | undefined, type: HookEventType): string {
+  if (hook === undefined) return "The task hasn't been created yet.";
+  if (type === 'init') return `${REFUSED[type]}.`;
+  if (isTerminal(hook.state) && ENDS.includes(type)) return `The task has already ${ENDED[hook.state]}.`;
+  return `${REFUSED[type]}: ${situation(hook, waitKind(hook))}.`;
+}
+
+/** What a caller can do about an event that was refused. What ends a task is never suggested. */
+const POSSIBLE: Partial<Readonly<Record<HookEventType, string>>> = {
+  start_step: 'start the step',
+  note: 'record progress',
+  checkpoint: 'record a checkpoint',
+  step_output: 'submit output',
+  step_complete: 'complete the step',
+  validation_command: 'validate the step',
+  human_required: 'ask the human',
+  human_approve: 'approve the step',
+  human_reject: 'reject the step',
+  human_resume: 'continue the step',
+  retry_step: lowered(ACTION_LABELS.retry_step),
+  retry_from_checkpoint: lowered(ACTION_LABELS.retry_from_checkpoint),
+  retry_validation: lowered(ACTION_LABELS.retry_validation),
+  skip_step: lowered(ACTION_LABELS.skip_step),
+  acknowledge: 'acknowledge the edit made outside Atlas',
+};
+
+function lowered(label: string): string {
+  return `${label.charAt(0).toLowerCase()}${label.slice(1)}`;
+}
+
+/** A sentence saying what a caller can do with a task now. */
+export function possibleNow(hook: Hook | undefined, by: Caller): string {
+  if (hook === undefined) return 'Create the task first.';
+  if (isTerminal(hook.state)) return 'Start a new task.';
+  const events = eventsFor(hook, by).filter((type) => type !== 'human_approve' || canApprove(waitKind(hook)));
+  const possible = events.flatMap((type) => POSSIBLE[type] ?? []);
+  if (hook.state === 'initializing') return 'Wait until the task is set up.';
+  return `You can ${sentenceList(possible, 'or')}.`;
+}
