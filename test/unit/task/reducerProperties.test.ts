@@ -250,7 +250,8 @@ describe('any sequence of events', { timeout: 60_000 }, () => {
       }),
       RUNS,
     );
-    expect(kept).toBeGreaterThan(RUNS.numRuns);
+    // About one a run; so few only if hardly any was tried.
+    expect(kept).toBeGreaterThan(RUNS.numRuns / 4);
   });
 
   it('is encoded piece by piece to the bytes that it has as a whole', () => {
