@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { unwrap } from '../src/core/shared/errors.ts';
-import type { Hook } from '../src/core/task/taskRecord.ts';
+import type { TaskRecord } from '../src/core/task/taskRecord.ts';
 import type { ProcessIdentity } from '../src/core/recovery/liveness.ts';
 import { silentLog, systemPorts } from '../src/service/ports.ts';
 import { Workers } from '../src/workers/workers.ts';
@@ -78,7 +78,7 @@ async function walkthrough(workbench: Workbench): Promise<void> {
 /** Lets an agent own the running step and kills it, as a crash would. */
 async function killAgent(root: string, workspace: string, id: string): Promise<void> {
   const file = path.join(root, 'workspaces', workspace, 'tasks', id, 'hook.json');
-  const { current_step: step } = JSON.parse(readFileSync(file, 'utf8')) as Hook;
+  const { current_step: step } = JSON.parse(readFileSync(file, 'utf8')) as TaskRecord;
   const args = [root, workspace, id, String(step?.step_index), String(step?.attempt)];
   const tsx = path.join(PROJECT, 'node_modules', '.bin', 'tsx');
   const agent = spawn(tsx, [path.join(PROJECT, 'test', 'host', 'agentProcess.ts'), ...args], {

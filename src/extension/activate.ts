@@ -18,7 +18,7 @@ import { showFailure } from './shared/messages';
 import { TextDocuments } from './shared/textDocuments';
 import { watchPullRequests } from './gitHooks/pullRequests';
 import { Verdicts } from './receipts/verdicts';
-import { Session } from './windowTasks';
+import { WindowTasks } from './windowTasks';
 import { StatusBar } from './tasks/statusBar';
 import { linkIds } from './tasks/terminalLinks';
 import { TasksTree } from './tasks/tree/tasksTree';
@@ -76,9 +76,9 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   return createApi(session, verdicts, ready);
 }
 
-function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): Session {
+function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): WindowTasks {
   const { version } = extension.extension.packageJSON as { version: string };
-  return new Session(createAtlas(systemPorts(root, version, log)));
+  return new WindowTasks(createAtlas(systemPorts(root, version, log)));
 }
 
 /** What is loaded once, when it is first asked for. */

@@ -1,7 +1,7 @@
 import type * as vscode from 'vscode';
 import { unwrap } from '../core/shared/errors';
-import type { HookInput } from '../core/task/events';
-import type { Hook } from '../core/task/taskRecord';
+import type { TaskInput } from '../core/task/events';
+import type { TaskRecord } from '../core/task/taskRecord';
 import { HUMAN_EVENTS } from '../core/task/states';
 import type { ReceiptReport } from '../core/receipt/receipt';
 import type { Diagnosis } from '../core/recovery/liveness';
@@ -9,12 +9,12 @@ import type { Task } from '../core/task/task';
 import type { StartTask } from '../service/atlas';
 import type { TaskRef } from '../core/task/taskRef';
 import type { Verdicts } from './receipts/verdicts';
-import type { Session } from './windowTasks';
+import type { WindowTasks } from './windowTasks';
 
 /** A task as other extensions see it: copies, which nothing is written back from. */
 export interface AtlasTask {
   readonly ref: TaskRef;
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   readonly task: Task;
   readonly diagnosis: Diagnosis;
   /** Where HOOK.md lies. */
@@ -29,11 +29,11 @@ const OWN_EVENTS = [
   'receipt',
   'validate_pass',
   'validate_fail',
-] as const satisfies readonly HookInput['type'][];
+] as const satisfies readonly TaskInput['type'][];
 
 /** An event that other extensions may send: not what a person decides, nor what Atlas finds out itself. */
 export type AtlasEvent = Exclude<
-  HookInput,
+  TaskInput,
   { readonly type: (typeof HUMAN_EVENTS)[number] | (typeof OWN_EVENTS)[number] }
 >;
 
@@ -83,7 +83,7 @@ export interface AtlasApi {
 }
 
 /** Makes the API of a session. */
-export function createApi(session: Session, verdicts: Verdicts, ready: Promise<void>): AtlasApi {
+export function createApi(session: WindowTasks, verdicts: Verdicts, ready: Promise<void>): AtlasApi {
   const { atlas } = session;
   const describe = (ref: TaskRef): AtlasTask | undefined => {
     const view = session.view(ref);

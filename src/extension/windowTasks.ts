@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { messageOf } from '../core/shared/errors';
 import { isTerminal } from '../core/task/taskRecord';
 import type { Diagnosis } from '../core/recovery/liveness';
-import type { HookConfig } from '../core/config/config';
+import type { TaskConfig } from '../core/config/config';
 import { DEFAULT_CONFIG } from '../core/config/config';
 import { worktreeOf } from '../core/task/task';
 import type { Place } from '../service/atlasReader';
@@ -38,7 +38,7 @@ interface Told {
 }
 
 /** This window's view of the store: which tasks it has, how they fare, and the work that keeps them recoverable. */
-export class Session implements vscode.Disposable {
+export class WindowTasks implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<TaskRef | undefined>();
   private readonly crashes = new vscode.EventEmitter<StoredTask>();
   private readonly watcher: StoreWatcher;
@@ -46,7 +46,7 @@ export class Session implements vscode.Disposable {
   private spool: WindowSpool | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly findings = new Map<string, string[]>();
-  private readonly configs = new Map<string, HookConfig>();
+  private readonly configs = new Map<string, TaskConfig>();
   private readonly fileChanges = new Map<string, number>();
   private readonly roots = new Set<string>();
   private readonly configReads = new vscode.EventEmitter<readonly ConfigIssue[]>();

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../core/task/taskRecord';
+import { CHECKPOINT_TRIGGERS, TASK_STATES, RECOVERY_ACTIONS } from '../core/task/taskRecord';
 import { documentNodeSchema, webLinkSchema } from './document';
 import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './panel';
 
@@ -86,7 +86,7 @@ const stringsSchema = z.object({
 export const hookPanelModelSchema = z.object({
   ref: panelRefSchema,
   title: z.string(),
-  state: z.enum(HOOK_STATES),
+  state: z.enum(TASK_STATES),
   stateLabel: z.string(),
   /** Workspace, template and the like, in the order in which they are shown. */
   facts: z.array(z.object({ label: z.string(), text: z.string() })),

@@ -1,13 +1,13 @@
 import type { CheckpointTrigger } from '../core/task/taskRecord';
 import { type Result, fail, ok } from '../core/shared/errors';
-import type { Caller, Expected, HookInput } from '../core/task/events';
+import type { Caller, Expected, TaskInput } from '../core/task/events';
 import type { Diagnosis } from '../core/recovery/liveness';
 import { lazy } from '../core/shared/lazy';
 import { createTask, declaredCommands } from '../core/task/task';
 import { findTemplate } from '../core/task/template';
 import { oneLine } from '../core/shared/text';
 import { toMs, toTimestamp } from '../core/shared/time';
-import { HookStore } from '../store/task/taskStore';
+import { TaskStore } from '../store/task/taskStore';
 import type { TaskRef } from '../core/task/taskRef';
 import type { StoredTask, Updated } from '../core/task/storedTask';
 import { AtlasReader, type Place } from './atlasReader';
@@ -34,7 +34,7 @@ const MAX_TITLE = 500;
 
 /** The use cases: everything that the command and the extension may call. One instance per process and store. */
 export class Atlas {
-  readonly store: HookStore;
+  readonly store: TaskStore;
   readonly recovery: RecoveryService;
   readonly cleanup: CleanupService;
   readonly owners: AtlasReader['owners'];
@@ -55,7 +55,7 @@ export class Atlas {
     ({ owners: this.owners, workspaces: this.workspaces, catalog: this.catalog, configs: this.configs } = reader);
     ({ git: this.git, receipts: this.receipts, spool: this.spool, inbox: this.inbox } = reader);
     const markdown = new MarkdownWriter(reader);
-    this.store = new HookStore({
+    this.store = new TaskStore({
       ...ports,
       render: markdown.render,
       prepare: async (ref, left) => markdown.prepare(ref, left),
@@ -140,7 +140,7 @@ export class Atlas {
   }
 
   /** Sends an event to a task, with what it records captured first. */
-  async send(ref: TaskRef, input: HookInput, sending: Sending = {}): Promise<Result<Updated>> {
+  async send(ref: TaskRef, input: TaskInput, sending: Sending = {}): Promise<Result<Updated>> {
     return this.events.send(ref, input, sending);
   }
 
@@ -188,7 +188,7 @@ export class Atlas {
     if (!due(read.value)) return ok({ ...read.value, changed: false, findings: [] });
     const taken = await capture(this.ports, ref, read.value.hook, read.value.task);
     const at = toTimestamp(this.ports.clock.now());
-    const input: HookInput = {
+    const input: TaskInput = {
       type: 'checkpoint',
       trigger: 'interval',
       description: `Periodic checkpoint at ${at.slice(11, 19)}`,

@@ -4,8 +4,8 @@ import { type Diagnosis, diagnose } from '../core/recovery/liveness';
 import type { Repository } from '../core/shared/ports';
 import { lazy } from '../core/shared/lazy';
 import { toTimestamp } from '../core/shared/time';
-import { HookReader } from '../store/task/taskReader';
-import type { HookStore } from '../store/task/taskStore';
+import { TaskReader } from '../store/task/taskReader';
+import type { TaskStore } from '../store/task/taskStore';
 import { OwnerStore } from '../store/sessions/owners';
 import type { TaskRef } from '../core/task/taskRef';
 import type { StoredTask } from '../core/task/storedTask';
@@ -53,13 +53,13 @@ export class AtlasReader {
   ) {
     this.owners = new OwnerStore(ports);
     this.workspaces = new WorkspaceStore(ports);
-    this.catalog = new Catalog(ports, new HookReader(ports), this.workspaces);
+    this.catalog = new Catalog(ports, new TaskReader(ports), this.workspaces);
     this.configs = new ConfigSource(ports);
     this.receipts = lazy(async () => {
       const { ReceiptService } = await import('./receipts/receiptService');
       return new ReceiptService(ports, this.configs);
     });
-    const send: HookStore['send'] = async (...event) => (await drive()).store.send(...event);
+    const send: TaskStore['send'] = async (...event) => (await drive()).store.send(...event);
     this.git = lazy(async () => {
       const { GitCheckpoints } = await import('./checkpoints/gitCheckpoints');
       return new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);

@@ -1,6 +1,6 @@
 import { LruCache } from '../core/shared/lru';
 import { eventsOf } from '../core/history/historyEvent';
-import type { Hook, ValidationReceipt } from '../core/task/taskRecord';
+import type { TaskRecord, ValidationReceipt } from '../core/task/taskRecord';
 import {
   type ReceiptCheck,
   type ReceiptReport,
@@ -22,7 +22,7 @@ import { type SignatureAnswer, type SignatureVerifier } from './signatureVerifie
 export interface TaskReceipts {
   readonly workspaceId: string;
   readonly taskId: string;
-  readonly hook: Pick<Hook, 'receipts' | 'history'>;
+  readonly hook: Pick<TaskRecord, 'receipts' | 'history'>;
   /** What the journal recorded when each was added, in order. */
   readonly recorded: readonly RecordedReceipt[];
   /** Whether the journal can no longer be followed; `recorded` is then what the history says. */
@@ -38,7 +38,7 @@ const KEPT_REPORTS = 2048;
 type Found = Omit<ReceiptCheck, 'check'>;
 
 /** Gives the verdicts: the one place that every tick comes from. Synchronous. */
-export class ReceiptJudge {
+export class ReceiptVerifier {
   /** By task and receipt, with all that the report was made from: whatever of it changes, it is made again. */
   private readonly reports = new LruCache<{ readonly basis: string; readonly report: ReceiptReport }>(KEPT_REPORTS);
 

@@ -1,9 +1,9 @@
 import { type AtlasError, type Result, fail, messageOf, ok } from '../core/shared/errors';
 import {
   type HandoffReason,
-  type HookError,
-  type HookResult,
-  type HookState,
+  type SlotError,
+  type SlotResult,
+  type SlotState,
   isOver,
 } from '../core/worker/slotContent';
 import { type Lease, checkLease } from '../core/worker/slotSteps';
@@ -13,8 +13,8 @@ import { type WorkerPorts, locateForge } from './forgeFolder';
 import { type ForgeView, readForge } from './operations/forgeView';
 import { endLeftovers, mayHaveLeft } from './slot/leftovers';
 import { Repairs } from './operations/repairs';
-import { Sharing } from './operations/remoteSync';
-import { Slinging } from './operations/taskAssigner';
+import { RemoteSync } from './operations/remoteSync';
+import { TaskAssigner } from './operations/taskAssigner';
 import type { EndedWork, ResultDraft } from './slot/workEnding';
 import { WorkerStatuses } from './operations/workerStatus';
 import { type ClaimedWork, type Claiming, WorkerSteps } from './operations/workerSteps';
@@ -22,14 +22,14 @@ import { type ClaimedWork, type Claiming, WorkerSteps } from './operations/worke
 /** What became of work that was done by a program. */
 export type Execution =
   | { readonly ok: true; readonly result?: ResultDraft }
-  | { readonly ok: false; readonly error: HookError }
+  | { readonly ok: false; readonly error: SlotError }
   /** It was ended before it came to an end: the next incarnation goes on. */
   | { readonly ok: 'handed_on'; readonly reason: HandoffReason; readonly resumePoint: string };
 
 /** Work that a program did: over, or handed on to the next incarnation, and then without a result. */
 export interface RanWork {
-  readonly state: HookState;
-  readonly result: HookResult | undefined;
+  readonly state: SlotState;
+  readonly result: SlotResult | undefined;
   readonly skipped: readonly string[];
 }
 
@@ -50,8 +50,8 @@ export function workEnvironment({ folder, lease, action }: ClaimedWork): Readonl
 
 /** The workers of a repository: their hooks and the ledger. */
 export class Workers {
-  readonly sharing: Sharing;
-  readonly slinging: Slinging;
+  readonly sharing: RemoteSync;
+  readonly slinging: TaskAssigner;
   readonly steps: WorkerSteps;
   readonly statuses: WorkerStatuses;
   readonly convoys: Convoys;
@@ -61,9 +61,9 @@ export class Workers {
     private readonly branches: ForgeBranches,
     private readonly ports: WorkerPorts,
   ) {
-    const sharing = new Sharing(branches, ports);
+    const sharing = new RemoteSync(branches, ports);
     this.sharing = sharing;
-    this.slinging = new Slinging(branches, sharing, ports);
+    this.slinging = new TaskAssigner(branches, sharing, ports);
     this.steps = new WorkerSteps(branches, sharing, ports);
     this.statuses = new WorkerStatuses(branches, sharing, ports);
     this.convoys = new Convoys(branches, sharing, ports);
@@ -144,12 +144,12 @@ export class Workers {
     return handed.ok ? ok({ state: handed.value, result: undefined, skipped: [] }) : handed;
   }
 
-  private async failed(lease: Lease, error: HookError): Promise<Result<EndedWork>> {
+  private async failed(lease: Lease, error: SlotError): Promise<Result<EndedWork>> {
     return this.steps.ending.end(lease, 'fail', { error });
   }
 }
 
-function stateIn({ hooks }: ForgeView, worker: string): HookState | undefined {
+function stateIn({ hooks }: ForgeView, worker: string): SlotState | undefined {
   const work = hooks.get(worker)?.work;
   return work?.ok === true ? work.value?.state : undefined;
 }

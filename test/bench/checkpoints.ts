@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { unwrap } from '../../src/core/shared/errors';
-import { type Hook, serializeHook } from '../../src/core/task/taskRecord';
+import { type TaskRecord, serializeRecord } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { GenerationLock } from '../../src/system/locks/lock';
@@ -36,7 +36,7 @@ function durableWrite(folder: string, text: string): void {
 /** A task that is driven, and how often its last change waited for the disk. */
 interface Driven {
   readonly events: number;
-  readonly checkpoint: () => Promise<Hook>;
+  readonly checkpoint: () => Promise<TaskRecord>;
   readonly syncs: () => number;
 }
 
@@ -51,7 +51,7 @@ async function drive(root: string, folder: string, events: number): Promise<Driv
   const { ref } = unwrap(await atlas.startTask({ title: `bench ${events}`, template: 'task', folder }));
   unwrap(await atlas.startStep(ref));
   const { config } = await atlas.configs.forWorktree(undefined);
-  const checkpoint = async (): Promise<Hook> => {
+  const checkpoint = async (): Promise<TaskRecord> => {
     syncs = 0;
     const input = { type: 'checkpoint', trigger: 'manual', description: 'half way' } as const;
     return unwrap(await atlas.store.send(ref, input, { config, capture: { files: FILES } })).hook;
@@ -64,7 +64,7 @@ async function drive(root: string, folder: string, events: number): Promise<Driv
   if (last === undefined || missing === 0) return { events, checkpoint, syncs: () => syncs };
   // Ten thousand checkpoints would take minutes: the store takes over a longer history that somebody wrote into the file.
   const history = [...hook.history, ...Array.from({ length: missing }, () => last)];
-  writeFileSync(atlas.ports.paths.hook(ref), serializeHook({ ...hook, history }));
+  writeFileSync(atlas.ports.paths.hook(ref), serializeRecord({ ...hook, history }));
   await checkpoint();
   const kept = unwrap(atlas.store.read(ref)).hook.history.length;
   if (kept < events) throw new Error(`the longer history was not taken over: ${kept} events`);
@@ -80,7 +80,7 @@ export async function checkpointRows(root: string): Promise<Row[]> {
     const driven = await drive(root, folder, events);
     measured.push({
       driven,
-      text: serializeHook(await driven.checkpoint()),
+      text: serializeRecord(await driven.checkpoint()),
       times: [] as number[],
       floors: [] as number[],
     });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 import { unwrap } from '../../src/core/shared/errors';
-import type { EvidenceRecord } from '../../src/core/worker/ledger';
+import type { LedgerEvidence } from '../../src/core/worker/ledger';
 import type { WorkerStatus } from '../../src/workers/operations/workerStatus';
 import type { Workers } from '../../src/workers/workers';
 import { type Life, OUTPUTS, TASK, WORKER, runToTheEnd, slingIt } from '../support/faults/forgeLife';
@@ -260,7 +260,7 @@ async function agree(world: ForgeWorld, problems: string[]): Promise<void> {
 }
 
 interface LedgerSeen {
-  readonly done: readonly EvidenceRecord[];
+  readonly done: readonly LedgerEvidence[];
   readonly status: string | undefined;
 }
 
@@ -298,7 +298,7 @@ function checkDone(world: ForgeWorld, life: Life, ledger: LedgerSeen, problems: 
   const listed = readFileSync(path.join(folder, 'evidence', 'output-hash.txt'), 'utf8');
   const real = outputs.sort().map((file) => `${hashOf(path.join(folder, file))}  ${file}\n`);
   if (listed !== real.join('')) problems.push(`the evidence is not that of the files: ${listed}`);
-  const result = onBranch(world, `hooks/${WORKER}`, 'result.json') as { evidence: EvidenceRecord; status: string };
+  const result = onBranch(world, `hooks/${WORKER}`, 'result.json') as { evidence: LedgerEvidence; status: string };
   const [record] = ledger.done;
   const input = hashOf(path.join(folder, 'context.json'));
   const hashes = [...real.map((line) => line.slice(0, 64)), hashOf(path.join(folder, 'evidence', 'output-hash.txt'))];

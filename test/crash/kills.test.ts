@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/shared/errors';
-import { hookSchema } from '../../src/core/task/taskRecord';
+import { taskRecordSchema } from '../../src/core/task/taskRecord';
 import { taskSchema } from '../../src/core/task/task';
 import type { TaskRef } from '../../src/core/task/taskRef';
 import { type TestStore, contentsOf, makeStore } from '../support/fixtures/store';
@@ -51,7 +51,7 @@ function acknowledged(workers: readonly Worker[]): { length: number; event: stri
 /** What has to hold before anybody mended anything: each file that is there is whole. */
 function checkWhole(ref: TaskRef): void {
   const { paths } = store.atlas.ports;
-  hookSchema.parse(JSON.parse(readFileSync(paths.hook(ref), 'utf8')));
+  taskRecordSchema.parse(JSON.parse(readFileSync(paths.hook(ref), 'utf8')));
   taskSchema.parse(JSON.parse(readFileSync(paths.taskFile(ref), 'utf8')));
   expect(readFileSync(paths.markdown(ref), 'utf8')).toMatch(/^# [^]*\n$/u);
 }

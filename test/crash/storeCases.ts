@@ -1,7 +1,7 @@
 import { fail, ok, unwrap } from '../../src/core/shared/errors';
-import { HOOK_NAMES, OWN_SHEBANG } from '../../src/git/hooks/hookScript';
+import { GIT_HOOK_NAMES, OWN_SHEBANG } from '../../src/git/hooks/hookScript';
 import type { Atlas } from '../../src/service/atlas';
-import { HookFiles } from '../../src/git/hooks/gitHookFiles';
+import { GitHookFiles } from '../../src/git/hooks/gitHookFiles';
 import { writeLauncher } from '../../src/system/launcher/launcher';
 import { TrustFile } from '../../src/store/workspace/trustFile';
 import { keyOf, must, tried } from '../support/fixtures/caseHelpers';
@@ -112,7 +112,7 @@ const recording: UseCase[] = [
 ];
 
 const COMMAND = { root: '/store', command: ['/bin/atlas'], platform: 'linux' } as const;
-const THEIRS: Readonly<Record<(typeof HOOK_NAMES)[number], string>> = {
+const THEIRS: Readonly<Record<(typeof GIT_HOOK_NAMES)[number], string>> = {
   'post-commit': '#!/bin/sh\necho theirs\n',
   'post-merge': '#!/usr/bin/env python3\nprint("theirs")\n',
   'pre-push': '',
@@ -125,12 +125,12 @@ const hookFiles: UseCase[] = (['install', 'uninstall'] as const).map((what) => (
     const folder = `${world.stage.folder}/hooks`;
     const { files } = world.stage;
     files.makeFolder(folder);
-    for (const name of HOOK_NAMES) {
+    for (const name of GIT_HOOK_NAMES) {
       if (THEIRS[name] !== '') files.write(`${folder}/${name}`, THEIRS[name], { mode: 0o755, sync: true });
     }
     const act = (atlas: Atlas, how: 'install' | 'uninstall'): void => {
-      const hooks = new HookFiles(atlas.ports);
-      for (const name of HOOK_NAMES) {
+      const hooks = new GitHookFiles(atlas.ports);
+      for (const name of GIT_HOOK_NAMES) {
         const change = how === 'install' ? hooks.install(folder, name, COMMAND) : hooks.uninstall(folder, name);
         if (change.problem !== undefined) throw new WrongAnswer(`${name} is blocked: ${change.problem}`);
       }
@@ -143,7 +143,7 @@ const hookFiles: UseCase[] = (['install', 'uninstall'] as const).map((what) => (
       check: (atlas, outcome) => {
         const text = (name: string): string => Buffer.from(atlas.ports.files.read(`${folder}/${name}`, 1e6)).toString();
         const names = new Set(atlas.ports.files.list(folder));
-        for (const name of HOOK_NAMES.filter((each) => THEIRS[each] !== '')) {
+        for (const name of GIT_HOOK_NAMES.filter((each) => THEIRS[each] !== '')) {
           const body = THEIRS[name].split('\n')[1] ?? '';
           const kept = [...names].filter((each) => each.startsWith(name)).some((each) => text(each).includes(body));
           must(kept, `the ${name} hook that was there is lost`);
@@ -153,7 +153,7 @@ const hookFiles: UseCase[] = (['install', 'uninstall'] as const).map((what) => (
           must(text(name).includes(body) || text(name).startsWith(OWN_SHEBANG), `${name} is neither theirs nor ours`);
         }
         if (outcome !== 'done') return;
-        for (const name of HOOK_NAMES) {
+        for (const name of GIT_HOOK_NAMES) {
           const ours = names.has(name) && text(name).includes('/bin/atlas');
           must(ours === (what === 'install'), `${name} is not as it was told to be`);
           if (what === 'uninstall' && THEIRS[name] !== '')

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/shared/errors';
-import type { Hook } from '../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { TaskRef } from '../../src/core/task/taskRef';
@@ -96,7 +96,7 @@ async function startWork({ folder, atlasHome, env }: GitWorkspace): Promise<Task
 
 describe('a crash in the middle of a step', () => {
   let scene: Scene;
-  let before: Hook;
+  let before: TaskRecord;
   let killed: number;
 
   beforeAll(async () => {
@@ -117,7 +117,7 @@ describe('a crash in the middle of a step', () => {
   });
 
   /** Opens the window again and waits until the task is recovered; gives the hook and how long that took. */
-  const reopened = async (open: () => Promise<void>): Promise<[Hook, number]> => {
+  const reopened = async (open: () => Promise<void>): Promise<[TaskRecord, number]> => {
     const started = (async () => {
       await until('a new extension host runs', async () => {
         const hosts = await scene.workbench.server.extensionHosts();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { unwrap } from '../../src/core/shared/errors';
-import type { HookInput } from '../../src/core/task/events';
+import type { TaskInput } from '../../src/core/task/events';
 import { EVENT_TYPES } from '../../src/core/task/states';
 import type { AtlasApi, AtlasEvent, AtlasTask } from '../../src/extension/api';
 import type { Atlas } from '../../src/service/atlas';
@@ -20,7 +20,7 @@ steps:
     type: ai
 `;
 
-const CRASH = (action: string): HookInput => ({
+const CRASH = (action: string): TaskInput => ({
   type: 'crash_detected',
   recovery: {
     detected_at: new Date().toISOString(),
@@ -56,7 +56,7 @@ describe('the API, which is open to every extension', () => {
   });
 
   /** Each brings a new task to a state that a human or a check has to end. */
-  const STATES: Readonly<Record<string, readonly HookInput[]>> = {
+  const STATES: Readonly<Record<string, readonly TaskInput[]>> = {
     'runs with a check': [{ type: 'start_step' }],
     validates: [{ type: 'start_step' }, { type: 'step_output' }],
     'waits after a failed check': [

@@ -9,7 +9,7 @@ import { GitBridge } from '../../src/extension/gitHooks/gitBridge';
 import { Verdicts } from '../../src/extension/receipts/verdicts';
 import { TasksTree } from '../../src/extension/tasks/tree/tasksTree';
 import { nodeId } from '../../src/extension/tasks/tree/nodes';
-import { Session } from '../../src/extension/windowTasks';
+import { WindowTasks } from '../../src/extension/windowTasks';
 import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { git, workspaceFolder } from './support/atlasApi';
@@ -21,7 +21,7 @@ const COMMITS = 11;
 describe('a commit', () => {
   const root = mkdtempSync(path.join(os.tmpdir(), 'atlas-draws-'));
   const folder = workspaceFolder();
-  const session = new Session(createAtlas(systemPorts(root, 'test', silentLog)));
+  const session = new WindowTasks(createAtlas(systemPorts(root, 'test', silentLog)));
   const verdicts = new Verdicts(session);
   const tree = new TasksTree(session, verdicts);
   const bridge = new GitBridge(session, silentLog);

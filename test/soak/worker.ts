@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unwrap } from '../../src/core/shared/errors';
-import type { Hook, HookEvent } from '../../src/core/task/taskRecord';
+import type { TaskRecord, RecordedEvent } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { TaskRef } from '../../src/core/task/taskRef';
@@ -15,7 +15,7 @@ import { PretendedRuns } from '../support/fixtures/signedStore';
 export interface Acknowledged {
   readonly ref: TaskRef;
   readonly index: number;
-  readonly event: HookEvent;
+  readonly event: RecordedEvent;
 }
 
 const INTERVAL_MS = 100;
@@ -32,7 +32,7 @@ interface Living {
   turns: number;
 }
 
-function acknowledge(ref: TaskRef, { history }: Hook): void {
+function acknowledge(ref: TaskRef, { history }: TaskRecord): void {
   const event = history.at(-1);
   if (event === undefined) throw new Error('a change without an event');
   const said: Acknowledged = { ref, index: history.length - 1, event };

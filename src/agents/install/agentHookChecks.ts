@@ -1,7 +1,7 @@
 import { count } from '../../core/shared/text';
 import { join } from 'node:path';
 import type { Examination } from '../../service/doctor/report';
-import { type HookLine, lookAtHooks } from './hookReport';
+import { type LifecycleHookLine, checkHooks } from './hookReport';
 import type { Host } from '../hosts/hosts';
 
 const SET_UP = 'Run "Atlas: Set Up Agent", or: atlas lifecycle install --host <host>';
@@ -22,7 +22,7 @@ export function agentHookChecks(
         const { worktree } = await exam.atlas.locate(folder);
         if (seen.has(worktree)) return;
         seen.add(worktree);
-        const { lines, problems, notes } = await lookAtHooks({ ...exam.atlas.ports, command, env }, worktree, []);
+        const { lines, problems, notes } = await checkHooks({ ...exam.atlas.ports, command, env }, worktree, []);
         for (const problem of problems) exam.problem('agent_hooks', worktree, problem, SET_UP);
         for (const note of notes) exam.ok('agent_hooks', worktree, note);
         const installed = lines.filter((line) => line.installed);
@@ -45,7 +45,7 @@ export function agentHookChecks(
   };
 }
 
-function tell(exam: Examination, worktree: string, host: Host, lines: readonly HookLine[]): void {
+function tell(exam: Examination, worktree: string, host: Host, lines: readonly LifecycleHookLine[]): void {
   const subject = join(worktree, host.file);
   const faults = lines.filter(({ fault }) => fault !== undefined);
   for (const { event, fault } of faults) exam.problem('agent_hooks', subject, `${event.key}: ${fault ?? ''}`, SET_UP);

@@ -7,7 +7,7 @@ import { HOSTS, type Host, type HostEvent, type HostName } from '../hosts/hosts'
 import { Installer } from './installer';
 
 /** A hook of a host in a repository. */
-export interface HookLine {
+export interface LifecycleHookLine {
   readonly host: Host;
   readonly event: HostEvent;
   readonly installed: boolean;
@@ -20,8 +20,8 @@ export interface HookLine {
 }
 
 /** The hooks of all hosts in a repository, and what is to be known about them. */
-export interface HookReport {
-  readonly lines: readonly HookLine[];
+export interface LifecycleHookReport {
+  readonly lines: readonly LifecycleHookLine[];
   /** Files that can't be read, hooks that are missing. */
   readonly problems: readonly string[];
   /** What is worth knowing. */
@@ -39,16 +39,16 @@ export interface HookLookPorts extends Pick<ServicePorts, 'files' | 'ids' | 'pat
  * Which hooks are wired where and when each was called last.
  * @param fire the hosts whose hooks are fired as they would, to say what comes of it
  */
-export async function lookAtHooks(
+export async function checkHooks(
   ports: HookLookPorts,
   worktree: string,
   fire: readonly HostName[],
-): Promise<HookReport> {
+): Promise<LifecycleHookReport> {
   const installer = new Installer(ports, worktree);
   const log = new EventLog(ports.files, ports.paths);
   const called = log.entries().filter(({ folder, check }) => folder === worktree && check === undefined);
   const problems: string[] = [];
-  const lines: HookLine[] = [];
+  const lines: LifecycleHookLine[] = [];
   for (const host of Object.values(HOSTS)) {
     const installed = installer.installed(host);
     if (!installed.ok) problems.push(installed.error.message);
@@ -96,7 +96,7 @@ async function trialOf(ports: TrialPorts, fired: FiredHook, fault: string | unde
 }
 
 /** The hosts of which some hooks are installed, and some not. */
-function missing(lines: readonly HookLine[]): string[] {
+function missing(lines: readonly LifecycleHookLine[]): string[] {
   const partly = Object.values(HOSTS).filter((host) => {
     const own = lines.filter((line) => line.host === host);
     return own.some(({ installed }) => installed) && own.some(({ installed }) => !installed);
@@ -106,7 +106,7 @@ function missing(lines: readonly HookLine[]): string[] {
   );
 }
 
-function shared(lines: readonly HookLine[]): string[] {
+function shared(lines: readonly LifecycleHookLine[]): string[] {
   const has = (name: HostName): boolean => lines.some(({ host, installed }) => host.name === name && installed);
   const text =
     "VS Code also reads Claude Code's lifecycle hooks, so each event arrives twice there. One of the two is enough.";

@@ -8,7 +8,7 @@ import { chooseTask } from '../../service/tasks/taskChoice';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { HostInput } from '../hosts/hostInput';
 import { type LifecycleEvent } from '../hosts/hosts';
-import { type InboxLook, lookAt } from './inboxSummary';
+import { type InboxSummary, summarizeInbox } from './inboxSummary';
 import { type MemoryPlace, localDate, memoryPlace } from './memory';
 import { Prompts, type SessionKind, sessionKind } from './prompts';
 
@@ -32,7 +32,7 @@ export interface FoundTask {
 }
 
 /** An event with all that is looked up for it, each when it is first asked for. What goes wrong on the way is collected. */
-export class Occasion {
+export class LifecycleContext {
   readonly problems: string[] = [];
   readonly kind: SessionKind;
   /** The name of the trial that this is. */
@@ -96,9 +96,9 @@ export class Occasion {
   }
 
   /** The inbox of the workspace; an empty one where there is no workspace yet. */
-  async inbox(): Promise<InboxLook | undefined> {
+  async inbox(): Promise<InboxSummary | undefined> {
     const { workspace } = await this.where();
-    return workspace === undefined ? undefined : lookAt(await this.atlas.inbox(), workspace);
+    return workspace === undefined ? undefined : summarizeInbox(await this.atlas.inbox(), workspace);
   }
 
   /** The open task that the agent works on: what `ATLAS_TASK` names, else that of its workspace. */

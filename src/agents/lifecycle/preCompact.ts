@@ -2,10 +2,10 @@ import { section } from '../../core/shared/agentText';
 import { isTerminal } from '../../core/task/taskRecord';
 import { oneLine } from '../../core/shared/text';
 import type { Reaction } from '../hosts/hostReply';
-import type { Occasion } from './lifecycleContext';
+import type { LifecycleContext } from './lifecycleContext';
 
 /** `pre-compact`: saves where the task stands, then says what the agent has to write down. */
-export async function preCompact(occasion: Occasion): Promise<Reaction> {
+export async function preCompact(occasion: LifecycleContext): Promise<Reaction> {
   if (occasion.check === undefined) await checkpoint(occasion);
   const prompts = await occasion.prompts();
   const notice = section('system-notice', prompts.preCompact());
@@ -14,7 +14,7 @@ export async function preCompact(occasion: Occasion): Promise<Reaction> {
 }
 
 /** Made as one that somebody asked for: it is wanted in every state, and no setting turns it off. Waits for no `git status`. */
-async function checkpoint(occasion: Occasion): Promise<void> {
+async function checkpoint(occasion: LifecycleContext): Promise<void> {
   const { task } = await occasion.task();
   if (task === undefined || isTerminal(task.hook.state) || task.hook.current_step === undefined) return;
   const cause = occasion.called.input.trigger;

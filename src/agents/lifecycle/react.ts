@@ -1,7 +1,7 @@
 import { AgentSessions, endSession } from './agentSessions';
 import type { Reaction } from '../hosts/hostReply';
 import type { HostName, LifecycleEvent } from '../hosts/hosts';
-import type { Occasion } from './lifecycleContext';
+import type { LifecycleContext } from './lifecycleContext';
 import { preCompact } from './preCompact';
 import { sessionStart } from './sessionStart';
 import { stop } from './stop';
@@ -10,7 +10,7 @@ import { SUBAGENT_REVIEW } from './subagentReview';
 
 const NOTHING: Reaction = { text: '', blocks: false };
 
-type React = (occasion: Occasion, host: HostName | undefined) => Promise<Reaction>;
+type React = (occasion: LifecycleContext, host: HostName | undefined) => Promise<Reaction>;
 
 const REACTIONS: Readonly<Record<LifecycleEvent, React>> = {
   'session-start': sessionStart,
@@ -34,7 +34,7 @@ function ended(failed: boolean): React {
 }
 
 /** Notes that a session is there, with the process that runs it, or that it gave a sign of life. */
-async function notice(occasion: Occasion, host: HostName | undefined): Promise<void> {
+async function notice(occasion: LifecycleContext, host: HostName | undefined): Promise<void> {
   const { event, input, env } = occasion.called;
   const { sessionId } = input;
   if (occasion.check !== undefined || sessionId === undefined) return;
@@ -53,7 +53,7 @@ async function notice(occasion: Occasion, host: HostName | undefined): Promise<v
 }
 
 /** Reacts to an event. Never throws: what goes wrong is added to the occasion's problems, and nobody is kept. */
-export async function reactTo(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
+export async function reactTo(occasion: LifecycleContext, host: HostName | undefined): Promise<Reaction> {
   try {
     await notice(occasion, host);
     return await REACTIONS[occasion.called.event](occasion, host);

@@ -5,7 +5,7 @@ import { adviceOf, synopsisOf } from '../../service/tasks/advice';
 import { type Reaction, printedLength } from '../hosts/hostReply';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { readMemory, recentJournals } from './memory';
-import type { Occasion } from './lifecycleContext';
+import type { LifecycleContext } from './lifecycleContext';
 import type { OutsideText } from './outsideFile';
 
 /** The most characters of the task's section; the memory gets what all the others leave. */
@@ -20,7 +20,7 @@ const GAP = '\n\n';
  * `session-start`: where the task stands, what is remembered, what waits and, after a compaction, what it means, in this
  * order. What doesn't fit is cut from the memory first.
  */
-export async function sessionStart(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
+export async function sessionStart(occasion: LifecycleContext, host: HostName | undefined): Promise<Reaction> {
   const first = await recovery(occasion);
   const compacted = occasion.called.input.source === 'compact';
   const last = [await journals(occasion), await waiting(occasion, host), compacted ? await reminder(occasion) : ''];
@@ -42,7 +42,7 @@ export async function sessionStart(occasion: Occasion, host: HostName | undefine
   }
 }
 
-async function recovery(occasion: Occasion): Promise<string> {
+async function recovery(occasion: LifecycleContext): Promise<string> {
   const { task, note } = await occasion.task();
   if (task === undefined) return '';
   const { ports } = occasion.atlas;
@@ -52,7 +52,7 @@ async function recovery(occasion: Occasion): Promise<string> {
   return section('atlas-recovery', cutAtLine(embedded(text), MAX_RECOVERY, rest));
 }
 
-async function reminder(occasion: Occasion): Promise<string> {
+async function reminder(occasion: LifecycleContext): Promise<string> {
   return section('system-reminder', (await occasion.prompts()).compact(MAX_REMINDER));
 }
 
@@ -61,14 +61,14 @@ function longTermMemory(memory: OutsideText | undefined, room: number, file: str
   return text === '' ? '' : section('long-term-memory', cutAtHeading(text, room, file, memory?.more));
 }
 
-async function journals(occasion: Occasion): Promise<string> {
+async function journals(occasion: LifecycleContext): Promise<string> {
   const lines = recentJournals(occasion.atlas.ports.files, await occasion.memory(), occasion.now, (why) => {
     occasion.problem(why);
   });
   return lines.length === 0 ? '' : section('recent-journals', lines.join('\n'));
 }
 
-async function waiting(occasion: Occasion, host: HostName | undefined): Promise<string> {
+async function waiting(occasion: LifecycleContext, host: HostName | undefined): Promise<string> {
   try {
     const pending = (await occasion.inbox())?.pending ?? 0;
     if (pending === 0) return '';

@@ -11,12 +11,12 @@ import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import { GateFile } from './gateFile';
 import { sessionIdOf } from '../hosts/hostInput';
 import type { Reaction } from '../hosts/hostReply';
-import type { Occasion } from './lifecycleContext';
+import type { LifecycleContext } from './lifecycleContext';
 
 const NOTHING: Reaction = { text: '', blocks: false };
 
 /** `stop`: what is left to do, before the agent sleeps. */
-export async function stop(occasion: Occasion, host: HostName | undefined): Promise<Reaction> {
+export async function stop(occasion: LifecycleContext, host: HostName | undefined): Promise<Reaction> {
   const { env } = occasion.called;
   if (env['ATLAS_CLEANUP'] === '1') {
     await touchDone(occasion);
@@ -30,7 +30,7 @@ export async function stop(occasion: Occasion, host: HostName | undefined): Prom
   return { text: `${nothing}${await reminder(occasion)}`, blocks: false };
 }
 
-async function touchDone(occasion: Occasion): Promise<void> {
+async function touchDone(occasion: LifecycleContext): Promise<void> {
   try {
     const folder = await occasion.workspaceFolder(true);
     if (folder === undefined) return;
@@ -43,7 +43,7 @@ async function touchDone(occasion: Occasion): Promise<void> {
   }
 }
 
-async function saveSession(occasion: Occasion): Promise<void> {
+async function saveSession(occasion: LifecycleContext): Promise<void> {
   try {
     const id = await sessionOf(occasion);
     const { repository } = await occasion.where();
@@ -58,7 +58,7 @@ async function saveSession(occasion: Occasion): Promise<void> {
 }
 
 /** The session: as the environment names it, as the host does, or that of the newest session file. */
-async function sessionOf(occasion: Occasion): Promise<string | undefined> {
+async function sessionOf(occasion: LifecycleContext): Promise<string | undefined> {
   const { env, input } = occasion.called;
   const said = sessionIdOf(env['CLAUDE_SESSION_ID']) ?? input.sessionId;
   const named = input.transcriptPath?.replaceAll('\\', '/');
@@ -70,7 +70,7 @@ function sessionInName(file: string): string | undefined {
 }
 
 /** As Claude Code keeps them: a folder per project, named after its path, a file per session. */
-async function newestSession(occasion: Occasion): Promise<string | undefined> {
+async function newestSession(occasion: LifecycleContext): Promise<string | undefined> {
   const { env } = occasion.called;
   const { files } = occasion.atlas.ports;
   const { worktree } = await occasion.where();
@@ -93,7 +93,7 @@ async function newestSession(occasion: Occasion): Promise<string | undefined> {
 
 /** What the inbox has the agent do; nobody is kept where it is empty or can't be asked. */
 async function atInbox(
-  occasion: Occasion,
+  occasion: LifecycleContext,
   host: HostName | undefined,
   off: boolean,
 ): Promise<Reaction | 'empty' | 'unknown'> {
@@ -119,7 +119,7 @@ async function atInbox(
 }
 
 /** Keeps the agent, unless it was told often enough. What it was told is written down first, else it isn't kept. */
-function throughGate(occasion: Occasion, gate: GateFile, left: Left, keep: Reaction): Reaction {
+function throughGate(occasion: LifecycleContext, gate: GateFile, left: Left, keep: Reaction): Reaction {
   const before = gate.read();
   if (before === 'damaged') {
     gate.write(spent(left));
@@ -203,7 +203,7 @@ Without that tool, run: atlas inbox next`,
 }
 
 /** What is said when the agent sleeps; a step that runs is named with the command that ends it. */
-async function reminder(occasion: Occasion): Promise<string> {
+async function reminder(occasion: LifecycleContext): Promise<string> {
   const { shown } = await occasion.memory();
   const journal = `Write a short journal entry to ${pathText(shown)}/${occasion.today}.md if you accomplished something relevant today.`;
   const { task } = await occasion.task();

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { FOREIGN_EDITS } from '../../core/task/foreignEdits';
-import { CHECKPOINT_TRIGGERS, HOOK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
+import { CHECKPOINT_TRIGGERS, TASK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { INBOX_STATUSES } from '../../core/inbox/inbox';
 import { VERDICTS } from '../../core/receipt/receipt';
 import { WORKER_ANSWERS, WORKER_SHARED } from './worker/workerSchemas';
@@ -20,7 +20,7 @@ const task = z.strictObject({
   task_id: text,
   description: text,
   template_id: text,
-  state: z.enum(HOOK_STATES),
+  state: z.enum(TASK_STATES),
   /** The step under way or next; null when none is left. `index` counts from 0. */
   step: maybe(
     z.strictObject({
@@ -120,7 +120,7 @@ const status = {
   /** Edits of hook.json from outside that no human has acknowledged; `at` is when the last one was found. */
   foreign_edits: maybe(z.strictObject({ count: integer, kind: z.enum(FOREIGN_EDITS), at: time })),
   next: text,
-  other_open_tasks: z.array(z.strictObject({ task_id: text, state: z.enum(HOOK_STATES), description: text })),
+  other_open_tasks: z.array(z.strictObject({ task_id: text, state: z.enum(TASK_STATES), description: text })),
 };
 
 const validated = z.strictObject({

@@ -1,6 +1,6 @@
 import { eventsOf } from '../history/historyEvent';
-import type { HookConfig } from '../config/config';
-import type { CheckpointTrigger, FileSnapshot, Hook, StepCheckpoint } from '../task/taskRecord';
+import type { TaskConfig } from '../config/config';
+import type { CheckpointTrigger, FileSnapshot, TaskRecord, StepCheckpoint } from '../task/taskRecord';
 
 /** What git says about a worktree. A field is absent when it isn't known; `branch` is absent on a detached HEAD. */
 export interface GitState {
@@ -31,7 +31,7 @@ export interface GitSource {
 /** Whether the settings let this trigger make a checkpoint by itself. */
 export function isAutomaticEnabled(
   trigger: CheckpointTrigger,
-  config: Pick<HookConfig, 'autoCheckpoint' | 'checkpointIntervalMs'>,
+  config: Pick<TaskConfig, 'autoCheckpoint' | 'checkpointIntervalMs'>,
 ): boolean {
   switch (trigger) {
     case 'manual':
@@ -52,7 +52,7 @@ export function isAutomaticEnabled(
 }
 
 /** Whether the history has a checkpoint for this commit or push already, pruned ones included. */
-export function hasGitCheckpoint(hook: Hook, trigger: CheckpointTrigger, source: GitSource): boolean {
+export function hasGitCheckpoint(hook: TaskRecord, trigger: CheckpointTrigger, source: GitSource): boolean {
   return eventsOf(hook.history, 'checkpoint').some(
     ({ details }) =>
       details.trigger === trigger &&
@@ -68,7 +68,7 @@ export function pruneCheckpoints(checkpoints: readonly StepCheckpoint[], max: nu
 }
 
 /** The newest checkpoint of a step's attempt; without an attempt recorded, by its step alone. */
-export function lastCheckpointOf(hook: Hook, stepIndex: number, attempt?: number): StepCheckpoint | undefined {
+export function lastCheckpointOf(hook: TaskRecord, stepIndex: number, attempt?: number): StepCheckpoint | undefined {
   return hook.checkpoints.findLast(
     (checkpoint) =>
       checkpoint.step_index === stepIndex &&

@@ -15,7 +15,7 @@ export interface AutoCheckpointPolicy {
 }
 
 /** The settings under `hooks` in config.yaml, with every default filled in. Durations are in ms. */
-export interface HookConfig {
+export interface TaskConfig {
   readonly maxCheckpoints: number;
   readonly checkpointIntervalMs: number;
   readonly staleThresholdMs: number;
@@ -30,7 +30,7 @@ export interface HookConfig {
 }
 
 /** What holds where no setting says otherwise. */
-export const DEFAULT_CONFIG: HookConfig = {
+export const DEFAULT_CONFIG: TaskConfig = {
   maxCheckpoints: 50,
   checkpointIntervalMs: 5 * MINUTE,
   staleThresholdMs: 5 * MINUTE,
@@ -51,7 +51,7 @@ const HARDENED_LIMIT = 0x7fff_ffff;
 const derivationIndex = z.int().check(z.gte(0, 'must be at least 0'), z.lte(HARDENED_LIMIT, 'at most 2147483647'));
 
 /** The shape of `hooks` in config.yaml; unknown keys are allowed and kept. */
-export const hookSettingsSchema = z.looseObject({
+export const taskSettingsSchema = z.looseObject({
   max_checkpoints: z.optional(z.int().check(z.gte(1, 'at least 1'), z.lte(100_000, 'at most 100000'))),
   checkpoint_interval: z.optional(durationText),
   stale_threshold: z.optional(durationText),
@@ -97,7 +97,7 @@ export interface ConfigProblem {
   readonly issue?: z.core.$ZodIssue;
 }
 
-type Settings = z.infer<typeof hookSettingsSchema>;
+type Settings = z.infer<typeof taskSettingsSchema>;
 
 function removePath(target: unknown, path: readonly PropertyKey[]): void {
   const [head, ...rest] = path;
@@ -114,7 +114,7 @@ function usable(data: unknown): { settings: Settings; problems: ConfigProblem[] 
   const copy: unknown = structuredClone(data);
   const problems: ConfigProblem[] = [];
   for (;;) {
-    const parsed = hookSettingsSchema.safeParse(copy);
+    const parsed = taskSettingsSchema.safeParse(copy);
     if (parsed.success) return { settings: parsed.data, problems };
     const issue = parsed.error.issues[0];
     if (issue === undefined || issue.path.length === 0) {
@@ -139,7 +139,7 @@ function durationOr(text: string | 0 | undefined, otherwise: number): number {
 export function readConfig(
   user: unknown,
   repository?: unknown,
-): { config: HookConfig; problems: ConfigProblem[]; repositoryProblems: ConfigProblem[] } {
+): { config: TaskConfig; problems: ConfigProblem[]; repositoryProblems: ConfigProblem[] } {
   const own = usable(user);
   const local = usable(repository);
   const s = own.settings;

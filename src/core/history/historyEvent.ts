@@ -1,4 +1,9 @@
-import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, type HookEvent, type RecoveryContext } from '../task/taskRecord';
+import {
+  CHECKPOINT_TRIGGERS,
+  type CheckpointTrigger,
+  type RecordedEvent,
+  type RecoveryContext,
+} from '../task/taskRecord';
 
 /** The raw details of an event; other writers put in them what they like. */
 type Raw = Readonly<Record<string, unknown>>;
@@ -83,7 +88,7 @@ type Details = {
 /** A line of history as it is read: `type` tells what its details are. */
 export type HistoryEvent = {
   readonly [T in HistoryEventType]: { readonly type: T; readonly details: Details[T] } & Pick<
-    HookEvent,
+    RecordedEvent,
     'timestamp' | 'from_state' | 'to_state' | 'step_name'
   >;
 }[HistoryEventType];
@@ -104,14 +109,14 @@ export interface WrittenDetails {
   readonly [more: string]: unknown;
 }
 
-const parsed = new WeakMap<HookEvent, HistoryEvent>();
+const parsed = new WeakMap<RecordedEvent, HistoryEvent>();
 
 function isKnown(trigger: string): trigger is HistoryEventType {
   return trigger !== 'other' && Object.hasOwn(READERS, trigger);
 }
 
 /** An event of a task record, read once: a record's events are never changed. */
-export function historyEvent(event: HookEvent): HistoryEvent {
+export function historyEvent(event: RecordedEvent): HistoryEvent {
   const known = parsed.get(event);
   if (known !== undefined) return known;
   const type = isKnown(event.trigger) ? event.trigger : 'other';
@@ -125,7 +130,7 @@ export function historyEvent(event: HookEvent): HistoryEvent {
 
 /** The events of some kinds in a history, oldest first. */
 export function eventsOf<T extends HistoryEventType>(
-  history: readonly HookEvent[],
+  history: readonly RecordedEvent[],
   ...types: readonly T[]
 ): EventOf<T>[] {
   return history
@@ -134,7 +139,7 @@ export function eventsOf<T extends HistoryEventType>(
 }
 
 /** Whether a history has a checkpoint with one of these ids, also one that was dropped; asked at each change, so that nothing is made for it. */
-export function hasCheckpoint(history: readonly HookEvent[], ids: readonly string[]): boolean {
+export function hasCheckpoint(history: readonly RecordedEvent[], ids: readonly string[]): boolean {
   return history.some(
     ({ trigger, details }) => trigger === 'checkpoint' && ids.some((id) => id === details?.['checkpoint_id']),
   );
@@ -142,7 +147,7 @@ export function hasCheckpoint(history: readonly HookEvent[], ids: readonly strin
 
 /** The newest event of some kinds in a history. */
 export function lastEventOf<T extends HistoryEventType>(
-  history: readonly HookEvent[],
+  history: readonly RecordedEvent[],
   ...types: readonly T[]
 ): EventOf<T> | undefined {
   const found = history.findLast(({ trigger }) => (types as readonly string[]).includes(trigger));

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { hookEventSchema, stepCheckpointSchema, validationReceiptSchema } from '../task/taskRecord';
+import { recordedEventSchema, stepCheckpointSchema, validationReceiptSchema } from '../task/taskRecord';
 
 /**
  * What one write changed in a hook. Lists only grow at their end, but for checkpoints, which are also dropped at
@@ -7,13 +7,13 @@ import { hookEventSchema, stepCheckpointSchema, validationReceiptSchema } from '
  */
 const deltaSchema = z.object({
   set: z.record(z.string(), z.unknown()),
-  history: z.array(hookEventSchema),
+  history: z.array(recordedEventSchema),
   checkpoints: z.object({ drop: z.int().check(z.gte(0)), add: z.array(stepCheckpointSchema) }),
   receipts: z.array(validationReceiptSchema),
 });
 
 /** A change of a hook, independent of the version of the program that made it. */
-export type HookDelta = z.infer<typeof deltaSchema>;
+export type RecordDelta = z.infer<typeof deltaSchema>;
 
 /**
  * One line of journal.jsonl. `prev` is the SHA-256 (hex) of the line before without its line feed, empty for the

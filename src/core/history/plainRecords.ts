@@ -1,7 +1,7 @@
-import { CHECKPOINT_TRIGGERS, HOOK_STATES } from '../task/taskRecord';
+import { CHECKPOINT_TRIGGERS, TASK_STATES } from '../task/taskRecord';
 import { normalizeTimestamp } from '../shared/time';
 
-const STATES: ReadonlySet<unknown> = new Set(HOOK_STATES);
+const STATES: ReadonlySet<unknown> = new Set(TASK_STATES);
 const TRIGGERS: ReadonlySet<unknown> = new Set(CHECKPOINT_TRIGGERS);
 
 /** A time as Atlas writes it. */
@@ -111,7 +111,7 @@ function isPlainTransition(value: unknown): boolean {
 export type PlainLists = Readonly<Record<string, (item: unknown) => boolean>>;
 
 /** Those of hook.json. */
-export const HOOK_LISTS = {
+export const RECORD_LISTS = {
   history: isPlainEvent,
   checkpoints: isPlainCheckpoint,
   receipts: isPlainReceipt,

@@ -1,10 +1,10 @@
-import type { Hook } from '../task/taskRecord';
-import type { HookDelta } from './journal';
+import type { TaskRecord } from '../task/taskRecord';
+import type { RecordDelta } from './journal';
 
 const LISTS = new Set(['history', 'checkpoints', 'receipts']);
 
 /** The change from one hook to the next; `undefined` when a list did anything but grow (then the whole is needed). */
-export function diffHook(before: Hook, after: Hook): HookDelta | undefined {
+export function diffRecord(before: TaskRecord, after: TaskRecord): RecordDelta | undefined {
   const drop = droppedCheckpoints(before, after);
   if (drop === undefined || !isPrefix(before.history, after.history) || !isPrefix(before.receipts, after.receipts)) {
     return undefined;
@@ -23,7 +23,7 @@ export function diffHook(before: Hook, after: Hook): HookDelta | undefined {
 }
 
 /** The hook that a change makes of a hook. */
-export function applyDelta(before: Hook, delta: HookDelta): Hook {
+export function applyDelta(before: TaskRecord, delta: RecordDelta): TaskRecord {
   const after: Record<string, unknown> = { ...before };
   for (const [key, value] of Object.entries(delta.set)) {
     if (value === null) Reflect.deleteProperty(after, key);
@@ -32,7 +32,7 @@ export function applyDelta(before: Hook, delta: HookDelta): Hook {
   after['history'] = [...before.history, ...delta.history];
   after['checkpoints'] = [...before.checkpoints.slice(delta.checkpoints.drop), ...delta.checkpoints.add];
   after['receipts'] = [...before.receipts, ...delta.receipts];
-  return after as Hook;
+  return after as TaskRecord;
 }
 
 /** Compares by identity first: what a transition didn't touch is the same object. */
@@ -44,7 +44,7 @@ function isPrefix(before: readonly unknown[], after: readonly unknown[]): boolea
   return before.length <= after.length && before.every((item, index) => equalJson(item, after[index]));
 }
 
-function droppedCheckpoints(before: Hook, after: Hook): number | undefined {
+function droppedCheckpoints(before: TaskRecord, after: TaskRecord): number | undefined {
   const first = after.checkpoints[0];
   if (first === undefined) return before.checkpoints.length;
   const at = before.checkpoints.findIndex((checkpoint) => checkpoint.checkpoint_id === first.checkpoint_id);

@@ -1,4 +1,4 @@
-import { type Hook, isTerminal } from '../task/taskRecord';
+import { type TaskRecord, isTerminal } from '../task/taskRecord';
 import { type Advice, endingOf, renderAdvice } from './advice';
 import { validateCommand } from './commands';
 import { code, flat, pathText } from './escape';
@@ -84,7 +84,7 @@ export function renderEnding(input: HookMarkdownInput): string {
 }
 
 /** One line that points an agent to HOOK.md; empty for a task that is over. */
-export function synopsis(hook: Hook, task: Task, hookPath: string): string {
+export function synopsis(hook: TaskRecord, task: Task, hookPath: string): string {
   if (isTerminal(hook.state)) return '';
   const step = hook.current_step;
   const place =

@@ -1,7 +1,7 @@
 import { recoveryDetails } from '../recovery/recoveryDetails';
 import { type HistoryEvent, historyEvent } from '../history/historyEvent';
 import { lastCheckpointOf } from '../checkpoint/checkpoint';
-import type { Hook, StepCheckpoint, StepContext } from '../task/taskRecord';
+import type { TaskRecord, StepCheckpoint, StepContext } from '../task/taskRecord';
 import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task/task';
 import type { Verdict } from '../receipt/receipt';
 import { aligned } from '../task/taskAlignment';
@@ -16,7 +16,7 @@ export interface ReceiptVerdict {
 
 /** Everything that HOOK.md is made from. */
 export interface HookMarkdownInput {
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   readonly task: Task;
   /** The number of the journal's last line. */
   readonly seq: number;
@@ -71,7 +71,7 @@ export function viewOf(input: HookMarkdownInput): HookView {
   };
 }
 
-function branchOf(hook: Hook, task: Task): string | undefined {
+function branchOf(hook: TaskRecord, task: Task): string | undefined {
   const last = hook.checkpoints.findLast((checkpoint) => checkpoint.git_branch !== '')?.git_branch;
   if (last !== undefined) return last;
   const started = task.metadata['branch'];
@@ -79,11 +79,11 @@ function branchOf(hook: Hook, task: Task): string | undefined {
 }
 
 /** The files of a recovery plan: how each differs from the last checkpoint. */
-export function recoveredFiles(hook: Hook): TouchedFile[] {
+export function recoveredFiles(hook: TaskRecord): TouchedFile[] {
   return [...recoveryDetails(hook.recovery).files];
 }
 
-function filesOf(hook: Hook): TouchedFile[] {
+function filesOf(hook: TaskRecord): TouchedFile[] {
   const known = new Map(recoveredFiles(hook).map((file) => [file.path, file]));
   for (const path of hook.current_step?.files_touched ?? []) {
     if (!known.has(path)) known.set(path, { path, state: undefined });

@@ -1,6 +1,6 @@
 import { eventsOf } from '../history/historyEvent';
 import * as z from 'zod/mini';
-import { type Hook, type ValidationReceipt, validationReceiptSchema } from '../task/taskRecord';
+import { type TaskRecord, type ValidationReceipt, validationReceiptSchema } from '../task/taskRecord';
 import { toMs } from '../shared/time';
 
 /** How receipts are signed: BIP-32 keys on secp256k1, or one Ed25519 key as the Go ATLAS has it. */
@@ -229,7 +229,7 @@ export interface ReceiptReport {
 }
 
 /** Whether a receipt's proof covers the present files. */
-export type Currency =
+export type Freshness =
   | { readonly kind: 'current' }
   | { readonly kind: 'outdated'; readonly files: readonly string[]; readonly more: number }
   /** It isn't known: no git, no tree recorded, or the folder is gone. */
@@ -243,7 +243,7 @@ export interface RecordedReceipt {
 }
 
 /** The receipts whose statements were recorded in a history, in order. */
-export function recordedReceipts(history: Hook['history']): RecordedReceipt[] {
+export function recordedReceipts(history: TaskRecord['history']): RecordedReceipt[] {
   return eventsOf(history, 'receipt').flatMap(({ details }) => {
     const { receipt_id: id, envelope_sha256: sha, chain_count: count } = details;
     if (id === undefined || sha === undefined || count === undefined) return [];
@@ -259,7 +259,7 @@ export interface ReceiptPlace {
 }
 
 /** The key and the place in the chain that the next receipt of a task gets. */
-export function nextPlace(hook: Hook): ReceiptPlace {
+export function nextPlace(hook: TaskRecord): ReceiptPlace {
   const used = eventsOf(hook.history, 'validation_command').flatMap(({ details }) => details.index ?? []);
   const recorded = recordedReceipts(hook.history);
   const last = recorded.at(-1);

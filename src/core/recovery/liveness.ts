@@ -1,6 +1,6 @@
 import { historyEvent } from '../history/historyEvent';
 import * as z from 'zod/mini';
-import { type Hook, isInFlight, isTerminal } from '../task/taskRecord';
+import { type TaskRecord, isInFlight, isTerminal } from '../task/taskRecord';
 import { newestKnown, toMs } from '../shared/time';
 
 /** What kinds of process can be at work on a task. */
@@ -104,25 +104,25 @@ const USER_SIGNALS: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 1
 const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge']);
 
 /** History triggers that show a live agent; an interval checkpoint and what Atlas does itself don't. */
-function isAgentSign(event: Hook['history'][number]): boolean {
+function isAgentSign(event: TaskRecord['history'][number]): boolean {
   if (NO_AGENT_SIGN.has(event.trigger)) return false;
   const read = historyEvent(event);
   return read.type !== 'checkpoint' || read.details.trigger !== 'interval';
 }
 
 /** When an event happened that was noticed only later, RFC 3339. */
-function earlierTime(event: Hook['history'][number]): string | undefined {
+function earlierTime(event: TaskRecord['history'][number]): string | undefined {
   const read = historyEvent(event);
   return read.type === 'checkpoint' ? read.details.at : undefined;
 }
 
 /** When an event happened (ms), which for one that was noticed later is not when it was recorded. */
-function happenedAt(event: Hook['history'][number]): number {
+function happenedAt(event: TaskRecord['history'][number]): number {
   return toMs(earlierTime(event) ?? event.timestamp);
 }
 
 /** The last change (ms) that shows life: a commit that was only noticed late doesn't make the task younger. */
-function lastChange(hook: Hook): number {
+function lastChange(hook: TaskRecord): number {
   let newest = Number.NEGATIVE_INFINITY;
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
@@ -137,7 +137,7 @@ function lastChange(hook: Hook): number {
 
 /** The last time (ms) at which the agent showed a sign: a transition, a checkpoint, a changed file. */
 export function lastAgentSign(
-  hook: Hook,
+  hook: TaskRecord,
   now: number,
   others: readonly (number | undefined)[] = [],
 ): number | undefined {
@@ -162,7 +162,7 @@ export interface Signs {
 }
 
 /** Says whether a task is at work, waits, is quiet or has crashed. Pure. */
-export function diagnose(hook: Hook, signs: Signs): Diagnosis {
+export function diagnose(hook: TaskRecord, signs: Signs): Diagnosis {
   if (isTerminal(hook.state)) return { kind: 'over' };
   if (hook.state === 'recovering') return { kind: 'recovering' };
   if (hook.state === 'awaiting_human') return { kind: 'waiting', for: 'human' };
@@ -174,7 +174,7 @@ export function diagnose(hook: Hook, signs: Signs): Diagnosis {
 }
 
 /** Only an agent or validation bound to the present step and attempt counts; a window counts for all. */
-function isBoundHere(owner: Owner, hook: Hook): boolean {
+function isBoundHere(owner: Owner, hook: TaskRecord): boolean {
   if (owner.file.kind === 'window') return true;
   const step = hook.current_step;
   if (owner.file.step_index === undefined) return true;
@@ -185,12 +185,12 @@ function isDead(owner: Owner): boolean {
   return owner.vitality === 'dead' || owner.vitality === 'rebooted';
 }
 
-function lastSignOf(hook: Hook, owners: readonly Owner[], now: number): number | undefined {
+function lastSignOf(hook: TaskRecord, owners: readonly Owner[], now: number): number | undefined {
   return newestKnown([lastChange(hook), ...owners.map((owner) => owner.lastTouch)], now);
 }
 
 /** A bound agent or the running validation that died or failed. */
-function diagnoseWorkers(hook: Hook, owners: readonly Owner[], signs: Signs): Diagnosis | undefined {
+function diagnoseWorkers(hook: TaskRecord, owners: readonly Owner[], signs: Signs): Diagnosis | undefined {
   const lastSign = lastSignOf(hook, owners, signs.now) ?? toMs(hook.updated_at);
   for (const owner of owners) {
     const { kind, exit_code: code, exit_signal: signal, signed_off_at: signedOff, failure } = owner.file;
@@ -225,7 +225,7 @@ function endedAfterSleep(agent: Owner, owners: readonly Owner[], { staleThreshol
   });
 }
 
-function diagnoseOwners(hook: Hook, owners: readonly Owner[], signs: Signs): Diagnosis {
+function diagnoseOwners(hook: TaskRecord, owners: readonly Owner[], signs: Signs): Diagnosis {
   const { now, staleThresholdMs } = signs;
   const present = owners.filter((owner) => owner.file.signed_off_at === undefined);
   const alive = present.filter((owner) => owner.vitality === 'alive' || isFreshElsewhere(owner, signs));
@@ -244,7 +244,7 @@ function diagnoseOwners(hook: Hook, owners: readonly Owner[], signs: Signs): Dia
 }
 
 /** Whether the last that is known of a task is that its window was closed. */
-function wasClosed(hook: Hook, owners: readonly Owner[]): boolean {
+function wasClosed(hook: TaskRecord, owners: readonly Owner[]): boolean {
   const changed = lastChange(hook);
   if (owners.some(({ file }) => file.signed_off_at === undefined)) return false;
   return owners.some(({ file }) => file.kind === 'window' && toMs(file.signed_off_at ?? '') >= changed);
@@ -263,7 +263,7 @@ function signsOf(owners: readonly Owner[], { otherSigns = [] }: Signs): number[]
   return [...otherSigns, ...sessions, ...awake];
 }
 
-function diagnoseQuiet(hook: Hook, alive: readonly Owner[], signs: Signs): Diagnosis {
+function diagnoseQuiet(hook: TaskRecord, alive: readonly Owner[], signs: Signs): Diagnosis {
   // A process that we watch ourselves tells when it ends; only under a bare window is silence a question.
   if (hook.state !== 'step_running' || alive.some((owner) => owner.file.kind === 'validation'))
     return { kind: 'working' };

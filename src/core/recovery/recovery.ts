@@ -2,7 +2,7 @@ import { lastEventOf } from '../history/historyEvent';
 import { attemptsUsed } from '../task/stepAttempt';
 import { STATE_LABELS } from '../task/labels';
 import { type DriftKind, type FileDrift, lastCheckpointOf } from '../checkpoint/checkpoint';
-import type { Hook, RecoveryAction, RecoveryContext, StepCheckpoint } from '../task/taskRecord';
+import type { TaskRecord, RecoveryAction, RecoveryContext, StepCheckpoint } from '../task/taskRecord';
 import type { CrashFinding } from './liveness';
 import { type Task, type TaskStep, commandsOf, isHumanStep, isIdempotent, stepTypeOf } from '../task/task';
 import { gitEffect, isAiLike } from '../task/template';
@@ -53,7 +53,7 @@ export interface RecoveryPlan {
 }
 
 interface Situation {
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   readonly task: Task;
   readonly step: TaskStep | undefined;
   readonly evidence: RecoveryEvidence;
@@ -80,7 +80,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** The state that a plan is made for: in `recovering`, that before the crash was detected. */
-export function plannedState(hook: Hook): Hook['state'] {
+export function plannedState(hook: TaskRecord): TaskRecord['state'] {
   return hook.state === 'recovering' ? (hook.recovery?.last_known_state ?? 'step_running') : hook.state;
 }
 
@@ -88,7 +88,7 @@ export function plannedState(hook: Hook): Hook['state'] {
  * Makes the plan for a task: the first rule that matches decides. Pure, so that it can be printed before it is done.
  * @param lastSign the last sign of life, ms since the epoch: ages are measured there, not at detection
  */
-export function planRecovery(hook: Hook, task: Task, evidence: RecoveryEvidence, lastSign: number): RecoveryPlan {
+export function planRecovery(hook: TaskRecord, task: Task, evidence: RecoveryEvidence, lastSign: number): RecoveryPlan {
   const current = hook.current_step;
   const step = current === undefined ? undefined : task.steps[current.step_index];
   const checkpoint = current === undefined ? undefined : lastCheckpointOf(hook, current.step_index, current.attempt);
@@ -201,7 +201,7 @@ function judgeCommit(git: GitEvidence): Verdict {
   };
 }
 
-function areSpent({ current_step: step }: Hook): boolean {
+function areSpent({ current_step: step }: TaskRecord): boolean {
   return step !== undefined && step.attempt >= step.max_attempts;
 }
 
@@ -251,14 +251,14 @@ const DRIFT_WORD: Readonly<Record<DriftKind, string>> = {
 };
 
 /** The last validation command of the current attempt that history knows, if one was running. */
-function runningCommand(hook: Hook): string | undefined {
+function runningCommand(hook: TaskRecord): string | undefined {
   const event = lastEventOf(hook.history, 'validation_command', 'step_output');
   return event?.type === 'validation_command' ? event.details.command : undefined;
 }
 
 /** What `crash_detected` writes: the finding and the plan, with all that explains them. */
 export function recoveryContext(
-  hook: Hook,
+  hook: TaskRecord,
   finding: CrashFinding,
   plan: RecoveryPlan,
   evidence: RecoveryEvidence,

@@ -1,14 +1,14 @@
 import { ACTION_LABELS } from '../task/labels';
 import { type Result, fail, ok } from '../shared/errors';
-import type { HookInput } from '../task/events';
-import type { Hook, RecoveryAction } from '../task/taskRecord';
+import type { TaskInput } from '../task/events';
+import type { TaskRecord, RecoveryAction } from '../task/taskRecord';
 
 type RecoveryInput = Extract<
-  HookInput,
+  TaskInput,
   { readonly type: 'retry_step' | 'retry_from_checkpoint' | 'retry_validation' | 'skip_step' | 'manual_required' }
 >;
 
-function crashesOf(hook: Hook): number {
+function crashesOf(hook: TaskRecord): number {
   return hook.history.filter((event) => event.trigger === 'crash_detected').length;
 }
 
@@ -20,8 +20,8 @@ function crashesOf(hook: Hook): number {
  */
 export function recoveryInput(
   action: Exclude<RecoveryAction, 'await_human'>,
-  seen: Hook,
-  now: Hook,
+  seen: TaskRecord,
+  now: TaskRecord,
 ): Result<RecoveryInput> {
   if (now.state === 'recovering' && crashesOf(now) !== crashesOf(seen)) {
     return fail(

@@ -4,7 +4,7 @@ import type { Clock } from './ports';
 const KEPT_MS = 120_000;
 
 /** Values that were asked for lately. A window stays open for weeks while tasks come and go. */
-export class Recent<T> {
+export class RecentCache<T> {
   private values = new Map<string, T>();
   private older = new Map<string, T>();
   private turned = 0;

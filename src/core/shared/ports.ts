@@ -82,7 +82,7 @@ export interface GitStatus {
 }
 
 /** What is known of a worktree without waiting for it. */
-export interface GitGlance {
+export interface CachedStatus {
   /** Left out where git didn't say at once: then it is unknown now. */
   readonly status: GitStatus | undefined;
   /** What a look before this one found uncommitted that began at `at` (ms since the epoch) and took too long for its caller. */
@@ -101,7 +101,7 @@ export interface GitReader {
    * The same for callers that nobody asked and that must not wait: where git takes long, as in a repository of many
    * files, it goes on by itself, and the next glance tells what it found.
    */
-  glance(repository: Repository): Promise<GitGlance>;
+  glance(repository: Repository): Promise<CachedStatus>;
   /**
    * The id of the tree that the worktree's files make now, untracked but unignored ones included. The user's index,
    * files and objects are not touched: what git must write goes to `scratch`, where no file's content is kept.

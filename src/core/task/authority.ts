@@ -1,8 +1,8 @@
 import type { Caller } from './events';
 import { foreignEdits } from './foreignEdits';
 import { actionLabel, waitsFor } from './labels';
-import type { Hook, RecoveryAction } from './taskRecord';
-import { HUMAN_EVENTS, type HookEventType, legalEvents } from './states';
+import type { TaskRecord, RecoveryAction } from './taskRecord';
+import { HUMAN_EVENTS, type TaskEventType, legalEvents } from './states';
 import { attemptsSpent } from './stepAttempt';
 import { canApprove, waitKind } from './waiting';
 
@@ -14,7 +14,7 @@ const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
   abandon: 'abandon a task',
 };
 
-const ACTIONS: Partial<Readonly<Record<HookEventType, RecoveryAction>>> = {
+const ACTIONS: Partial<Readonly<Record<TaskEventType, RecoveryAction>>> = {
   retry_step: 'retry_step',
   retry_from_checkpoint: 'retry_from_checkpoint',
   retry_validation: 'retry_validation',
@@ -25,7 +25,7 @@ const ACTIONS: Partial<Readonly<Record<HookEventType, RecoveryAction>>> = {
  * What of an event is a human's to decide, to follow "only a human may"; `undefined` where an agent may cause it too.
  * Asked for every event that does not come from a person, whatever door it came through.
  */
-export function humanDecision(hook: Hook, type: HookEventType): string | undefined {
+export function humanDecision(hook: TaskRecord, type: TaskEventType): string | undefined {
   const decision = HUMAN_EVENTS.find((event) => event === type);
   if (decision !== undefined) return DECISIONS[decision];
   if (type === 'human_resume') return resumeDecision(hook);
@@ -34,14 +34,14 @@ export function humanDecision(hook: Hook, type: HookEventType): string | undefin
 }
 
 /** The events that a hook's state takes from a caller, in the order of the table. */
-export function eventsFor(hook: Hook, by: Caller): HookEventType[] {
+export function eventsFor(hook: TaskRecord, by: Caller): TaskEventType[] {
   return legalEvents(hook.state)
     .filter((type) => by === 'human' || humanDecision(hook, type) === undefined)
     .filter((type) => type !== 'acknowledge' || foreignEdits(hook) !== undefined);
 }
 
 /** What can be approved decides about work, so going on without that decision would be one. */
-function resumeDecision(hook: Hook): string | undefined {
+function resumeDecision(hook: TaskRecord): string | undefined {
   const kind = waitKind(hook);
   if (canApprove(kind)) return `continue a task that is waiting for ${waitsFor(kind)}`;
   const step = hook.current_step;
@@ -50,7 +50,7 @@ function resumeDecision(hook: Hook): string | undefined {
 }
 
 /** Asking a human is open to everybody, and so is repeating a validation: it can only withhold a pass. */
-function recoveryDecision({ recovery }: Hook, action: RecoveryAction): string | undefined {
+function recoveryDecision({ recovery }: TaskRecord, action: RecoveryAction): string | undefined {
   const planned = recovery?.recommended_action;
   if (action === planned || (action === 'retry_validation' && planned === 'skip_step')) return undefined;
   return otherActionDecision(action, planned ?? 'manual');

@@ -1,11 +1,11 @@
-import { type HookState, type TerminalState, isTerminal } from './taskRecord';
+import { type TaskState, type TerminalState, isTerminal } from './taskRecord';
 import { toMs } from '../shared/time';
 
 /** What cleanup has to know of a task. */
 export interface CleanupCandidate {
   readonly workspace: string;
   readonly id: string;
-  readonly state: HookState;
+  readonly state: TaskState;
   readonly updatedAt: string;
 }
 

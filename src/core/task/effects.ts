@@ -1,8 +1,8 @@
 import { type WrittenDetails } from '../history/historyEvent';
 import { isAutomaticEnabled } from '../checkpoint/checkpoint';
-import type { HookConfig } from '../config/config';
-import { type Draft, MAX_DESCRIPTION } from './transitionBuilder';
-import type { HookInput, InputOf } from './events';
+import type { TaskConfig } from '../config/config';
+import { type TransitionBuilder, MAX_DESCRIPTION } from './transitionBuilder';
+import type { TaskInput, InputOf } from './events';
 import { foreignEdits } from './foreignEdits';
 import type { StepContext } from './taskRecord';
 import { recordedReceipts } from '../receipt/receipt';
@@ -15,10 +15,10 @@ import { type WaitKind, waitKind } from './waiting';
 const MAX_PROMPT = 20_000;
 const MAX_MESSAGE = 2000;
 
-type Effect<T extends HookInput['type']> = (draft: Draft, input: InputOf<T>) => void;
+type Effect<T extends TaskInput['type']> = (draft: TransitionBuilder, input: InputOf<T>) => void;
 
 /** What each event does, once it is known to be legal. */
-const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
+const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
   init: () => undefined,
   setup_complete: (draft) => {
     draft.record('setup_complete', 'step_pending');
@@ -108,19 +108,19 @@ const EFFECTS: { readonly [T in HookInput['type']]: Effect<T> } = {
 };
 
 /** Lets an event that is known to be legal act on a draft. */
-export function applyEffect<T extends HookInput['type']>(draft: Draft, input: InputOf<T>): void {
+export function applyEffect<T extends TaskInput['type']>(draft: TransitionBuilder, input: InputOf<T>): void {
   const effect = EFFECTS[input.type] as Effect<T>;
   effect(draft, input);
 }
 
-function pendingStep(task: Task, index: number, config: HookConfig): StepContext | undefined {
+function pendingStep(task: Task, index: number, config: TaskConfig): StepContext | undefined {
   const step = task.steps[index];
   if (step === undefined) return undefined;
   const max = step.max_attempts ?? config.maxStepAttempts;
   return { step_name: step.name, step_index: index, attempt: 1, max_attempts: max };
 }
 
-function startStep(draft: Draft, input: InputOf<'start_step'>): void {
+function startStep(draft: TransitionBuilder, input: InputOf<'start_step'>): void {
   const before = draft.step;
   if (before === undefined) return;
   if (attemptsSpent(before)) {
@@ -142,7 +142,7 @@ function startStep(draft: Draft, input: InputOf<'start_step'>): void {
   if (isHumanStep(planned)) wait(draft, 'human_required', 'review', undefined);
 }
 
-function note(draft: Draft, input: InputOf<'note'>): void {
+function note(draft: TransitionBuilder, input: InputOf<'note'>): void {
   const step = draft.step;
   if (step === undefined) return;
   const workingOn = input.workingOn === undefined ? undefined : oneLine(input.workingOn, MAX_DESCRIPTION);
@@ -162,18 +162,18 @@ function note(draft: Draft, input: InputOf<'note'>): void {
 }
 
 /** A human's step waits for its review again, whatever interrupted it; nothing else has been decided by the interruption. */
-function kindAfterRecovery({ before, recovery, step, context }: Draft): WaitKind {
+function kindAfterRecovery({ before, recovery, step, context }: TransitionBuilder): WaitKind {
   if (recovery?.last_known_state === 'awaiting_human') return waitKind(before);
   const planned = step === undefined ? undefined : context.task.steps[step.step_index];
   return isHumanStep(planned) ? 'review' : 'interrupted';
 }
 
-function keepOutput(draft: Draft, output: string | undefined): void {
+function keepOutput(draft: TransitionBuilder, output: string | undefined): void {
   if (output !== undefined && draft.step !== undefined) draft.step = { ...draft.step, last_output: cut(output) };
 }
 
 function wait(
-  draft: Draft,
+  draft: TransitionBuilder,
   trigger: 'validate_fail' | 'human_required' | 'manual_required',
   kind: WaitKind,
   message: string | undefined,
@@ -189,7 +189,7 @@ function wait(
 type Advance = 'step_complete' | 'validate_pass' | 'human_approve' | 'skip_step';
 
 /** Ends the current step: its checkpoint, the event, the next step as pending, and `finish` when none is left. */
-function advance(draft: Draft, trigger: Advance, more: WrittenDetails = {}): void {
+function advance(draft: TransitionBuilder, trigger: Advance, more: WrittenDetails = {}): void {
   const step = draft.step;
   if (step === undefined) return;
   if (isAutomaticEnabled('step_complete', draft.context.config)) {
@@ -203,7 +203,7 @@ function advance(draft: Draft, trigger: Advance, more: WrittenDetails = {}): voi
   if (draft.step === undefined) draft.record('finish', 'completed');
 }
 
-function reject(draft: Draft, input: InputOf<'human_reject'>): void {
+function reject(draft: TransitionBuilder, input: InputOf<'human_reject'>): void {
   const { step } = draft;
   draft.record(
     'human_reject',
@@ -213,7 +213,7 @@ function reject(draft: Draft, input: InputOf<'human_reject'>): void {
   if (step !== undefined && attemptsSpent(step)) draft.step = { ...step, max_attempts: nextAttempt(step) };
 }
 
-function end(draft: Draft, input: InputOf<'fail'> | InputOf<'abandon'>): void {
+function end(draft: TransitionBuilder, input: InputOf<'fail'> | InputOf<'abandon'>): void {
   draft.record(input.type, input.type === 'fail' ? 'failed' : 'abandoned', {
     ...(input.reason === undefined ? {} : { reason: cut(input.reason, MAX_MESSAGE) }),
     ...takeRecovery(draft),
@@ -221,7 +221,7 @@ function end(draft: Draft, input: InputOf<'fail'> | InputOf<'abandon'>): void {
 }
 
 /** Takes the recovery out of the draft, for the details of the event that leaves `recovering`. */
-function takeRecovery(draft: Draft): WrittenDetails {
+function takeRecovery(draft: TransitionBuilder): WrittenDetails {
   const recovery = draft.recovery;
   draft.recovery = undefined;
   return recovery === undefined ? {} : { recovery };

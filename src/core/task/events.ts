@@ -1,6 +1,6 @@
 import type { Capture, GitSource } from '../checkpoint/checkpoint';
-import type { HookConfig } from '../config/config';
-import type { CheckpointTrigger, Hook, RecoveryContext, ValidationReceipt } from './taskRecord';
+import type { TaskConfig } from '../config/config';
+import type { CheckpointTrigger, TaskRecord, RecoveryContext, ValidationReceipt } from './taskRecord';
 import type { ChainLink } from '../receipt/receipt';
 import type { Task } from './task';
 
@@ -17,7 +17,7 @@ export type Caller = 'human' | 'agent';
  * What can be sent to a task. `expect` guards against a caller that woke up late. `by` is an agent unless it says that it is a human:
  * a way in that forgets to say so is refused a human's decisions.
  */
-export type HookInput = { readonly expect?: Expected; readonly by?: Caller } & (
+export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
   | { readonly type: 'init' }
   | { readonly type: 'setup_complete' }
   | {
@@ -87,7 +87,7 @@ export type HookInput = { readonly expect?: Expected; readonly by?: Caller } & (
 export interface TransitionContext {
   readonly now: string;
   readonly task: Task;
-  readonly config: HookConfig;
+  readonly config: TaskConfig;
   /** Two fresh ids `ckpt-<8 hex>`; a transition makes at most two checkpoints. */
   readonly checkpointIds: readonly [string, string];
   readonly capture?: Capture;
@@ -97,9 +97,9 @@ export interface TransitionContext {
 
 /** A hook after an event; `changed` is false where the event was a repetition that changes nothing. */
 export interface Transitioned {
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   readonly changed: boolean;
 }
 
 /** The input of one type of event. */
-export type InputOf<T extends HookInput['type']> = Extract<HookInput, { readonly type: T }>;
+export type InputOf<T extends TaskInput['type']> = Extract<TaskInput, { readonly type: T }>;

@@ -1,5 +1,5 @@
 import { eventsOf } from '../history/historyEvent';
-import type { Hook } from './taskRecord';
+import type { TaskRecord } from './taskRecord';
 
 /** How hook.json was changed by something else: written first, edited, or put back to an older version. */
 export const FOREIGN_EDITS = ['adopted', 'edited', 'rolled_back'] as const;
@@ -13,7 +13,7 @@ export interface ForeignEdits {
 }
 
 /** The edits of hook.json from outside since a human last acknowledged some; `undefined` where there are none. */
-export function foreignEdits({ history }: Pick<Hook, 'history'>): ForeignEdits | undefined {
+export function foreignEdits({ history }: Pick<TaskRecord, 'history'>): ForeignEdits | undefined {
   const acknowledged = history.findLastIndex(({ trigger }) => trigger === 'acknowledge');
   const edits = eventsOf(history.slice(acknowledged + 1), 'adopted_edit');
   const last = edits.at(-1);

@@ -1,5 +1,5 @@
 import { type EventOf, historyEvent } from '../history/historyEvent';
-import type { Hook } from './taskRecord';
+import type { TaskRecord } from './taskRecord';
 import { type Task, type TaskStep, commandsOf, stepTypeOf, worktreeOf } from './task';
 
 /** What of a step is settled when the task starts: whoever changes it later in task.json changes nothing. */
@@ -29,7 +29,7 @@ function asFrozen(value: unknown): FrozenStep | undefined {
   return { name, type, validation: validation.filter((command): command is string => typeof command === 'string') };
 }
 
-function settledAtStart(hook: Hook): EventOf<'init'>['details'] | undefined {
+function settledAtStart(hook: TaskRecord): EventOf<'init'>['details'] | undefined {
   const first = hook.history.find(({ trigger }) => trigger === 'init');
   return first === undefined ? undefined : (historyEvent(first) as EventOf<'init'>).details;
 }
@@ -38,7 +38,7 @@ function settledAtStart(hook: Hook): EventOf<'init'>['details'] | undefined {
  * The steps of a task with what was settled at its start put back: as many, in the same order. As they are where the
  * history doesn't say.
  */
-export function restoreSteps(task: Task, hook: Hook): TaskStep[] {
+export function restoreSteps(task: Task, hook: TaskRecord): TaskStep[] {
   const recorded = settledAtStart(hook)?.steps ?? [];
   if (recorded.length === 0) return task.steps;
   return recorded.flatMap((value, index): TaskStep[] => {
@@ -52,7 +52,7 @@ export function restoreSteps(task: Task, hook: Hook): TaskStep[] {
 }
 
 /** A task's metadata with the worktree in which it was started put back. */
-export function restoreMetadata(task: Task, hook: Hook): Task['metadata'] {
+export function restoreMetadata(task: Task, hook: TaskRecord): Task['metadata'] {
   const worktree = settledAtStart(hook)?.worktree;
   return worktree !== undefined && task.metadata['worktree'] !== worktree
     ? { ...task.metadata, worktree }

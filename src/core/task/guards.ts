@@ -1,14 +1,14 @@
 import { lastEventOf } from '../history/historyEvent';
-import type { HookInput, InputOf, TransitionContext } from './events';
+import type { TaskInput, InputOf, TransitionContext } from './events';
 import { foreignEdits } from './foreignEdits';
-import { type Hook, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './taskRecord';
+import { type TaskRecord, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './taskRecord';
 import { type TaskStep, commandsOf, isHumanStep, stepTypeOf } from './task';
 import { count, oneLine } from '../shared/text';
 import { whyRefused } from './refusals';
 import { canApprove, waitKind } from './waiting';
 
-type Guard<T extends HookInput['type']> = (
-  hook: Hook,
+type Guard<T extends TaskInput['type']> = (
+  hook: TaskRecord,
   input: InputOf<T>,
   context: TransitionContext,
 ) => string | undefined;
@@ -16,7 +16,7 @@ type Guard<T extends HookInput['type']> = (
 const allow = (): undefined => undefined;
 
 /** For each event that the table allows, why it is refused after all, in sentences; `undefined` when it is not. */
-const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
+const GUARDS: { readonly [T in TaskInput['type']]: Guard<T> } = {
   init: allow,
   setup_complete: (_hook, _input, { task }) => (task.steps.length === 0 ? 'The task has no steps.' : undefined),
   start_step: (hook) => (hook.current_step === undefined ? 'No step is left to start.' : undefined),
@@ -56,8 +56,8 @@ const GUARDS: { readonly [T in HookInput['type']]: Guard<T> } = {
 };
 
 /** Why an event that the table allows is refused after all; `undefined` when it is not. */
-export function guardOf<T extends HookInput['type']>(
-  hook: Hook,
+export function guardOf<T extends TaskInput['type']>(
+  hook: TaskRecord,
   input: InputOf<T>,
   context: TransitionContext,
 ): string | undefined {
@@ -65,23 +65,23 @@ export function guardOf<T extends HookInput['type']>(
   return guard(hook, input, context);
 }
 
-function plannedStep(hook: Hook, { task }: TransitionContext): TaskStep | undefined {
+function plannedStep(hook: TaskRecord, { task }: TransitionContext): TaskStep | undefined {
   return hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
 }
 
 /** Nothing that is made or run ends a human's step: a human looks, and says. */
-function guardAgentStep(hook: Hook, context: TransitionContext): string | undefined {
+function guardAgentStep(hook: TaskRecord, context: TransitionContext): string | undefined {
   return isHumanStep(plannedStep(hook, context))
     ? 'This step is a human decision: it takes no output and no validation.'
     : undefined;
 }
 
-function guardPastSetup(hook: Hook): string | undefined {
+function guardPastSetup(hook: TaskRecord): string | undefined {
   if (hook.current_step !== undefined) return undefined;
   return 'The task was interrupted while it was being set up, before its first step.';
 }
 
-function guardCheckpoint(hook: Hook, { trigger }: InputOf<'checkpoint'>): string | undefined {
+function guardCheckpoint(hook: TaskRecord, { trigger }: InputOf<'checkpoint'>): string | undefined {
   if (hook.current_step === undefined) return 'The task has no current step.';
   if (trigger === 'interval' && hook.state !== 'step_running')
     return 'Interval checkpoints are recorded only while a step is running.';
@@ -104,13 +104,13 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
  * Only what was reserved last is taken: of two that validate at once, the one that began later goes on, and the chain
  * has no fork.
  */
-function guardReserved(hook: Hook, receiptId: string): string | undefined {
+function guardReserved(hook: TaskRecord, receiptId: string): string | undefined {
   const reserved = lastEventOf(hook.history, 'validation_command')?.details.receipt_id;
   if (reserved === receiptId) return undefined;
   return 'Another validation of this step has started since, so this receipt no longer counts.';
 }
 
-function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefined {
+function guardReceipt(hook: TaskRecord, receipt: ValidationReceipt): string | undefined {
   if (!validationReceiptSchema.safeParse(receipt).success) return 'The receipt is malformed.';
   const step = hook.current_step;
   if (receipt.step_name !== step?.step_name)
@@ -124,7 +124,7 @@ function guardReceipt(hook: Hook, receipt: ValidationReceipt): string | undefine
     : guardReserved(hook, receipt.receipt_id);
 }
 
-function guardPass(hook: Hook, _input: InputOf<'validate_pass'>, context: TransitionContext): string | undefined {
+function guardPass(hook: TaskRecord, _input: InputOf<'validate_pass'>, context: TransitionContext): string | undefined {
   const human = guardAgentStep(hook, context);
   if (human !== undefined) return human;
   const step = hook.current_step;

@@ -1,7 +1,7 @@
 import { oneLine } from '../shared/text';
 import { roughAge, roughDuration, toMs } from '../shared/time';
 import type { CrashCause, Diagnosis } from '../recovery/liveness';
-import type { Hook, HookState, RecoveryAction } from './taskRecord';
+import type { TaskRecord, TaskState, RecoveryAction } from './taskRecord';
 import type { WaitKind } from './waiting';
 
 /** What people call a state, on every surface. */
@@ -15,7 +15,7 @@ export const STATE_LABELS = {
   completed: 'Completed',
   failed: 'Failed',
   abandoned: 'Abandoned',
-} as const satisfies Record<HookState, string>;
+} as const satisfies Record<TaskState, string>;
 
 /** What people call a recovery action. */
 export const ACTION_LABELS = {
@@ -56,7 +56,7 @@ export function actionLabel(action: string): string {
 }
 
 /** How a task is doing. `now` is in ms. */
-export function healthLabel(hook: Hook, diagnosis: Diagnosis, now: number): string {
+export function healthLabel(hook: TaskRecord, diagnosis: Diagnosis, now: number): string {
   switch (diagnosis.kind) {
     case 'over':
       return STATE_LABELS[hook.state];
@@ -78,7 +78,7 @@ export function healthLabel(hook: Hook, diagnosis: Diagnosis, now: number): stri
 }
 
 /** As for a crash that is just being found, from what was recorded of it. */
-function interrupted(hook: Hook, now: number): string {
+function interrupted(hook: TaskRecord, now: number): string {
   const { cause, last_sign_of_life: lastSign } = hook.recovery?.details ?? {};
   const age = typeof lastSign === 'string' ? ` ${roughAge(toMs(lastSign), now)}` : '';
   const known = typeof cause === 'string' && Object.hasOwn(CAUSE_LABELS, cause);
@@ -100,7 +100,7 @@ export function waitsFor(kind: WaitKind): string {
 }
 
 /** What a task is doing, as the second half of a sentence about it. */
-export function situation(hook: Hook, kind: WaitKind): string {
+export function situation(hook: TaskRecord, kind: WaitKind): string {
   const step = hook.current_step === undefined ? 'the next step' : `step "${oneLine(hook.current_step.step_name, 64)}"`;
   switch (hook.state) {
     case 'initializing':

@@ -1,8 +1,8 @@
 import { eventsFor } from './authority';
 import type { Caller } from './events';
 import { ACTION_LABELS, situation } from './labels';
-import type { HookEventType } from './states';
-import { type Hook, type TerminalState, isTerminal } from './taskRecord';
+import type { TaskEventType } from './states';
+import { type TaskRecord, type TerminalState, isTerminal } from './taskRecord';
 import { canApprove, waitKind } from './waiting';
 import { sentenceList } from '../shared/text';
 
@@ -33,9 +33,9 @@ const REFUSED = {
   acknowledge: 'There is no edit to acknowledge',
   fail: "The task can't be marked as failed",
   abandon: "The task can't be abandoned",
-} as const satisfies Record<HookEventType, string>;
+} as const satisfies Record<TaskEventType, string>;
 
-const ENDS: readonly HookEventType[] = ['finish', 'fail', 'abandon'];
+const ENDS: readonly TaskEventType[] = ['finish', 'fail', 'abandon'];
 
 const ENDED = {
   completed: 'completed',
@@ -44,7 +44,7 @@ const ENDED = {
 } as const satisfies Record<TerminalState, string>;
 
 /** Why a task doesn't take an event: what can't be done, and what the task is doing. */
-export function whyRefused(hook: Hook | undefined, type: HookEventType): string {
+export function whyRefused(hook: TaskRecord | undefined, type: TaskEventType): string {
   if (hook === undefined) return "The task hasn't been created yet.";
   if (type === 'init') return `${REFUSED[type]}.`;
   if (isTerminal(hook.state) && ENDS.includes(type)) return `The task has already ${ENDED[hook.state]}.`;
@@ -52,7 +52,7 @@ export function whyRefused(hook: Hook | undefined, type: HookEventType): string 
 }
 
 /** What a caller can do about an event that was refused. What ends a task is never suggested. */
-const POSSIBLE: Partial<Readonly<Record<HookEventType, string>>> = {
+const POSSIBLE: Partial<Readonly<Record<TaskEventType, string>>> = {
   start_step: 'start the step',
   note: 'record progress',
   checkpoint: 'record a checkpoint',
@@ -75,7 +75,7 @@ function lowered(label: string): string {
 }
 
 /** A sentence saying what a caller can do with a task now. */
-export function possibleNow(hook: Hook | undefined, by: Caller): string {
+export function possibleNow(hook: TaskRecord | undefined, by: Caller): string {
   if (hook === undefined) return 'Create the task first.';
   if (isTerminal(hook.state)) return 'Start a new task.';
   const events = eventsFor(hook, by).filter((type) => type !== 'human_approve' || canApprove(waitKind(hook)));

@@ -1,4 +1,4 @@
-import type { HookState } from './taskRecord';
+import type { TaskState } from './taskRecord';
 
 /** Everything that can happen to a task. */
 export const EVENT_TYPES = [
@@ -30,10 +30,10 @@ export const EVENT_TYPES = [
 ] as const;
 
 /** Something that can happen to a task. */
-export type HookEventType = (typeof EVENT_TYPES)[number];
+export type TaskEventType = (typeof EVENT_TYPES)[number];
 
 /** The states that an event can lead to, by the event; an event that isn't there is refused. */
-type Row = Partial<Record<HookEventType, readonly HookState[]>>;
+type Row = Partial<Record<TaskEventType, readonly TaskState[]>>;
 
 const ENDS = { fail: ['failed'], abandon: ['abandoned'] } as const satisfies Row;
 const CRASH = { crash_detected: ['recovering'] } as const satisfies Row;
@@ -96,7 +96,7 @@ export const TRANSITIONS = {
   completed: { acknowledge: ['completed'] },
   failed: { acknowledge: ['failed'] },
   abandoned: { acknowledge: ['abandoned'] },
-} as const satisfies Record<HookState | 'none', Row>;
+} as const satisfies Record<TaskState | 'none', Row>;
 
 /** Events that only a human may cause; an agent's tools never send them. */
 export const HUMAN_EVENTS = [
@@ -105,15 +105,15 @@ export const HUMAN_EVENTS = [
   'acknowledge',
   'fail',
   'abandon',
-] as const satisfies readonly HookEventType[];
+] as const satisfies readonly TaskEventType[];
 
 /** The events that a state takes, in the order of the table. */
-export function legalEvents(state: HookState | 'none'): HookEventType[] {
+export function legalEvents(state: TaskState | 'none'): TaskEventType[] {
   return EVENT_TYPES.filter((event) => event in TRANSITIONS[state]);
 }
 
 /** The states that an event can lead to from a state; empty where it is illegal. */
-export function targetsOf(state: HookState | 'none', event: HookEventType): readonly HookState[] {
+export function targetsOf(state: TaskState | 'none', event: TaskEventType): readonly TaskState[] {
   const row: Row = TRANSITIONS[state];
   return row[event] ?? [];
 }

@@ -1,5 +1,5 @@
 import type { Task } from './task';
-import type { Hook } from './taskRecord';
+import type { TaskRecord } from './taskRecord';
 import type { TaskRef } from './taskRef';
 
 /** Something that was found and mended, for people. */
@@ -11,7 +11,7 @@ export interface Finding {
 /** A task as it is in the store. */
 export interface StoredTask {
   readonly ref: TaskRef;
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   readonly task: Task;
   readonly seq: number;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import type { HookConfig } from '../config/config';
-import { type Hook, SCHEMA_VERSION, listOf, optionalTimestamp, timestamp } from './taskRecord';
+import type { TaskConfig } from '../config/config';
+import { type TaskRecord, SCHEMA_VERSION, listOf, optionalTimestamp, timestamp } from './taskRecord';
 import { STEP_TYPES, type StepType, type TaskTemplate, defaultStepType, isIdempotentByName } from './template';
 
 const looseRecord = z.pipe(
@@ -77,7 +77,7 @@ export interface NewTask {
   readonly workspaceId: string;
   readonly description: string;
   readonly template: TaskTemplate;
-  readonly config: HookConfig;
+  readonly config: TaskConfig;
   /** Real path of the worktree in which the task was started. */
   readonly worktree: string | undefined;
   readonly branch: string | undefined;
@@ -115,7 +115,7 @@ export function createTask(from: NewTask): Task {
   };
 }
 
-function frozenCommands(type: StepType, own: readonly string[], config: HookConfig): string[] {
+function frozenCommands(type: StepType, own: readonly string[], config: TaskConfig): string[] {
   if (own.length > 0) return [...own];
   return type === 'validation' ? [...config.validation.commands] : [];
 }
@@ -153,7 +153,7 @@ export function worktreeOf(task: Task): string | undefined {
 }
 
 /** What is wrong with a hook in its folder and task; empty when it is sound. */
-export function hookDamage(hook: Hook, task: Task | undefined, folderId: string): string[] {
+export function recordDamage(hook: TaskRecord, task: Task | undefined, folderId: string): string[] {
   const damage: string[] = [];
   if (hook.task_id !== folderId) {
     damage.push(`hook.json names task ${JSON.stringify(hook.task_id)}, but is in the folder of ${folderId}`);

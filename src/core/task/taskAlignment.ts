@@ -1,12 +1,12 @@
 import { historyEvent } from '../history/historyEvent';
 import { restoreMetadata, restoreSteps } from './frozenSteps';
-import { type Hook, type HookEvent, isTerminal } from './taskRecord';
+import { type TaskRecord, type RecordedEvent, isTerminal } from './taskRecord';
 import { type StepResult, type Task, type TaskStep, commandsOf, taskSchema } from './task';
 import { toMs } from '../shared/time';
 import { waitKind } from './waiting';
 
 /** The status that task.json shows for a hook; the names are those of the Go ATLAS. */
-export function taskStatusOf(hook: Hook): string {
+export function taskStatusOf(hook: TaskRecord): string {
   switch (hook.state) {
     case 'initializing':
       return 'pending';
@@ -38,7 +38,7 @@ const ADVANCES: Readonly<Record<string, string>> = {
 };
 
 /** Whether an event says something of a step's attempts or of its end. Most are checkpoints, which don't. */
-function changesSteps({ trigger }: HookEvent): boolean {
+function changesSteps({ trigger }: RecordedEvent): boolean {
   return trigger === 'start_step' || Object.hasOwn(ADVANCES, trigger);
 }
 
@@ -49,7 +49,7 @@ interface StepFacts {
   result: string | undefined;
 }
 
-function foldHistory(task: Task, hook: Hook): StepFacts[] {
+function foldHistory(task: Task, hook: TaskRecord): StepFacts[] {
   const facts = task.steps.map((step): StepFacts => ({
     attempts: step.attempts,
     startedAt: step.started_at,
@@ -77,7 +77,7 @@ function foldHistory(task: Task, hook: Hook): StepFacts[] {
   return facts;
 }
 
-function stepStatus(index: number, current: number, hook: Hook, fact: StepFacts): string {
+function stepStatus(index: number, current: number, hook: TaskRecord, fact: StepFacts): string {
   if (index < current || hook.state === 'completed') return fact.result === 'skipped' ? 'skipped' : 'completed';
   if (index > current) return 'pending';
   switch (hook.state) {
@@ -98,13 +98,13 @@ function stepStatus(index: number, current: number, hook: Hook, fact: StepFacts)
   }
 }
 
-function currentIndex(task: Task, hook: Hook): number {
+function currentIndex(task: Task, hook: TaskRecord): number {
   if (hook.state === 'completed') return task.steps.length;
   return hook.current_step?.step_index ?? Math.min(task.current_step, task.steps.length);
 }
 
 /** Whether a task that is in line with a hook is so with the next one too: it says nothing new of steps and state. */
-export function keepsAlignment(before: Hook, after: Hook): boolean {
+export function keepsAlignment(before: TaskRecord, after: TaskRecord): boolean {
   return (
     before.state === after.state &&
     // What is waited for is told by the newest events.
@@ -118,12 +118,12 @@ export function keepsAlignment(before: Hook, after: Hook): boolean {
  * A task brought in line with its hook, which wins. A task as read that agrees comes back equal, to the order of its
  * fields: else it would be written again on each opening.
  */
-export function alignTask(task: Task, hook: Hook): Task {
+export function alignTask(task: Task, hook: TaskRecord): Task {
   return taskSchema.parse(aligned(task, hook));
 }
 
 /** The same for showing it, unchecked and in no certain order of its fields. */
-export function aligned(task: Task, hook: Hook): Task {
+export function aligned(task: Task, hook: TaskRecord): Task {
   const current = currentIndex(task, hook);
   const facts = foldHistory(task, hook);
   const status = taskStatusOf(hook);
@@ -189,7 +189,7 @@ function resultsOf(task: Task, steps: readonly TaskStep[], facts: readonly StepF
 }
 
 /** The commands that decide a task's current step. */
-export function currentCommands({ hook, task }: { readonly hook: Hook; readonly task: Task }): readonly string[] {
+export function currentCommands({ hook, task }: { readonly hook: TaskRecord; readonly task: Task }): readonly string[] {
   const index = hook.current_step?.step_index;
   const step = index === undefined ? undefined : alignTask(task, hook).steps[index];
   return step === undefined ? [] : commandsOf(step);

@@ -5,7 +5,7 @@ import { isZeroTime, normalizeTimestamp } from '../shared/time';
 export const SCHEMA_VERSION = '1.0';
 
 /** All positions of a task, in the order in which a task meets them. */
-export const HOOK_STATES = [
+export const TASK_STATES = [
   'initializing',
   'step_pending',
   'step_running',
@@ -18,21 +18,21 @@ export const HOOK_STATES = [
 ] as const;
 
 /** Where a task stands. */
-export type HookState = (typeof HOOK_STATES)[number];
+export type TaskState = (typeof TASK_STATES)[number];
 
 /** The states that nothing leaves. */
-export const TERMINAL_STATES = ['completed', 'failed', 'abandoned'] as const satisfies readonly HookState[];
+export const TERMINAL_STATES = ['completed', 'failed', 'abandoned'] as const satisfies readonly TaskState[];
 
 /** A state that nothing leaves. */
 export type TerminalState = (typeof TERMINAL_STATES)[number];
 
 /** Whether a task in this state is over. */
-export function isTerminal(state: HookState): state is TerminalState {
-  return (TERMINAL_STATES as readonly HookState[]).includes(state);
+export function isTerminal(state: TaskState): state is TerminalState {
+  return (TERMINAL_STATES as readonly TaskState[]).includes(state);
 }
 
 /** The states in which somebody is at work, so that silence or a death means a crash. */
-export function isInFlight(state: HookState): boolean {
+export function isInFlight(state: TaskState): boolean {
   return state === 'initializing' || state === 'step_running' || state === 'step_validating';
 }
 
@@ -151,10 +151,10 @@ export const stepContextSchema = z.looseObject({
 });
 
 /** One line of the append-only history. `from_state` is empty for the first. */
-export const hookEventSchema = z.looseObject({
+export const recordedEventSchema = z.looseObject({
   timestamp,
-  from_state: z.union([z.enum(HOOK_STATES), z.literal('')]),
-  to_state: z.enum(HOOK_STATES),
+  from_state: z.union([z.enum(TASK_STATES), z.literal('')]),
+  to_state: z.enum(TASK_STATES),
   trigger: z.string(),
   step_name: optionalText,
   details,
@@ -164,7 +164,7 @@ export const hookEventSchema = z.looseObject({
 export const recoveryContextSchema = z.looseObject({
   detected_at: timestamp,
   crash_type: z.string(),
-  last_known_state: z.enum(HOOK_STATES),
+  last_known_state: z.enum(TASK_STATES),
   was_validating: z._default(z.boolean(), false),
   validation_cmd: optionalText,
   partial_output: optionalText,
@@ -197,18 +197,18 @@ const taskIdFromFile = z.pipe(
 );
 
 /** hook.json: where a task stands. Unknown fields are kept. */
-export const hookSchema = z.looseObject({
+export const taskRecordSchema = z.looseObject({
   version: z._default(z.string(), SCHEMA_VERSION),
   task_id: taskIdFromFile,
   workspace_id: z._default(z.string(), ''),
   created_at: timestamp,
   updated_at: timestamp,
-  state: z.enum(HOOK_STATES),
+  state: z.enum(TASK_STATES),
   current_step: z.pipe(
     z.optional(z.nullable(stepContextSchema)),
     z.transform((step) => step ?? undefined),
   ),
-  history: listOf(hookEventSchema),
+  history: listOf(recordedEventSchema),
   recovery: z.pipe(
     z.optional(z.nullable(recoveryContextSchema)),
     z.transform((recovery) => recovery ?? undefined),
@@ -219,7 +219,7 @@ export const hookSchema = z.looseObject({
 });
 
 /** The durable state of a task. */
-export type Hook = z.infer<typeof hookSchema>;
+export type TaskRecord = z.infer<typeof taskRecordSchema>;
 /** The step under way or next. */
 export type StepContext = z.infer<typeof stepContextSchema>;
 /** A checkpoint. */
@@ -227,7 +227,7 @@ export type StepCheckpoint = z.infer<typeof stepCheckpointSchema>;
 /** A file's state at a checkpoint. */
 export type FileSnapshot = z.infer<typeof fileSnapshotSchema>;
 /** A line of history. */
-export type HookEvent = z.infer<typeof hookEventSchema>;
+export type RecordedEvent = z.infer<typeof recordedEventSchema>;
 /** What is known about a crash. */
 export type RecoveryContext = z.infer<typeof recoveryContextSchema>;
 /** A validation receipt. */
@@ -246,13 +246,13 @@ const HOOK_KEY_ORDER = [
   'checkpoints',
   'receipts',
   'schema_version',
-] as const satisfies readonly (keyof Hook)[];
+] as const satisfies readonly (keyof TaskRecord)[];
 
 /** The lists that only grow at their end, but for the dropping of old checkpoints; an item never changes. */
 const LIST_KEYS: ReadonlySet<string> = new Set(['history', 'checkpoints', 'receipts']);
 
 /** A part of hook.json's text: as it stands, or the items of a list, to be joined by a comma and a line feed. */
-export type HookPart = string | { readonly key: string; readonly items: readonly object[] };
+export type RecordPart = string | { readonly key: string; readonly items: readonly object[] };
 
 /** JSON with two spaces, at a depth. A text in JSON has no line feed of its own. */
 function indented(value: unknown, indent: string): string | undefined {
@@ -261,11 +261,11 @@ function indented(value: unknown, indent: string): string | undefined {
 }
 
 /** The text of hook.json in parts: the documented keys in their order, then unknown ones. */
-export function hookParts(hook: Hook): HookPart[] {
+export function recordParts(hook: TaskRecord): RecordPart[] {
   const ordered: Record<string, unknown> = {};
   for (const key of HOOK_KEY_ORDER) if (hook[key] !== undefined) ordered[key] = hook[key];
   for (const [key, value] of Object.entries(hook)) if (!Object.hasOwn(ordered, key)) ordered[key] = value;
-  const parts: HookPart[] = [];
+  const parts: RecordPart[] = [];
   let text = '{';
   let separator = '\n';
   for (const [key, value] of Object.entries(ordered)) {
@@ -287,8 +287,8 @@ export function listItemText(key: string, item: object): string {
 }
 
 /** The text of hook.json: valid JSON, two spaces, one event of the history a line, final newline. */
-export function serializeHook(hook: Hook): string {
-  return hookParts(hook)
+export function serializeRecord(hook: TaskRecord): string {
+  return recordParts(hook)
     .map((part) =>
       typeof part === 'string' ? part : part.items.map((item) => listItemText(part.key, item)).join(',\n'),
     )

@@ -1,22 +1,22 @@
 import { hasGitCheckpoint } from '../checkpoint/checkpoint';
-import { Draft } from './transitionBuilder';
+import { TransitionBuilder } from './transitionBuilder';
 import { humanDecision } from './authority';
 import { applyEffect } from './effects';
-import type { Caller, HookInput, TransitionContext, Transitioned } from './events';
+import type { Caller, TaskInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from '../shared/errors';
 import { freezeTask } from './frozenSteps';
 import { guardOf } from './guards';
-import { type Hook, SCHEMA_VERSION } from './taskRecord';
+import { type TaskRecord, SCHEMA_VERSION } from './taskRecord';
 import { possibleNow, whyRefused } from './refusals';
-import { type HookEventType, targetsOf } from './states';
+import { type TaskEventType, targetsOf } from './states';
 import { nextAttempt } from './stepAttempt';
 
-function illegal(hook: Hook | undefined, { type: event, by = 'agent' }: HookInput, why?: string): Result<never> {
+function illegal(hook: TaskRecord | undefined, { type: event, by = 'agent' }: TaskInput, why?: string): Result<never> {
   return fail('illegal_transition', why ?? whyRefused(hook, event), { mend: possibleNow(hook, by) });
 }
 
 /** What only a human decides is refused to everybody else, whatever way it came. */
-function refuseDecision(hook: Hook, type: HookEventType, by: Caller): Result<never> | undefined {
+function refuseDecision(hook: TaskRecord, type: TaskEventType, by: Caller): Result<never> | undefined {
   const decision = by === 'human' ? undefined : humanDecision(hook, type);
   if (decision === undefined) return undefined;
   return fail('human_only', `Only a human may ${decision}.`, {
@@ -25,7 +25,7 @@ function refuseDecision(hook: Hook, type: HookEventType, by: Caller): Result<nev
 }
 
 /** A new hook in `initializing`. */
-function initialHook(context: TransitionContext): Hook {
+function initialHook(context: TransitionContext): TaskRecord {
   return {
     version: SCHEMA_VERSION,
     task_id: context.task.id,
@@ -55,7 +55,11 @@ function initialHook(context: TransitionContext): Hook {
  * @param hook the hook as read, or `undefined` for a task that has none yet
  * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`, `human_only`)
  */
-export function transition(hook: Hook | undefined, input: HookInput, context: TransitionContext): Result<Transitioned> {
+export function transition(
+  hook: TaskRecord | undefined,
+  input: TaskInput,
+  context: TransitionContext,
+): Result<Transitioned> {
   const state = hook?.state ?? 'none';
   if (targetsOf(state, input.type).length === 0) return illegal(hook, input);
   if (hook === undefined) return ok({ hook: initialHook(context), changed: true });
@@ -66,14 +70,14 @@ export function transition(hook: Hook | undefined, input: HookInput, context: Tr
   const refused = guardOf(hook, input, context);
   if (refused !== undefined) return illegal(hook, input, refused);
   if (isRepetition(hook, input)) return ok({ hook, changed: false });
-  const draft = new Draft(hook, context);
+  const draft = new TransitionBuilder(hook, context);
   applyEffect(draft, input);
   return ok(draft.finish());
 }
 
 const READ_AGAIN = 'Read HOOK.md again: another session or a human has changed the task.';
 
-function checkExpected(hook: Hook, input: HookInput): Result<never> | undefined {
+function checkExpected(hook: TaskRecord, input: TaskInput): Result<never> | undefined {
   const { step, attempt } = input.expect ?? {};
   const current = hook.current_step;
   if (step !== undefined && step !== current?.step_name) {
@@ -87,7 +91,7 @@ function checkExpected(hook: Hook, input: HookInput): Result<never> | undefined 
   return fail('stale_caller', message, { mend: READ_AGAIN });
 }
 
-function isRepetition(hook: Hook, input: HookInput): boolean {
+function isRepetition(hook: TaskRecord, input: TaskInput): boolean {
   if (input.type === 'crash_detected') return hook.state === 'recovering';
   return (
     input.type === 'checkpoint' && input.source !== undefined && hasGitCheckpoint(hook, input.trigger, input.source)

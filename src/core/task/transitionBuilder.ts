@@ -3,14 +3,14 @@ import { type GitSource, pruneCheckpoints } from '../checkpoint/checkpoint';
 import type { TransitionContext, Transitioned } from './events';
 import {
   type CheckpointTrigger,
-  type Hook,
-  type HookEvent,
-  type HookState,
+  type TaskRecord,
+  type RecordedEvent,
+  type TaskState,
   type RecoveryContext,
   type StepCheckpoint,
   type StepContext,
   type ValidationReceipt,
-  hookEventSchema,
+  recordedEventSchema,
   recoveryContextSchema,
   stepCheckpointSchema,
   stepContextSchema,
@@ -22,17 +22,17 @@ import { oneLine } from '../shared/text';
 export const MAX_DESCRIPTION = 500;
 
 /** Collects the parts of one write: a working copy, to which history and checkpoints are appended. */
-export class Draft {
-  readonly history: HookEvent[];
+export class TransitionBuilder {
+  readonly history: RecordedEvent[];
   checkpoints: StepCheckpoint[];
   receipts: ValidationReceipt[];
-  state: HookState;
+  state: TaskState;
   step: StepContext | undefined;
   recovery: RecoveryContext | undefined;
   private used = 0;
 
   constructor(
-    readonly before: Hook,
+    readonly before: TaskRecord,
     readonly context: TransitionContext,
   ) {
     this.history = [...before.history];
@@ -50,7 +50,7 @@ export class Draft {
   /** Moves to a state and records the event in the history. */
   record(
     trigger: Exclude<HistoryEventType, 'init' | 'other' | 'adopted_edit'>,
-    to: HookState,
+    to: TaskState,
     details: WrittenDetails = {},
     stepName: string | undefined = this.stepName,
   ): void {
@@ -106,12 +106,12 @@ export class Draft {
   finish(): Transitioned {
     const { before, step, recovery } = this;
     const { current_step: _step, recovery: _recovery, ...rest } = before;
-    const hook: Hook = {
+    const hook: TaskRecord = {
       ...rest,
       updated_at: this.context.now,
       state: this.state,
       current_step: step === undefined || step === before.current_step ? step : stepContextSchema.parse(step),
-      history: asRead(this.history, before.history, (event) => hookEventSchema.parse(event)),
+      history: asRead(this.history, before.history, (event) => recordedEventSchema.parse(event)),
       recovery:
         recovery === undefined || recovery === before.recovery ? recovery : recoveryContextSchema.parse(recovery),
       checkpoints: asRead(this.checkpoints, before.checkpoints, (item) => stepCheckpointSchema.parse(item)),
@@ -141,14 +141,14 @@ interface Making {
 type StepAt = Pick<StepContext, 'step_name' | 'step_index' | 'attempt'>;
 
 /** The step that was started last before a time; `undefined` when the history doesn't tell. */
-function stepRunningAt(hook: Hook, at: string): StepAt | undefined {
+function stepRunningAt(hook: TaskRecord, at: string): StepAt | undefined {
   const started = eventsOf(hook.history, 'start_step').findLast((event) => event.timestamp <= at);
   const { step_index: index, attempt } = started?.details ?? {};
   if (started?.step_name === undefined || index === undefined || attempt === undefined) return undefined;
   return { step_name: started.step_name, step_index: index, attempt };
 }
 
-function makeCheckpoint(making: Making, before: Hook, context: TransitionContext): StepCheckpoint {
+function makeCheckpoint(making: Making, before: TaskRecord, context: TransitionContext): StepCheckpoint {
   const { id, trigger, step, source } = making;
   const { git, files, artifacts } = context.capture ?? {};
   const known = new Set(before.checkpoints.flatMap((checkpoint) => checkpoint.artifacts ?? []));

@@ -1,5 +1,5 @@
 import { historyEvent } from '../history/historyEvent';
-import type { Hook } from './taskRecord';
+import type { TaskRecord } from './taskRecord';
 
 /** Why a task waits for a human. */
 export const WAIT_KINDS = [
@@ -20,12 +20,12 @@ export function canApprove(kind: WaitKind): boolean {
 }
 
 /** Why a hook in `awaiting_human` waits, read from the event that brought it there. */
-export function waitKind(hook: Hook): WaitKind {
+export function waitKind(hook: TaskRecord): WaitKind {
   return waitingSince(hook).kind;
 }
 
 /** What a waiting task waits for: the kind, and the question or reason that was given. */
-export function waitingSince(hook: Hook): { kind: WaitKind; message: string | undefined; since: string } {
+export function waitingSince(hook: TaskRecord): { kind: WaitKind; message: string | undefined; since: string } {
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
     if (event === undefined || event.to_state !== 'awaiting_human' || event.from_state === 'awaiting_human') continue;

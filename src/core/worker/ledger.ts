@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { listOf } from '../task/taskRecord';
 import {
-  HOOK_STATUSES,
-  type HookContext,
+  SLOT_STATUSES,
+  type SlotContext,
   MAX_PREVIOUS,
   type TaskDefinition,
   hashSchema,
-  hookResultSchema,
+  slotResultSchema,
   taskDefinitionSchema,
   taskId,
   workerName,
@@ -14,10 +14,10 @@ import {
 import { type Folded, foldLedger, recordShape } from './ledgerLines';
 
 /** Where a task can be: on nobody's hook, or where the work on the hook is. */
-export const TASK_STATUSES = ['OPEN', ...HOOK_STATUSES] as const;
+export const TASK_STATUSES = ['OPEN', ...SLOT_STATUSES] as const;
 
 /** A line of tasks.jsonl. Unknown fields are kept. */
-export const taskRecordSchema = z
+export const ledgerTaskSchema = z
   .looseObject({
     ...recordShape,
     id: taskId,
@@ -43,8 +43,8 @@ export const evidenceRecordSchema = z.looseObject({
   ...recordShape,
   taskId,
   worker: workerName,
-  status: hookResultSchema.shape.status,
-  error: hookResultSchema.shape.error,
+  status: slotResultSchema.shape.status,
+  error: slotResultSchema.shape.error,
   inputHash: hashSchema,
   outputHash: hashSchema,
   /** The commit of the hook that holds the files. */
@@ -52,11 +52,11 @@ export const evidenceRecordSchema = z.looseObject({
 });
 
 /** What the ledger says of a task. */
-export type TaskRecord = z.infer<typeof taskRecordSchema>;
+export type LedgerTask = z.infer<typeof ledgerTaskSchema>;
 /** What it says of tasks that belong together. */
-export type ConvoyRecord = z.infer<typeof convoyRecordSchema>;
+export type LedgerConvoy = z.infer<typeof convoyRecordSchema>;
 /** How one claim of a task ended. */
-export type EvidenceRecord = z.infer<typeof evidenceRecordSchema>;
+export type LedgerEvidence = z.infer<typeof evidenceRecordSchema>;
 
 /** The ledger's files, by what is in them. */
 export const LEDGER_FILES = { tasks: 'tasks.jsonl', convoys: 'convoys.jsonl', evidence: 'evidence.jsonl' } as const;
@@ -69,15 +69,15 @@ export type LedgerTexts = Readonly<Record<LedgerKind, string>>;
 
 /** The ledger, read. */
 export interface Ledger {
-  readonly tasks: Folded<TaskRecord>;
-  readonly convoys: Folded<ConvoyRecord>;
-  readonly evidence: Folded<EvidenceRecord>;
+  readonly tasks: Folded<LedgerTask>;
+  readonly convoys: Folded<LedgerConvoy>;
+  readonly evidence: Folded<LedgerEvidence>;
 }
 
 /** Reads the ledger from its files' texts. */
 export function readLedger(texts: LedgerTexts): Ledger {
   return {
-    tasks: foldLedger(taskRecordSchema, texts.tasks),
+    tasks: foldLedger(ledgerTaskSchema, texts.tasks),
     convoys: foldLedger(convoyRecordSchema, texts.convoys),
     evidence: foldLedger(evidenceRecordSchema, texts.evidence),
   };
@@ -89,12 +89,12 @@ export function openBlockers(ledger: Ledger, task: TaskDefinition): string[] {
 }
 
 /** The tasks that can be slung now, the oldest first. */
-export function readyTasks(ledger: Ledger): TaskRecord[] {
+export function readyTasks(ledger: Ledger): LedgerTask[] {
   const open = [...ledger.tasks.last.values()].filter(({ status }) => status === 'OPEN');
   return open.filter(({ task }) => openBlockers(ledger, task).length === 0).sort(byAge);
 }
 
-function byAge(a: TaskRecord, b: TaskRecord): number {
+function byAge(a: LedgerTask, b: LedgerTask): number {
   return a.at < b.at ? -1 : Number(a.at > b.at) || (a.id < b.id ? -1 : Number(a.id > b.id));
 }
 
@@ -104,7 +104,7 @@ export function evidenceId(task: string, claim: number): string {
 }
 
 /** The newest attempts at a task that failed, as its next worker is told of them. */
-export function failedAttempts({ evidence }: Ledger, task: string): HookContext['previousAttempts'] {
+export function failedAttempts({ evidence }: Ledger, task: string): SlotContext['previousAttempts'] {
   return [...evidence.last.values()]
     .filter((each) => each.taskId === task && each.status === 'FAILED')
     .sort((a, b) => a.claim - b.claim)

@@ -1,15 +1,15 @@
 import * as z from 'zod/mini';
 import { timestamp } from '../task/taskRecord';
 import { LIMITS, measureJson } from './limits';
-import { type Stamp, compareStamps, stampShape } from './versionVector';
+import { type VersionVector, compareVersions, versionShape } from './versionVector';
 
 /** What every record of the ledger has. */
-export const recordShape = { id: z.string().check(z.minLength(1)), ...stampShape, at: timestamp };
+export const recordShape = { id: z.string().check(z.minLength(1)), ...versionShape, at: timestamp };
 
 const recordSchema = z.looseObject(recordShape);
 
 /** What is common to all records. */
-export interface LedgerRecord extends Stamp {
+export interface LedgerRecord extends VersionVector {
   readonly id: string;
   /** When it was written. */
   readonly at: string;
@@ -93,7 +93,7 @@ export function foldLedger<T extends LedgerRecord>(schema: z.ZodMiniType<T>, tex
   });
   const sorted = [...new Map(lines.map((line) => [line.text, line])).values()]
     .flatMap(({ text: line, record }) => (record === undefined ? [] : [{ line, record }]))
-    .sort((a, b) => compareStamps(a.record, b.record) || compareTexts(a.line, b.line));
+    .sort((a, b) => compareVersions(a.record, b.record) || compareTexts(a.line, b.line));
   const last = new Map(sorted.map(({ record }) => [record.id, record]));
   const all = sorted.map(({ record }) => record);
   return { last, all, conflicts: conflictsOf(all, last), findings };
@@ -103,7 +103,7 @@ function conflictsOf<T extends LedgerRecord>(all: readonly T[], last: ReadonlyMa
   const sides = new Map<string, T[]>();
   for (const record of all) {
     const winner = last.get(record.id);
-    if (winner !== undefined && compareStamps(record, winner) === 0)
+    if (winner !== undefined && compareVersions(record, winner) === 0)
       sides.set(record.id, [record, ...(sides.get(record.id) ?? [])]);
   }
   return [...sides].flatMap(([id, each]) => (each.length < 2 ? [] : [{ id, sides: each }]));
@@ -112,14 +112,14 @@ function conflictsOf<T extends LedgerRecord>(all: readonly T[], last: ReadonlyMa
 /** The lines of a file without those that a newer one of the same id replaces, in their order. What is no record stays. */
 export function newestLines<T extends LedgerRecord>(schema: z.ZodMiniType<T>, text: string): string {
   const lines = [...new Set(linesOf(text))].map((line) => parseLine(schema, line));
-  const newest = new Map<string, Stamp>();
+  const newest = new Map<string, VersionVector>();
   for (const { record } of lines) {
     const known = record === undefined ? undefined : newest.get(record.id);
-    if (record !== undefined && (known === undefined || compareStamps(known, record) < 0))
+    if (record !== undefined && (known === undefined || compareVersions(known, record) < 0))
       newest.set(record.id, record);
   }
   const stays = ({ record }: Line<T>): boolean =>
-    record === undefined || compareStamps(record, newest.get(record.id) ?? record) === 0;
+    record === undefined || compareVersions(record, newest.get(record.id) ?? record) === 0;
   return lines
     .filter(stays)
     .map((line) => `${line.text}\n`)
@@ -156,7 +156,7 @@ function compareLines(a: Line<LedgerRecord>, b: Line<LedgerRecord>): number {
   return (
     compareTexts(a.record.at, b.record.at) ||
     compareTexts(a.record.id, b.record.id) ||
-    compareStamps(a.record, b.record) ||
+    compareVersions(a.record, b.record) ||
     compareTexts(a.text, b.text)
   );
 }

@@ -4,7 +4,7 @@ import { checkTaskId } from '../shared/ids';
 /** The branch that the ledger is kept on. */
 export const LEDGER_BRANCH = 'refs/heads/forge/ledger';
 /** What the branches of hooks begin with. */
-export const HOOK_BRANCHES = 'refs/heads/forge/hooks/';
+export const SLOT_BRANCHES = 'refs/heads/forge/hooks/';
 
 const PART = /^[a-z0-9][a-z0-9._-]{0,63}$/u;
 
@@ -31,13 +31,13 @@ export function clashingWorker(name: string, others: Iterable<string>): string |
 }
 
 /** The full name of the branch of a worker's hook; the name was checked. */
-export function branchOf(worker: string): string {
-  return `${HOOK_BRANCHES}${worker}`;
+export function slotBranchName(worker: string): string {
+  return `${SLOT_BRANCHES}${worker}`;
 }
 
 /** The worker that a branch belongs to; `undefined` for any other branch. */
 export function workerOfBranch(ref: string): string | undefined {
-  if (!ref.startsWith(HOOK_BRANCHES)) return undefined;
-  const worker = ref.slice(HOOK_BRANCHES.length);
+  if (!ref.startsWith(SLOT_BRANCHES)) return undefined;
+  const worker = ref.slice(SLOT_BRANCHES.length);
   return checkWorker(worker).ok ? worker : undefined;
 }

@@ -5,12 +5,12 @@ import { checkTaskId } from '../shared/ids';
 import { processIdentitySchema } from '../recovery/liveness';
 import { measureJson } from './limits';
 import { checkWorker } from './names';
-import { stampShape } from './versionVector';
+import { versionShape } from './versionVector';
 
 /** Where the work on a hook can be. */
-export const HOOK_STATUSES = ['PENDING', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
+export const SLOT_STATUSES = ['PENDING', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
 /** One of them. */
-export type HookStatus = (typeof HOOK_STATUSES)[number];
+export type SlotStatus = (typeof SLOT_STATUSES)[number];
 
 /** Why a worker gave its work to the next incarnation. */
 export const HANDOFF_REASONS = ['context_limit', 'timeout', 'error'] as const;
@@ -47,16 +47,16 @@ const definitionShape = {
 export const taskDefinitionSchema = z.looseObject(definitionShape);
 
 /** task.json: a task on a worker's hook. */
-export const hookTaskSchema = z.looseObject({ ...definitionShape, assigned: timestamp });
+export const slotTaskSchema = z.looseObject({ ...definitionShape, assigned: timestamp });
 
 const errorSchema = z.looseObject({ code: label, message: text, recoverable: z.boolean() });
 
 /** An attempt before this one that failed. */
-const attemptSchema = z.looseObject({ claim: stampShape.claim, worker: workerName, error: z.optional(errorSchema) });
+const attemptSchema = z.looseObject({ claim: versionShape.claim, worker: workerName, error: z.optional(errorSchema) });
 
 /** context.json: what the worker needs for this task, and nothing else. */
-export const hookContextSchema = z.looseObject({
-  task: hookTaskSchema,
+export const slotContextSchema = z.looseObject({
+  task: slotTaskSchema,
   tools: z.array(label).check(z.maxLength(MAX_TOOLS)),
   previousAttempts: z.optional(z.array(attemptSchema).check(z.maxLength(MAX_PREVIOUS))),
 });
@@ -65,7 +65,7 @@ export const hookContextSchema = z.looseObject({
 export const hashSchema = z.string().check(z.regex(/^[0-9a-f]{64}$/u));
 
 /** result.json: what came of the work. */
-export const hookResultSchema = z.looseObject({
+export const slotResultSchema = z.looseObject({
   taskId,
   status: z.enum(['COMPLETE', 'FAILED']),
   output: z.optional(z.looseObject({})),
@@ -75,11 +75,11 @@ export const hookResultSchema = z.looseObject({
 });
 
 /** status.json: where the work stands. */
-export const hookStatusSchema = z.looseObject({
-  status: z.enum(HOOK_STATUSES),
+export const slotStatusSchema = z.looseObject({
+  status: z.enum(SLOT_STATUSES),
   taskId,
   worker: workerName,
-  ...stampShape,
+  ...versionShape,
   /** How often the work was begun, or gone on with after a crash. */
   attempts: z.int().check(z.gte(0)),
   updatedAt: timestamp,
@@ -96,23 +96,23 @@ export const hookStatusSchema = z.looseObject({
 /** What is to be done, by nobody yet. */
 export type TaskDefinition = z.infer<typeof taskDefinitionSchema>;
 /** A task on a worker's hook. */
-export type HookTask = z.infer<typeof hookTaskSchema>;
+export type SlotTask = z.infer<typeof slotTaskSchema>;
 /** All that a worker is told. */
-export type HookContext = z.infer<typeof hookContextSchema>;
+export type SlotContext = z.infer<typeof slotContextSchema>;
 /** What came of the work. */
-export type HookResult = z.infer<typeof hookResultSchema>;
+export type SlotResult = z.infer<typeof slotResultSchema>;
 /** Why work failed. */
-export type HookError = z.infer<typeof errorSchema>;
+export type SlotError = z.infer<typeof errorSchema>;
 /** Where the work on a hook stands. */
-export type HookState = z.infer<typeof hookStatusSchema>;
+export type SlotState = z.infer<typeof slotStatusSchema>;
 
 /** Whether nothing is left to do. */
-export function isOver(status: HookStatus): status is 'COMPLETE' | 'FAILED' {
+export function isOver(status: SlotStatus): status is 'COMPLETE' | 'FAILED' {
   return status === 'COMPLETE' || status === 'FAILED';
 }
 
 /** The text of a file of a hook: two spaces, final newline. */
-export function serializeContent(content: TaskDefinition | HookContext | HookResult | HookState): string {
+export function serializeContent(content: TaskDefinition | SlotContext | SlotResult | SlotState): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
@@ -129,16 +129,16 @@ export function checkInput<T>(schema: z.ZodMiniType<T>, input: unknown, what: st
 
 /** A context from a task and what its caller adds. Fails with `usage` where it names too many tools. */
 export function buildContext(
-  task: HookTask,
+  task: SlotTask,
   tools: readonly string[],
-  previous: HookContext['previousAttempts'] = [],
+  previous: SlotContext['previousAttempts'] = [],
   more: Readonly<Record<string, unknown>> = {},
-): Result<HookContext> {
+): Result<SlotContext> {
   if (tools.length > MAX_TOOLS)
     return fail('usage', `The context names ${tools.length} tools. A worker may use at most ${MAX_TOOLS}.`, {
       mend: 'Name only the tools that this task needs, or split the task.',
     });
   const previousAttempts = previous.slice(-MAX_PREVIOUS);
   const context = { ...more, task, tools, ...(previousAttempts.length === 0 ? {} : { previousAttempts }) };
-  return checkInput(hookContextSchema, context, 'the context of a task');
+  return checkInput(slotContextSchema, context, 'the context of a task');
 }

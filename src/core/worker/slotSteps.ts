@@ -3,20 +3,20 @@ import { type Result, fail, ok } from '../shared/errors';
 import { SCHEMA_VERSION } from '../task/taskRecord';
 import type { ProcessIdentity, Vitality } from '../recovery/liveness';
 import { toMs, toTimestamp } from '../shared/time';
-import { type HandoffReason, type HookState, type HookStatus, type HookTask, type TaskDefinition } from './slotContent';
-import type { TaskRecord } from './ledger';
-import { type Stamp, stampOf } from './versionVector';
+import { type HandoffReason, type SlotState, type SlotStatus, type SlotTask, type TaskDefinition } from './slotContent';
+import type { LedgerTask } from './ledger';
+import { type VersionVector, versionOf } from './versionVector';
 
 /** How often work is begun, or gone on with after a crash, before it counts as failed. */
 export const MAX_ATTEMPTS = 3;
 
 /** What leads from one status to another. */
-export const HOOK_STEPS = {
+export const SLOT_STEPS = {
   PENDING: { start: 'IN_PROGRESS' },
   IN_PROGRESS: { start: 'IN_PROGRESS', handoff: 'IN_PROGRESS', complete: 'COMPLETE', fail: 'FAILED' },
   COMPLETE: {},
   FAILED: {},
-} as const satisfies Readonly<Record<HookStatus, Readonly<Record<string, HookStatus>>>>;
+} as const satisfies Readonly<Record<SlotStatus, Readonly<Record<string, SlotStatus>>>>;
 
 /** What a worker names in all that it says later, so that what comes from a dead one is told apart. */
 export interface Lease {
@@ -27,7 +27,7 @@ export interface Lease {
 }
 
 /** What to do about the work on a hook, and why. */
-export interface RecoveryPlan {
+export interface SlotPlan {
   /**
    * `run`: it was never begun. `resume`: go on with what is there. `restart`: from the beginning. `give_up`: it was tried often enough.
    * `nothing`: it is over, or somebody is at work. `ask`: nobody can see whether its owner lives, so a human says.
@@ -37,7 +37,7 @@ export interface RecoveryPlan {
 }
 
 /** What is known beside the status. */
-export interface HookSigns {
+export interface SlotSigns {
   /** Whether the owner's process lives; `undefined` where none is named. */
   readonly owner: Vitality | undefined;
   /** Whether the worker left anything. */
@@ -55,7 +55,7 @@ export interface Taker {
 }
 
 /** The hook of a worker to whom a task is slung. */
-export function slung(task: HookTask, worker: string, last: Stamp, clone: string, now: number): HookState {
+export function assigned(task: SlotTask, worker: string, last: VersionVector, clone: string, now: number): SlotState {
   return {
     status: 'PENDING',
     taskId: task.id,
@@ -71,7 +71,7 @@ export function slung(task: HookTask, worker: string, last: Stamp, clone: string
 }
 
 /** Says what becomes of the work on a hook when somebody comes to do it. */
-export function planHookRecovery(state: HookState, { partial, ownerIsGone, ...signs }: HookSigns): RecoveryPlan {
+export function planSlotRecovery(state: SlotState, { partial, ownerIsGone, ...signs }: SlotSigns): SlotPlan {
   switch (state.status) {
     case 'PENDING':
       return { action: 'run', reason: 'It was never started.' };
@@ -99,12 +99,12 @@ export function planHookRecovery(state: HookState, { partial, ownerIsGone, ...si
 }
 
 /** Whether to go on counts as another attempt: a context that is full is no failure. */
-function isTry({ handoffReason }: HookState): boolean {
+function isTry({ handoffReason }: SlotState): boolean {
   return handoffReason !== 'context_limit';
 }
 
 /** The hook of a worker that begins or goes on; a plan that lets nobody work is refused. */
-export function started(state: HookState, plan: RecoveryPlan, { owner, clone }: Taker, now: number): Result<HookState> {
+export function started(state: SlotState, plan: SlotPlan, { owner, clone }: Taker, now: number): Result<SlotState> {
   if (plan.action !== 'run' && plan.action !== 'resume' && plan.action !== 'restart')
     return fail('illegal_transition', `The task of ${state.worker} can't be claimed. ${plan.reason}`, {
       mend:
@@ -113,7 +113,7 @@ export function started(state: HookState, plan: RecoveryPlan, { owner, clone }: 
   const { owner: _before, handoffReason: _why, resumePoint, ...rest } = state;
   return ok({
     ...rest,
-    status: HOOK_STEPS[state.status === 'PENDING' ? 'PENDING' : 'IN_PROGRESS'].start,
+    status: SLOT_STEPS[state.status === 'PENDING' ? 'PENDING' : 'IN_PROGRESS'].start,
     incarnation: state.incarnation + 1,
     sequence: state.sequence + 1,
     attempts: state.attempts + (isTry(state) ? 1 : 0),
@@ -125,12 +125,12 @@ export function started(state: HookState, plan: RecoveryPlan, { owner, clone }: 
 }
 
 /** The lease that goes with the present incarnation. */
-export function leaseOf({ worker, taskId, claim, incarnation }: HookState): Lease {
+export function leaseOf({ worker, taskId, claim, incarnation }: SlotState): Lease {
   return { worker, taskId, claim, incarnation };
 }
 
 /** Whether a lease, of work in this clone, is that of whoever is at work now. Fails with `stale_caller`. */
-export function checkLease(state: HookState, lease: Lease, clone: string): Result<HookState> {
+export function checkLease(state: SlotState, lease: Lease, clone: string): Result<SlotState> {
   const isSame =
     (state.clone ?? clone) === clone &&
     state.worker === lease.worker &&
@@ -147,32 +147,32 @@ export function checkLease(state: HookState, lease: Lease, clone: string): Resul
 
 /** The work is given to the next incarnation. */
 export function handedOff(
-  state: HookState,
+  state: SlotState,
   reason: HandoffReason,
   resumePoint: string,
   now: number,
-): Result<HookState> {
+): Result<SlotState> {
   const moved = moveTo(state, 'handoff', now);
   return moved.ok ? ok({ ...moved.value, handoffReason: reason, resumePoint }) : moved;
 }
 
 /** The work is over. */
-export function ended(state: HookState, how: 'complete' | 'fail', now: number): Result<HookState> {
+export function ended(state: SlotState, how: 'complete' | 'fail', now: number): Result<SlotState> {
   return moveTo(state, how, now);
 }
 
 /** The work is over since nobody is to try it again; the incarnation is new, so that the one before can't say otherwise. */
-export function givenUp(state: HookState, now: number): Result<HookState> {
+export function givenUp(state: SlotState, now: number): Result<SlotState> {
   const moved = moveTo(state, 'fail', now, true);
   return moved.ok ? ok({ ...moved.value, incarnation: state.incarnation + 1 }) : moved;
 }
 
 function moveTo(
-  state: HookState,
+  state: SlotState,
   step: 'handoff' | 'complete' | 'fail',
   now: number,
   isForced = false,
-): Result<HookState> {
+): Result<SlotState> {
   if (state.status !== 'IN_PROGRESS')
     return fail('illegal_transition', `The task of ${state.worker} is ${state.status}, so this can't be done.`, {
       mend: state.status === 'PENDING' ? 'Claim it first.' : 'There is nothing left to do.',
@@ -187,14 +187,14 @@ function moveTo(
     );
   const { owner: _gone, handoffReason: _why, resumePoint: _where, ...rest } = state;
   const at = { sequence: state.sequence + 1, updatedAt: toTimestamp(now) };
-  return ok({ ...rest, ...at, status: HOOK_STEPS.IN_PROGRESS[step] });
+  return ok({ ...rest, ...at, status: SLOT_STEPS.IN_PROGRESS[step] });
 }
 
 /** What the ledger says of a hook. */
-export function recordOf(state: HookState, task: TaskDefinition): TaskRecord {
+export function recordOf(state: SlotState, task: TaskDefinition): LedgerTask {
   return {
     id: state.taskId,
-    ...stampOf(state),
+    ...versionOf(state),
     at: state.updatedAt,
     status: state.status,
     worker: state.worker,
@@ -204,19 +204,19 @@ export function recordOf(state: HookState, task: TaskDefinition): TaskRecord {
 }
 
 /** A task that nobody has yet. */
-export function openRecord(task: TaskDefinition, now: number): TaskRecord {
+export function openRecord(task: TaskDefinition, now: number): LedgerTask {
   return { id: task.id, claim: 0, incarnation: 0, sequence: 0, at: toTimestamp(now), status: 'OPEN', task };
 }
 
 /** A task without what it got on a hook. */
-export function definitionOf({ assigned: _assigned, ...task }: HookTask): TaskDefinition {
+export function definitionOf({ assigned: _assigned, ...task }: SlotTask): TaskDefinition {
   return task;
 }
 
 /** Why unfinished work needs a look; `undefined` where nothing says so. */
 export function staleness(
-  state: HookState,
-  task: HookTask | undefined,
+  state: SlotState,
+  task: SlotTask | undefined,
   owner: Vitality | undefined,
   now: number,
 ): 'deadline' | 'owner_dead' | undefined {

@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 
 const counter = z.int().check(z.gte(0));
 
-/** The fields of a {@link Stamp}, for schemas. */
-export const stampShape = {
+/** The fields of a {@link VersionVector}, for schemas. */
+export const versionShape = {
   /** How often the task was slung to a worker. */
   claim: counter,
   /** How often somebody began or went on with the work of this claim; 0 until the first did. */
@@ -13,14 +13,14 @@ export const stampShape = {
 };
 
 /** What decides between two records of one id, on every machine alike. */
-export type Stamp = { readonly [name in keyof typeof stampShape]: number };
+export type VersionVector = { readonly [name in keyof typeof versionShape]: number };
 
 /** Below 0 where the first is older. A later claim beats any incarnation, and that any sequence: what the dead say late changes nothing. */
-export function compareStamps(a: Stamp, b: Stamp): number {
+export function compareVersions(a: VersionVector, b: VersionVector): number {
   return a.claim - b.claim || a.incarnation - b.incarnation || a.sequence - b.sequence;
 }
 
 /** The stamp alone, without what carries it. */
-export function stampOf({ claim, incarnation, sequence }: Stamp): Stamp {
+export function versionOf({ claim, incarnation, sequence }: VersionVector): VersionVector {
   return { claim, incarnation, sequence };
 }

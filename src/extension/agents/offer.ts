@@ -1,14 +1,14 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../../core/shared/errors';
 import type { Logger } from '../../core/shared/ports';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import { McpDefinitions } from './mcpDefinitions';
 import { MCP_PROVIDER, serverProgram } from './serverProgram';
 
 /** Registers what the manifest promises to agents: an MCP server for each folder. */
 export function offerAgentTools(
   { extension, subscriptions }: Pick<vscode.ExtensionContext, 'extension' | 'subscriptions'>,
-  session: Session,
+  session: WindowTasks,
   log: Logger,
 ): void {
   const { version } = extension.packageJSON as { readonly version: string };

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { HOSTS, type Host } from '../../agents/hosts/hosts';
 import { hookStart } from '../../agents/install/hookStart';
 import { type FileChange, Installer } from '../../agents/install/installer';
-import { lookAtHooks } from '../../agents/install/hookReport';
+import { checkHooks } from '../../agents/install/hookReport';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import { launcherPath } from '../../system/launcher/launcher';
@@ -192,7 +192,7 @@ async function tryHooks(context: CommandContext, documents: TextDocuments, { wor
   const location = vscode.ProgressLocation.Notification;
   const title = vscode.l10n.t('Atlas: testing the lifecycle hooks of {0}', host.title);
   const { lines } = await vscode.window.withProgress({ location, title }, async () =>
-    lookAtHooks({ ...ports, command, env: process.env }, worktree, [host.name]),
+    checkHooks({ ...ports, command, env: process.env }, worktree, [host.name]),
   );
   const own = lines.filter((line) => line.host === host);
   const broken = own.filter(({ trial }) => trial?.problem !== undefined);

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { worktreeOf } from '../../core/task/task';
 import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 /** Saves are collected this long (ms), so that "save all" is one change of the task. */
 const COLLECT_MS = 2000;
@@ -14,7 +14,7 @@ export class FileActivity implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly session: Session) {
+  constructor(private readonly session: WindowTasks) {
     const watcher = vscode.workspace.createFileSystemWatcher('**/*');
     const changed = (uri: vscode.Uri): void => {
       this.changed(uri);

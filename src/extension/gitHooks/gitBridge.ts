@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../../core/shared/errors';
 import type { Logger } from '../../core/shared/ports';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import type { GitApi, GitExtension, GitRepository } from './gitApi';
 import { ReflogWatch } from './reflogWatch';
 
@@ -23,7 +23,7 @@ export class GitBridge implements vscode.Disposable {
   private again = false;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly log: Logger,
   ) {}
 

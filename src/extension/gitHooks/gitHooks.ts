@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
-import type { GitHookReport, HookEntry } from '../../service/git/gitHooks';
+import type { GitHookReport, GitHookEntry } from '../../service/git/gitHooks';
 import { launcherPath } from '../../system/launcher/launcher';
 import { plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
@@ -43,7 +43,7 @@ export function installGitHooks(documents: TextDocuments): CommandHandler {
   };
 }
 
-function isInstalled({ state, problem }: HookEntry): boolean {
+function isInstalled({ state, problem }: GitHookEntry): boolean {
   return (state === 'installed' || state === 'beside') && problem === undefined;
 }
 
@@ -59,7 +59,7 @@ function planOf({ folder, hooks, notes }: GitHookReport): string {
   ].join('\n');
 }
 
-function changeOf({ state, path, problem }: HookEntry): string {
+function changeOf({ state, path, problem }: GitHookEntry): string {
   if (state === 'blocked') return vscode.l10n.t("can't be changed: {0}", oneLine(problem ?? path, MAX_TEXT));
   if (state === 'outdated') return vscode.l10n.t('is updated');
   return existsSync(path)

@@ -2,10 +2,10 @@ import * as vscode from 'vscode';
 import { worktreeOf } from '../../core/task/task';
 import { insideWorktree } from '../../system/files/worktreePath';
 import { isPullRequestCommand } from '../../git/hooks/pullRequestCommand';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 /** Makes a checkpoint when a command that opens a pull request ended well in a terminal with shell integration. */
-export function watchPullRequests(session: Session): vscode.Disposable {
+export function watchPullRequests(session: WindowTasks): vscode.Disposable {
   return vscode.window.onDidEndTerminalShellExecution((event) => {
     if (event.exitCode !== 0 || !vscode.workspace.isTrusted) return;
     if (!isPullRequestCommand(event.execution.commandLine.value)) return;
@@ -13,7 +13,7 @@ export function watchPullRequests(session: Session): vscode.Disposable {
   });
 }
 
-async function checkpointFor(session: Session, folder: string | undefined): Promise<void> {
+async function checkpointFor(session: WindowTasks, folder: string | undefined): Promise<void> {
   const tasks = session.ownTasks();
   const here = tasks.filter(({ task }) => {
     const worktree = worktreeOf(task);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Repository } from '../../core/shared/ports';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 /**
  * Watches the reflogs of this window's repositories. git writes them with every commit and push, whoever made it, so
@@ -12,7 +12,7 @@ export class ReflogWatch implements vscode.Disposable {
   private readonly subscription: vscode.Disposable;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly noticed: () => void,
   ) {
     this.subscription = session.onDidChangePlaces(() => {

@@ -5,12 +5,12 @@ import type { Inbox, InboxList } from '../../service/inbox/inbox';
 import type { FinishedItems } from '../../store/inbox/inboxStore';
 import { InboxWatcher } from '../../store/inbox/inboxWatcher';
 import { setContext } from '../shared/contextKeys';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import { RefreshThrottle } from '../shared/refreshThrottle';
 
 /** What the inboxes of a window are looked at with. */
 export type InboxSession = Pick<
-  Session,
+  WindowTasks,
   'atlas' | 'ownPlaces' | 'ownWorkspaces' | 'onDidChange' | 'onDidChangePlaces' | 'locatePlaces'
 >;
 

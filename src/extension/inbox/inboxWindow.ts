@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import { InboxModel } from './inboxModel';
 import { InboxTree } from './inboxTree';
 import { type WakeActions, WakeOffers } from './wakeOffers';
@@ -36,7 +36,7 @@ export class InboxWindow implements vscode.Disposable {
 }
 
 /** Opens a window's inbox and looks for the first time; the window disposes of it. */
-export async function openInbox(session: Session, extension: vscode.ExtensionContext): Promise<InboxWindow> {
+export async function openInbox(session: WindowTasks, extension: vscode.ExtensionContext): Promise<InboxWindow> {
   const model = new InboxModel(session, await session.atlas.inbox());
   const window = new InboxWindow(model, extension.workspaceState);
   extension.subscriptions.push(window);

@@ -7,7 +7,7 @@ import { checkSession } from '../../core/inbox/inbox';
 import { oneLine } from '../../core/shared/text';
 import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 const PLACE = '{{session_id}}';
 
@@ -43,7 +43,10 @@ export function resumeCommand(template: string, sessionId: string): string {
 }
 
 /** Writes the command that resumes a session into a terminal in its folder. Enter is the person's. */
-export async function resumeInTerminal(session: Session, { workspace, sessionId, trigger }: Resumable): Promise<void> {
+export async function resumeInTerminal(
+  session: WindowTasks,
+  { workspace, sessionId, trigger }: Resumable,
+): Promise<void> {
   if (sessionId === undefined || sessionId === null)
     throw new AtlasError('not_found', vscode.l10n.t("Atlas doesn't know which session is waiting for this answer."));
   const template = await templateFor(session, sessionId);
@@ -59,7 +62,7 @@ export async function resumeInTerminal(session: Session, { workspace, sessionId,
 }
 
 /** The setting's command, else that of the host whose hooks told of the session, else the one that is chosen. */
-async function templateFor(session: Session, sessionId: string): Promise<string | undefined> {
+async function templateFor(session: WindowTasks, sessionId: string): Promise<string | undefined> {
   const own = setting('resumeCommand').trim();
   if (own !== '') return own;
   const host = hostOf(session, sessionId);
@@ -77,7 +80,7 @@ async function templateFor(session: Session, sessionId: string): Promise<string 
   return picked?.template;
 }
 
-function hostOf({ atlas }: Session, sessionId: string): HostName | undefined {
+function hostOf({ atlas }: WindowTasks, sessionId: string): HostName | undefined {
   const { files, paths, log } = atlas.ports;
   try {
     const told = new EventLog(files, paths).entries();

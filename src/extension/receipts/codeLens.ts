@@ -2,9 +2,9 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { TaskRef } from '../../core/task/taskRef';
 import { affects, setting } from '../shared/config';
-import { standingLabel } from './standingText';
+import { statusLabel } from './standingText';
 import type { Verdicts } from './verdicts';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 const FILES: vscode.DocumentSelector = [
   { scheme: 'file', pattern: '**/tasks/*/hook.json' },
@@ -23,7 +23,7 @@ export class ReceiptLenses implements vscode.CodeLensProvider, vscode.Disposable
   readonly onDidChangeCodeLenses = this.changes.event;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {
     const changed = (): void => {
@@ -51,7 +51,7 @@ export class ReceiptLenses implements vscode.CodeLensProvider, vscode.Disposable
       const receipt = receipts.get(firstGroup(RECEIPT.exec(text)) ?? '');
       if (receipt !== undefined) {
         const id = receipt.receipt_id;
-        const said = standingLabel(receipt, standings.get(id));
+        const said = statusLabel(receipt, standings.get(id));
         lenses.push(lens(range, `${said} · ${vscode.l10n.t('Verify Receipt')}`, 'verifyReceipt', 'receipt', ref, id));
       }
       const checkpoint = firstGroup(CHECKPOINT.exec(text));

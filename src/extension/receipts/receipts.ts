@@ -7,7 +7,7 @@ import { refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 import { plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
-import { standingDetail, standingLabel, verdictLabel } from './standingText';
+import { statusDetail, statusLabel, verdictLabel } from './standingText';
 import { ageOf } from '../shared/ages';
 import { chosen, receiptFrom, refFrom, taskFor } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
@@ -31,8 +31,8 @@ export const verifyReceipt: CommandHandler = async (context, argument) => {
   const text = vscode.l10n.t(
     '{0}: {1}. {2}',
     plain(receipt.command, 100),
-    standingLabel(receipt, standing),
-    plain(standingDetail(standing), 400),
+    statusLabel(receipt, standing),
+    plain(statusDetail(standing), 400),
   );
   if (standing?.report.verdict === 'valid' && receipt.exit_code === 0) void vscode.window.showInformationMessage(text);
   else void vscode.window.showWarningMessage(text);
@@ -53,7 +53,7 @@ async function receiptOf(context: CommandContext, task: StoredTask, argument: un
   const standings = context.verdicts.of(task);
   const items = [...receipts].reverse().map((receipt) => ({
     label: plain(receipt.command, 100),
-    description: `${standingLabel(receipt, standings.get(receipt.receipt_id))} · ${ageOf(receipt.completed_at, now)}`,
+    description: `${statusLabel(receipt, standings.get(receipt.receipt_id))} · ${ageOf(receipt.completed_at, now)}`,
     detail: plain(`${receipt.receipt_id} · ${receipt.step_name}`),
     receipt,
   }));

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { ValidationReceipt } from '../../core/task/taskRecord';
 import type { Verdict } from '../../core/receipt/receipt';
 import { failedCheck } from '../../core/receipt/receiptReport';
-import type { Standing } from './verdicts';
+import type { ReceiptStatus } from './verdicts';
 
 /** A verdict in a word or two. Only `valid` ever has a tick. */
 export function verdictLabel(verdict: Verdict | undefined): string {
@@ -23,7 +23,7 @@ export function verdictLabel(verdict: Verdict | undefined): string {
 }
 
 /** A verdict with whether it still counts: how the command ended is said first, since a good signature is no pass. */
-export function standingLabel(receipt: ValidationReceipt, standing: Standing | undefined): string {
+export function statusLabel(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): string {
   const parts = [
     ...(receipt.exit_code === 0 ? [] : [vscode.l10n.t('failed ({0})', receipt.exit_code)]),
     verdictLabel(standing?.report.verdict),
@@ -33,7 +33,7 @@ export function standingLabel(receipt: ValidationReceipt, standing: Standing | u
 }
 
 /** What a verdict means, in sentences. */
-export function standingDetail(standing: Standing | undefined): string {
+export function statusDetail(standing: ReceiptStatus | undefined): string {
   if (standing === undefined) return vscode.l10n.t("This receipt hasn't been verified yet.");
   const failed = failedCheck(standing.report);
   const said = failed?.message ?? verdictSentence(standing.report.verdict);
@@ -49,7 +49,7 @@ function verdictSentence(verdict: Verdict): string {
   return vscode.l10n.t('Signatures, statement, fields and chain are valid. The command ran and exited as recorded.');
 }
 
-function currencySentence({ currency }: Standing): string {
+function currencySentence({ currency }: ReceiptStatus): string {
   switch (currency?.kind) {
     case 'current':
       return vscode.l10n.t('The files are unchanged.');

@@ -1,11 +1,11 @@
 import { LruCache } from '../../core/shared/lru';
 import * as vscode from 'vscode';
 import { messageOf } from '../../core/shared/errors';
-import type { Currency, ReceiptReport } from '../../core/receipt/receipt';
+import type { Freshness, ReceiptReport } from '../../core/receipt/receipt';
 import type { ReceiptService } from '../../service/receipts/receiptService';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 /** After a file changed, receipts are compared with the files again this much later (ms): changes come in bursts. */
 const SETTLE_MS = 1000;
@@ -15,19 +15,19 @@ const NAMED = 20;
 /** Of so many tasks the verdicts are kept and made again after each change: those that were asked for last. */
 const KEPT = 100;
 
-const NOTHING: ReadonlyMap<string, Standing> = new Map();
+const NOTHING: ReadonlyMap<string, ReceiptStatus> = new Map();
 
 /** What is known of a receipt. */
-export interface Standing {
+export interface ReceiptStatus {
   readonly report: ReceiptReport;
-  readonly currency: Currency | undefined;
+  readonly currency: Freshness | undefined;
 }
 
 interface Known {
   readonly ref: TaskRef;
   /** What it was made from; another hook, whoever wrote it, is looked at again. */
   readonly hook: StoredTask['hook'];
-  standings: ReadonlyMap<string, Standing>;
+  standings: ReadonlyMap<string, ReceiptStatus>;
   problem: string | undefined;
   running: Promise<boolean> | undefined;
   /** Somebody shows that receipts are being looked at, and has to hear when they no longer are. */
@@ -45,7 +45,7 @@ export class Verdicts implements vscode.Disposable {
   /** Tells that verdicts on a task's receipts are there, or others than before. */
   readonly onDidChange = this.changes.event;
 
-  constructor(private readonly session: Session) {
+  constructor(private readonly session: WindowTasks) {
     this.subscription = vscode.Disposable.from(
       session.onDidChangeFiles(() => {
         this.lookSoon();
@@ -64,7 +64,7 @@ export class Verdicts implements vscode.Disposable {
   }
 
   /** What is known now of a task's receipts; the rest is being looked at. */
-  of(stored: StoredTask): ReadonlyMap<string, Standing> {
+  of(stored: StoredTask): ReadonlyMap<string, ReceiptStatus> {
     return stored.hook.receipts.length === 0 ? NOTHING : this.known(stored).standings;
   }
 
@@ -78,7 +78,7 @@ export class Verdicts implements vscode.Disposable {
   }
 
   /** Looks at a task's receipts again, and waits for it. */
-  async refresh(stored: StoredTask): Promise<ReadonlyMap<string, Standing>> {
+  async refresh(stored: StoredTask): Promise<ReadonlyMap<string, ReceiptStatus>> {
     (await this.session.atlas.receipts()).forgetTrees();
     await this.check(stored);
     return this.of(stored);
@@ -128,12 +128,12 @@ export class Verdicts implements vscode.Disposable {
     service: ReceiptService,
     stored: StoredTask,
     reports: ReadonlyMap<string, ReceiptReport>,
-  ): Promise<ReadonlyMap<string, Standing>> {
+  ): Promise<ReadonlyMap<string, ReceiptStatus>> {
     const newest = new Set([...reports.keys()].slice(-NAMED));
     // Git may start programs that a repository names (filters): not where nothing may run.
     const currencies = vscode.workspace.isTrusted
       ? await service.currencies(stored, reports.values(), (id) => newest.has(id))
-      : new Map<string, Currency>();
+      : new Map<string, Freshness>();
     return new Map([...reports].map(([id, report]) => [id, { report, currency: currencies.get(id) }]));
   }
 
@@ -156,7 +156,7 @@ export class Verdicts implements vscode.Disposable {
 }
 
 /** A report that says the same is the same object: verification remembers it. */
-function areSame(a: ReadonlyMap<string, Standing>, b: ReadonlyMap<string, Standing>): boolean {
+function areSame(a: ReadonlyMap<string, ReceiptStatus>, b: ReadonlyMap<string, ReceiptStatus>): boolean {
   if (a.size !== b.size) return false;
   return [...a].every(([id, { report, currency }]) => {
     const other = b.get(id);

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Logger } from '../../core/shared/ports';
 import { repositoryConfigPath } from '../../store/config/configFile';
 import { templateFolder } from '../../store/paths';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 /** Shows what is wrong in the configuration files where it stands, and takes up their changes at once. */
 export class ConfigProblems implements vscode.Disposable {
@@ -10,7 +10,7 @@ export class ConfigProblems implements vscode.Disposable {
   private readonly logged = new Set<string>();
   private readonly subscriptions: vscode.Disposable[];
 
-  constructor(session: Session, log: Logger) {
+  constructor(session: WindowTasks, log: Logger) {
     const root = vscode.Uri.file(session.atlas.ports.paths.root);
     const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, 'config.yaml'));
     const look = (): void => void session.look();

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { affects } from '../shared/config';
 import type { GitBridge } from '../gitHooks/gitBridge';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 /** The folders that this window has open. */
 export function openFolders(): string[] {
@@ -9,7 +9,7 @@ export function openFolders(): string[] {
 }
 
 /** What happens to the window that the session has to know: focus, folders, trust, settings. */
-export function watchWindow(session: Session, git: GitBridge): vscode.Disposable {
+export function watchWindow(session: WindowTasks, git: GitBridge): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.window.onDidChangeWindowState(({ focused }) => {
       if (focused) void session.look();

@@ -4,7 +4,7 @@ import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { TaskRef } from '../../core/task/taskRef';
 import { plain } from './messages';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import { currentTask } from '../tasks/statusBar';
 import { stateLabel } from './stateLook';
 import { Cancelled } from './cancelled';
@@ -55,7 +55,7 @@ export function chosen<T>(value: T | undefined): T {
  * @param fits which tasks the command can act on
  */
 export async function taskFor(
-  session: Session,
+  session: WindowTasks,
   argument: unknown,
   fits: (task: StoredTask) => boolean = () => true,
 ): Promise<StoredTask> {

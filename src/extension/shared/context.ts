@@ -5,13 +5,13 @@ import type { InboxWindow } from '../inbox/inboxWindow';
 import type { LatePanels } from '../tasks/panel/latePanels';
 import type { ChannelLogger } from './log';
 import type { Verdicts } from '../receipts/verdicts';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import type { TasksTree } from '../tasks/tree/tasksTree';
 import type { WorkersWindow } from '../workers/workersWindow';
 
 /** What the commands act on. */
 export interface CommandContext {
-  readonly session: Session;
+  readonly session: WindowTasks;
   readonly tree: TasksTree;
   readonly log: ChannelLogger;
   readonly git: GitBridge;

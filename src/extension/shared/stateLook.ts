@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookState, RecoveryAction } from '../../core/task/taskRecord';
+import type { TaskState, RecoveryAction } from '../../core/task/taskRecord';
 import type { Diagnosis } from '../../core/recovery/liveness';
 
 /** How a state looks: a codicon and, where it matters, a theme colour. */
@@ -18,10 +18,10 @@ const LOOKS = {
   completed: { icon: 'pass', color: 'charts.green' },
   failed: { icon: 'error', color: 'charts.red' },
   abandoned: { icon: 'circle-slash' },
-} as const satisfies Record<HookState, Look>;
+} as const satisfies Record<TaskState, Look>;
 
 /** How a task's state looks, crashed and quiet ones first. */
-export function lookOf(state: HookState, diagnosis?: Diagnosis): Look {
+export function lookOf(state: TaskState, diagnosis?: Diagnosis): Look {
   if (diagnosis?.kind === 'crashed') return { icon: 'warning', color: 'charts.orange' };
   if (diagnosis?.kind === 'quiet') return { icon: 'watch', color: 'charts.orange' };
   return LOOKS[state];
@@ -33,7 +33,7 @@ export function themeIcon(look: Look): vscode.ThemeIcon {
 }
 
 /** A state in words. */
-export function stateLabel(state: HookState): string {
+export function stateLabel(state: TaskState): string {
   switch (state) {
     case 'initializing':
       return vscode.l10n.t('Setting up');

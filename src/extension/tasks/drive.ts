@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookInput } from '../../core/task/events';
+import type { TaskInput } from '../../core/task/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
 import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';
@@ -17,12 +17,12 @@ export function offers(action: HookPanelActionName): (task: StoredTask) => boole
 }
 
 /** The step and attempt that the person saw: a task that moved on meanwhile refuses. */
-function seen({ hook }: StoredTask): Pick<HookInput, 'expect'> {
+function seen({ hook }: StoredTask): Pick<TaskInput, 'expect'> {
   const step = hook.current_step;
   return step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } };
 }
 
-async function send(context: CommandContext, task: StoredTask, input: HookInput): Promise<void> {
+async function send(context: CommandContext, task: StoredTask, input: TaskInput): Promise<void> {
   const atlas = await context.session.atlas.drive();
   took(context, await atlas.send(task.ref, { ...input, ...seen(task), by: 'human' }, { patient: true }));
 }

@@ -4,7 +4,7 @@ import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 import { type SettingName, setting } from '../shared/config';
 import { plain } from '../shared/messages';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 const SHOWN_KEY = 'atlas.shownNotifications';
 const MAX_SHOWN = 200;
@@ -14,7 +14,7 @@ export class Notifications implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
-    session: Session,
+    session: WindowTasks,
     private readonly memory: vscode.Memento,
   ) {
     this.subscriptions = [

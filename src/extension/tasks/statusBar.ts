@@ -4,7 +4,7 @@ import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
 import { affects, setting } from '../shared/config';
 import { plain } from '../shared/messages';
-import type { Session, TaskView } from '../windowTasks';
+import type { WindowTasks, TaskView } from '../windowTasks';
 import { ageOf, coarseAge } from '../shared/ages';
 import { taskTooltip } from './tree/rows';
 import { lookOf, stateLabel } from '../shared/stateLook';
@@ -14,7 +14,7 @@ export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('atlas.status', vscode.StatusBarAlignment.Left, 50);
   private readonly subscriptions: vscode.Disposable[];
 
-  constructor(private readonly session: Session) {
+  constructor(private readonly session: WindowTasks) {
     this.item.name = vscode.l10n.t('Atlas Task');
     this.subscriptions = [
       session.onDidChange(() => this.update()),
@@ -115,7 +115,7 @@ function staleFor(ms: number): string {
 }
 
 /** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */
-export function currentTask(session: Session): { ref: TaskRef } | undefined {
+export function currentTask(session: WindowTasks): { ref: TaskRef } | undefined {
   const file = vscode.window.activeTextEditor?.document.uri;
   const path = file?.scheme === 'file' ? file.fsPath : undefined;
   const place = session.ownPlaces.find(

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { StoredTask } from '../../core/task/storedTask';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 
 const ID = /\b(?:rcpt-[0-9a-f]{8}|ckpt-[0-9a-f]{8}|task-\d{8}-\d{6}(?:-\d+)?)\b/gu;
 
@@ -14,7 +14,7 @@ class IdLink extends vscode.TerminalLink {
 }
 
 /** Makes the ids of receipts, checkpoints and tasks in terminals lead to what they name. */
-export function linkIds(session: Session): vscode.Disposable {
+export function linkIds(session: WindowTasks): vscode.Disposable {
   return vscode.window.registerTerminalLinkProvider({
     provideTerminalLinks: ({ line }) =>
       [...line.matchAll(ID)].flatMap((match) => {
@@ -43,7 +43,7 @@ function tooltipOf(id: string): string {
 }
 
 /** The task of this window that has what an id names; open tasks only, since every line of a terminal asks. */
-function find(session: Session, id: string): StoredTask | undefined {
+function find(session: WindowTasks, id: string): StoredTask | undefined {
   return session.ownTasks().find(({ ref, hook }) => {
     if (ref.id === id) return true;
     if (id.startsWith('rcpt-')) return hook.receipts.some((receipt) => receipt.receipt_id === id);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { FolderWatches } from '../../system/files/folderWatches';
 import { setContext } from '../shared/contextKeys';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import { ForgeSigns } from './forgeSigns';
 import type { WorkersWindow } from './workersWindow';
 
@@ -16,7 +16,7 @@ class WorkersHome implements vscode.Disposable {
   private disposed = false;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly extension: vscode.ExtensionContext,
   ) {
     this.signs = new ForgeSigns(session.atlas.ports.files);
@@ -91,7 +91,7 @@ class WorkersHome implements vscode.Disposable {
 }
 
 /** The workers of a window, from when its folders are known; the window disposes of them. */
-export function openWorkersHome(session: Session, extension: vscode.ExtensionContext): WorkersHome {
+export function openWorkersHome(session: WindowTasks, extension: vscode.ExtensionContext): WorkersHome {
   const home = new WorkersHome(session, extension);
   extension.subscriptions.push(home);
   return home;

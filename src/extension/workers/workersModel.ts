@@ -8,13 +8,13 @@ import type { ForgeStatus, WorkerStatus } from '../../workers/operations/workerS
 import { ownerVitality } from '../../workers/operations/workerSteps';
 import { Workers } from '../../workers/workers';
 import { setContext } from '../shared/contextKeys';
-import type { Session } from '../windowTasks';
+import type { WindowTasks } from '../windowTasks';
 import { RefreshThrottle } from '../shared/refreshThrottle';
 import type { ForgeSigns } from './forgeSigns';
 import { WorkersWatch } from './workersWatch';
 
 /** What the workers of a window are looked at with. */
-export type WorkersSession = Pick<Session, 'atlas' | 'ownPlaces' | 'onDidChange' | 'onDidChangePlaces'>;
+export type WorkersSession = Pick<WindowTasks, 'atlas' | 'ownPlaces' | 'onDidChange' | 'onDidChangePlaces'>;
 
 /** A repository with its workers as they were last looked at. */
 export interface LookedAt {

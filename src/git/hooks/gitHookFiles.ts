@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import {
   ASIDE,
   type BlockKind,
-  type HookName,
+  type GitHookName,
   type HookScriptOptions,
   OWN_SHEBANG,
   type SplitHook,
@@ -20,11 +20,11 @@ import { codeOf } from '../../system/files/fileErrors';
  * How a hook stands: ours alone (`installed`), ours with the one that was there (`beside`), ours but not as it should be
  * (`outdated`), none of ours (`absent`), or in a shape that is not touched (`blocked`).
  */
-export type HookState = 'installed' | 'beside' | 'outdated' | 'absent' | 'blocked';
+export type GitHookState = 'installed' | 'beside' | 'outdated' | 'absent' | 'blocked';
 
 /** What was done to a hook. */
-export interface HookChange {
-  readonly state: HookState;
+export interface GitHookChange {
+  readonly state: GitHookState;
   readonly changed: boolean;
   readonly problem?: string;
   readonly note?: string;
@@ -45,10 +45,10 @@ interface Found {
 }
 
 /** The files of hooks: puts our block in and takes it out without touching a byte around it. */
-export class HookFiles {
+export class GitHookFiles {
   constructor(private readonly ports: { readonly files: FileSystem; readonly ids: Ids }) {}
 
-  private find(folder: string, name: HookName): Found {
+  private find(folder: string, name: GitHookName): Found {
     const { files } = this.ports;
     const path = join(folder, name);
     const aside = `${path}${ASIDE}`;
@@ -62,9 +62,9 @@ export class HookFiles {
   /** How a hook stands. Without a command, the one that the block names is right. */
   inspect(
     folder: string,
-    name: HookName,
+    name: GitHookName,
     options: Omit<HookScriptOptions, 'command'> & { readonly command: readonly string[] | undefined },
-  ): { state: HookState; problem?: string; command?: readonly string[] } {
+  ): { state: GitHookState; problem?: string; command?: readonly string[] } {
     const { split, asideStat } = this.find(folder, name);
     if (split === undefined) return { state: 'absent' };
     if (split === 'broken') return { state: 'blocked', problem: BROKEN };
@@ -78,7 +78,7 @@ export class HookFiles {
   }
 
   /** Puts the block in, or brings it up to date. */
-  install(folder: string, name: HookName, options: HookScriptOptions): HookChange {
+  install(folder: string, name: GitHookName, options: HookScriptOptions): GitHookChange {
     const found = this.find(folder, name);
     const { path, stat, asideStat, text, split } = found;
     if (split === 'broken') return { state: 'blocked', changed: false, problem: BROKEN };
@@ -98,7 +98,13 @@ export class HookFiles {
     return { state: 'beside', changed: true };
   }
 
-  private update(found: Found, text: string, split: SplitHook, name: HookName, options: HookScriptOptions): HookChange {
+  private update(
+    found: Found,
+    text: string,
+    split: SplitHook,
+    name: GitHookName,
+    options: HookScriptOptions,
+  ): GitHookChange {
     const kind = kindOf(split);
     const block = asBytes(hookBlock(name, kind, options, split.eol));
     const next =
@@ -112,7 +118,7 @@ export class HookFiles {
     return { state: stateOf(kind), changed };
   }
 
-  private moveAside(found: Found, name: HookName, options: HookScriptOptions): HookChange {
+  private moveAside(found: Found, name: GitHookName, options: HookScriptOptions): GitHookChange {
     const { files } = this.ports;
     const { path, aside, stat, asideStat } = found;
     if (asideStat !== undefined && asideStat.ino !== stat?.ino) {
@@ -145,13 +151,13 @@ export class HookFiles {
     }
   }
 
-  private makeFront({ path }: Found, name: HookName, options: HookScriptOptions): HookChange {
+  private makeFront({ path }: Found, name: GitHookName, options: HookScriptOptions): GitHookChange {
     this.replace(path, asBytes(ownText(name, 'front', options)), HOOK_MODE);
     return { state: 'beside', changed: true };
   }
 
   /** Takes the block out; a file that holds nothing else goes with it, and one that was moved aside comes back. */
-  uninstall(folder: string, name: HookName): HookChange {
+  uninstall(folder: string, name: GitHookName): GitHookChange {
     const { path, aside, stat, asideStat, split } = this.find(folder, name);
     if (split === 'broken') return { state: 'blocked', changed: false, problem: BROKEN };
     if (split === undefined || stat === undefined) return { state: 'absent', changed: false };
@@ -180,11 +186,11 @@ export class HookFiles {
   }
 }
 
-function ownText(name: HookName, kind: BlockKind, options: HookScriptOptions): string {
+function ownText(name: GitHookName, kind: BlockKind, options: HookScriptOptions): string {
   return OWN_SHEBANG + hookBlock(name, kind, options);
 }
 
-function stateOf(kind: BlockKind): HookState {
+function stateOf(kind: BlockKind): GitHookState {
   return kind === 'own' ? 'installed' : 'beside';
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { HOOK_NAMES, type HookName, shellQuote } from './hookScript';
+import { GIT_HOOK_NAMES, type GitHookName, shellQuote } from './hookScript';
 import { readSmall } from '../read/locate';
 
 /** A program that writes hooks by itself, and would write over ours or leave them out. */
@@ -56,7 +56,7 @@ export function recogniseManager(folder: string, worktree: string): HookManager 
 }
 
 /** What a manager is to run for a hook; nothing, and without complaint, where the script isn't there. */
-function line(script: string, name: HookName): string {
+function line(script: string, name: GitHookName): string {
   return `[ ! -f ${script} ] || sh ${script} ${name}`;
 }
 
@@ -69,23 +69,23 @@ function huskyInstructions(folder: string, worktree: string, script: string): st
   const scripts = huskyFolder(folder) ?? (existsSync(join(worktree, '.husky')) ? join(worktree, '.husky') : undefined);
   if (scripts !== undefined) {
     const shown = relative(worktree, scripts).replaceAll('\\', '/');
-    return HOOK_NAMES.map((name) => `Add to ${shown}/${name} as its last line: ${line(script, name)}`);
+    return GIT_HOOK_NAMES.map((name) => `Add to ${shown}/${name} as its last line: ${line(script, name)}`);
   }
-  return HOOK_NAMES.map(
+  return GIT_HOOK_NAMES.map(
     (name) => `Add to husky.hooks in package.json: ${JSON.stringify(name)}: ${JSON.stringify(line(script, name))}`,
   );
 }
 
 // A JSON text is a YAML text too.
 function lefthookInstructions(script: string): string[] {
-  const entries = HOOK_NAMES.map(
+  const entries = GIT_HOOK_NAMES.map(
     (name) => `${name}:\n  commands:\n    atlas:\n      run: ${JSON.stringify(line(script, name))}\n`,
   );
   return [`Add to lefthook-local.yml:\n${entries.join('')}`, 'Then run: lefthook install'];
 }
 
 function preCommitInstructions(script: string): string[] {
-  const entries = HOOK_NAMES.map((name) =>
+  const entries = GIT_HOOK_NAMES.map((name) =>
     [
       `      - id: atlas-${name}`,
       `        name: Atlas`,
@@ -98,7 +98,7 @@ function preCommitInstructions(script: string): string[] {
   );
   return [
     `Add to the list "repos" in .pre-commit-config.yaml:\n  - repo: local\n    hooks:\n${entries.join('')}`,
-    `Then run: pre-commit install ${HOOK_NAMES.map((name) => `--hook-type ${name}`).join(' ')}`,
+    `Then run: pre-commit install ${GIT_HOOK_NAMES.map((name) => `--hook-type ${name}`).join(' ')}`,
   ];
 }
 

@@ -1,8 +1,8 @@
 /** The hooks that Atlas puts in. Git has none after a push, so the one before it says whom to wait for. */
-export const HOOK_NAMES = ['post-commit', 'post-merge', 'pre-push'] as const;
+export const GIT_HOOK_NAMES = ['post-commit', 'post-merge', 'pre-push'] as const;
 
-/** The name of one of {@link HOOK_NAMES}. */
-export type HookName = (typeof HOOK_NAMES)[number];
+/** The name of one of {@link GIT_HOOK_NAMES}. */
+export type GitHookName = (typeof GIT_HOOK_NAMES)[number];
 
 /** What a hook's text is made from. */
 export interface HookScriptOptions {
@@ -123,7 +123,7 @@ function eventLines(options: HookScriptOptions, trigger: string, parent: string)
 }
 
 /** Git for Windows counts its processes by numbers of its own; 0 says that nobody can be waited for. */
-function parentOf(name: HookName, platform: NodeJS.Platform): string {
+function parentOf(name: GitHookName, platform: NodeJS.Platform): string {
   return name === 'pre-push' && platform === 'win32' ? '0' : '"$PPID"';
 }
 
@@ -142,7 +142,7 @@ function markedBlock(options: HookScriptOptions, kind: BlockKind, eol: boolean, 
 }
 
 /** Runs a hook first and keeps its status; a push that it refuses will not happen. */
-function runFirst(name: HookName, run: string, event: readonly string[]): string[] {
+function runFirst(name: GitHookName, run: string, event: readonly string[]): string[] {
   const wanted = name === 'pre-push' ? ['if [ "$atlas_status" -eq 0 ]; then', ...event, 'fi'] : event;
   return [run, 'atlas_status=$?', ...wanted, 'exit "$atlas_status"'];
 }
@@ -151,7 +151,7 @@ function runFirst(name: HookName, run: string, event: readonly string[]): string
  * The block of a hook, with its marks.
  * @param eol whether the line break before it is ours too
  */
-export function hookBlock(name: HookName, kind: BlockKind, options: HookScriptOptions, eol = false): string {
+export function hookBlock(name: GitHookName, kind: BlockKind, options: HookScriptOptions, eol = false): string {
   const event = eventLines(options, name, parentOf(name, options.platform));
   if (kind === 'own') return markedBlock(options, kind, eol, event);
   if (kind === 'front') {
@@ -181,7 +181,7 @@ export function managedScript(options: HookScriptOptions): string {
     '#!/bin/sh',
     '# Made by "atlas hook install" for hooks that another program manages.',
     `# command: ${JSON.stringify(options.command)}`,
-    `case \${1-} in ${HOOK_NAMES.join(' | ')}) ;; *) exit 0 ;; esac`,
+    `case \${1-} in ${GIT_HOOK_NAMES.join(' | ')}) ;; *) exit 0 ;; esac`,
     'atlas_parent=0',
     'atlas_at=$PPID',
     '{ while [ "$atlas_at" -gt 1 ] && read -r atlas_stat <"/proc/$atlas_at/stat"; do',
@@ -246,7 +246,7 @@ export function asBytes(text: string): string {
 }
 
 /** Puts a block of kind `around` into a hook that has none: behind its first line if that names its interpreter. */
-export function wrapBody(text: string, name: HookName, options: HookScriptOptions): string {
+export function wrapBody(text: string, name: GitHookName, options: HookScriptOptions): string {
   if (!text.startsWith('#!')) return asBytes(hookBlock(name, 'around', options)) + text;
   const line = text.indexOf('\n') + 1;
   if (line > 0) return text.slice(0, line) + asBytes(hookBlock(name, 'around', options)) + text.slice(line);

@@ -1,9 +1,9 @@
 import type { GitState } from '../../core/checkpoint/checkpoint';
 import type { Result } from '../../core/shared/errors';
-import type { GitGlance, GitReader, GitStatus, Repository } from '../../core/shared/ports';
+import type { CachedStatus, GitReader, GitStatus, Repository } from '../../core/shared/ports';
 import type { GitEvidence } from '../../core/recovery/recovery';
 import { runGit } from './gitCommand';
-import { Glances } from './statusCache';
+import { StatusCache } from './statusCache';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
 
@@ -12,7 +12,7 @@ const LATE_STATUS_MS = 60_000;
 
 /** Reads repositories from their files where that is enough, else with the git command. What receipts need comes late. */
 export class CommandGitReader implements GitReader {
-  private readonly glances = new Glances(async (repository) => this.status(repository, LATE_STATUS_MS));
+  private readonly glances = new StatusCache(async (repository) => this.status(repository, LATE_STATUS_MS));
 
   async locate(folder: string): Promise<Repository | undefined> {
     return Promise.resolve(locateRepository(folder));
@@ -37,7 +37,7 @@ export class CommandGitReader implements GitReader {
     return { dirty: files.length > 0, files };
   }
 
-  async glance(repository: Repository): Promise<GitGlance> {
+  async glance(repository: Repository): Promise<CachedStatus> {
     return this.glances.glance(repository);
   }
 

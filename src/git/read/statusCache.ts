@@ -1,4 +1,4 @@
-import type { GitGlance, GitStatus, Repository } from '../../core/shared/ports';
+import type { CachedStatus, GitStatus, Repository } from '../../core/shared/ports';
 
 /** How long a glance at most takes, in ms: in a small repository git has answered by then. */
 const WAIT_MS = 40;
@@ -7,7 +7,7 @@ const SLOW_MS = 40;
 
 interface Known {
   tookMs: number;
-  late: GitGlance['late'];
+  late: CachedStatus['late'];
   running: boolean;
 }
 
@@ -15,13 +15,13 @@ interface Known {
  * Looks at worktrees without making anybody wait: one look at a time each, which goes on by itself where it takes long.
  * What it finds then was true when it began, so it tells of files that were changed, but not whether any still is.
  */
-export class Glances {
+export class StatusCache {
   private readonly worktrees = new Map<string, Known>();
 
   constructor(private readonly look: (repository: Repository) => Promise<GitStatus | undefined>) {}
 
   /** What git says at once, and what it said too late for the glance before. */
-  async glance(repository: Repository): Promise<GitGlance> {
+  async glance(repository: Repository): Promise<CachedStatus> {
     const known = this.worktrees.get(repository.worktree) ?? { tookMs: 0, late: undefined, running: false };
     this.worktrees.set(repository.worktree, known);
     const { late } = known;

@@ -1,7 +1,7 @@
 import { lastEventOf } from '../../core/history/historyEvent';
 import type { Capture } from '../../core/checkpoint/checkpoint';
-import type { FileSnapshot, Hook } from '../../core/task/taskRecord';
-import type { GitGlance, Repository } from '../../core/shared/ports';
+import type { FileSnapshot, TaskRecord } from '../../core/task/taskRecord';
+import type { CachedStatus, Repository } from '../../core/shared/ports';
 import { type Task, worktreeOf } from '../../core/task/task';
 import { toMs } from '../../core/shared/time';
 import type { TaskRef } from '../../core/task/taskRef';
@@ -30,12 +30,12 @@ export async function repositoryOf(ports: ServicePorts, task: Task): Promise<Rep
 }
 
 /** Files that were uncommitted before the current attempt began. */
-function dirtyBefore(hook: Hook): ReadonlySet<string> {
+function dirtyBefore(hook: TaskRecord): ReadonlySet<string> {
   return new Set(lastEventOf(hook.history, 'start_step')?.details.dirty_before);
 }
 
 /** The newest snapshot of each file. */
-export function lastSnapshots(hook: Hook): FileSnapshot[] {
+export function lastSnapshots(hook: TaskRecord): FileSnapshot[] {
   const newest = new Map<string, FileSnapshot>();
   for (const checkpoint of hook.checkpoints) {
     for (const file of checkpoint.files_snapshot ?? []) newest.set(file.path, file);
@@ -43,14 +43,18 @@ export function lastSnapshots(hook: Hook): FileSnapshot[] {
   return [...newest.values()];
 }
 
-async function statusOf(ports: ServicePorts, repository: Repository | undefined, patient: boolean): Promise<GitGlance> {
+async function statusOf(
+  ports: ServicePorts,
+  repository: Repository | undefined,
+  patient: boolean,
+): Promise<CachedStatus> {
   if (repository === undefined) return { status: undefined, late: undefined };
   if (!patient) return ports.git.glance(repository);
   return { status: await ports.git.status(repository, PATIENT_STATUS_MS), late: undefined };
 }
 
 /** What git found late is of this step if it was looked for while the step's attempt ran. */
-function lateFiles(hook: Hook, late: GitGlance['late']): readonly string[] {
+function lateFiles(hook: TaskRecord, late: CachedStatus['late']): readonly string[] {
   const started = hook.current_step?.started_at;
   return late !== undefined && started !== undefined && late.at >= toMs(started) ? late.files : [];
 }
@@ -59,7 +63,7 @@ function lateFiles(hook: Hook, late: GitGlance['late']): readonly string[] {
 export async function capture(
   ports: ServicePorts,
   ref: TaskRef,
-  hook: Hook,
+  hook: TaskRecord,
   task: Task,
   options: CaptureOptions = {},
 ): Promise<Capture> {

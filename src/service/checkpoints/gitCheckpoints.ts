@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import type { HookConfig } from '../../core/config/config';
+import type { TaskConfig } from '../../core/config/config';
 import { type GitSource, hasGitCheckpoint, isAutomaticEnabled } from '../../core/checkpoint/checkpoint';
 import { AtlasError, type AtlasErrorCode, type Result, messageOf, ok } from '../../core/shared/errors';
 import { isInFlight } from '../../core/task/taskRecord';
@@ -10,7 +10,7 @@ import { toMs, toTimestamp } from '../../core/shared/time';
 import type { GitCursor, GitEvent } from '../../git/read/gitEvents';
 import { replaceFile } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
-import type { HookStore } from '../../store/task/taskStore';
+import type { TaskStore } from '../../store/task/taskStore';
 import { GenerationLock, type HeldLock } from '../../system/locks/lock';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { TaskRef } from '../../core/task/taskRef';
@@ -32,7 +32,7 @@ export class GitCheckpoints {
 
   constructor(
     private readonly ports: ServicePorts,
-    private readonly send: HookStore['send'],
+    private readonly send: TaskStore['send'],
     private readonly catalog: Catalog,
     private readonly workspaces: WorkspaceStore,
     private readonly configs: ConfigSource,
@@ -157,7 +157,7 @@ export class GitCheckpoints {
     event: GitEvent,
     source: GitSource,
     task: StoredTask,
-    config: HookConfig,
+    config: TaskConfig,
   ): Promise<Result<boolean>> {
     const { describeGitEvent, filesOfCommit } = await import('../../git/read/gitEvents');
     const alsoFiles = event.kind === 'commit' ? await filesOfCommit(event.worktree, event.commit) : [];

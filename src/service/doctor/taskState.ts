@@ -1,13 +1,13 @@
 import { AtlasError, type Result } from '../../core/shared/errors';
-import { type Hook, isTerminal, serializeHook } from '../../core/task/taskRecord';
-import { hookDamage, serializeTask } from '../../core/task/task';
+import { type TaskRecord, isTerminal, serializeRecord } from '../../core/task/taskRecord';
+import { recordDamage, serializeTask } from '../../core/task/task';
 import { alignTask } from '../../core/task/taskAlignment';
 import { count } from '../../core/shared/text';
-import { parseHook, readMarkdownSeq, readStateFile, sha256, stateFileHash } from '../../store/task/recordFile';
+import { parseRecord, readMarkdownSeq, readStateFile, sha256, stateFileHash } from '../../store/task/recordFile';
 import { Journal, type JournalContent, type JournalTail } from '../../store/task/journal';
 import { checkChain } from '../../store/task/journalChain';
 import type { TaskRef } from '../../core/task/taskRef';
-import { rebuildHook, replayLine } from '../../store/task/rebuild';
+import { rebuildRecord, replayLine } from '../../store/task/rebuild';
 import type { Atlas } from '../atlas';
 import type { DoctorArea } from './report';
 
@@ -23,7 +23,7 @@ export interface Pending {
 export interface TaskState {
   readonly pending: readonly Pending[];
   readonly damage: AtlasError | undefined;
-  readonly hook: Hook | undefined;
+  readonly hook: TaskRecord | undefined;
 }
 
 /** What is said of a task that there is no such thing as, since nobody was told that it had begun. */
@@ -57,7 +57,7 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
   const settled = settledHook(atlas, ref, journal, tail.value, pending);
   if (!settled.ok) return { pending, damage: settled.error, hook: undefined };
   const hook = settled.value;
-  const damage = hookDamage(hook, task.value, ref.id);
+  const damage = recordDamage(hook, task.value, ref.id);
   if (damage.length > 0)
     return { pending, damage: new AtlasError('damaged', `${damage.join('; ')}.`), hook: undefined };
   if (serializeTask(alignTask(task.value, hook)) !== serializeTask(task.value))
@@ -80,14 +80,14 @@ function settledHook(
   journal: Journal,
   tail: JournalTail,
   pending: Pending[],
-): Result<Hook> {
+): Result<TaskRecord> {
   const { paths, files } = atlas.ports;
   const bytes = readStateFile(files, paths.hook(ref));
-  const hook = bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
+  const hook = bytes.ok ? parseRecord(paths.hook(ref), bytes.value) : bytes;
   if (!hook.ok) {
     if (hook.error.code !== 'damaged' && hook.error.code !== 'not_found') return hook;
     const content = journal.readAll();
-    const rebuilt: Result<Hook> = content.ok ? rebuildHook(content.value) : content;
+    const rebuilt: Result<TaskRecord> = content.ok ? rebuildRecord(content.value) : content;
     if (!rebuilt.ok) return { ok: false, error: both(hook.error, rebuilt.error) };
     pending.push({ area: 'task', message: `${hook.error.message} It can be rebuilt from the journal.` });
     return rebuilt;
@@ -97,7 +97,7 @@ function settledHook(
   if (last?.hook_sha256 === sha) return hook;
   if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
     const applied = replayLine(hook.value, last);
-    if (applied !== undefined && sha256(serializeHook(applied)) === last.hook_sha256) {
+    if (applied !== undefined && sha256(serializeRecord(applied)) === last.hook_sha256) {
       pending.push({ area: 'task', message: 'The last change was recorded, but is not in hook.json yet.' });
       return { ok: true, value: applied };
     }

@@ -4,8 +4,8 @@ import { isAbsolute, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { type HookManager, managerInstructions, recogniseManager } from '../../git/hooks/hookManagers';
 import {
-  HOOK_NAMES,
-  type HookName,
+  GIT_HOOK_NAMES,
+  type GitHookName,
   type HookScriptOptions,
   managedScript,
   shellQuote,
@@ -13,14 +13,14 @@ import {
 import { type HooksFolder, findHooksFolder } from '../../git/hooks/hooksFolder';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
-import { HookFiles, type HookState } from '../../git/hooks/gitHookFiles';
+import { GitHookFiles, type GitHookState } from '../../git/hooks/gitHookFiles';
 import type { ServicePorts } from '../ports';
 
 /** One hook of a repository. */
-export interface HookEntry {
-  readonly name: HookName;
+export interface GitHookEntry {
+  readonly name: GitHookName;
   readonly path: string;
-  readonly state: HookState;
+  readonly state: GitHookState;
   /** What is wrong, or kept it from being changed. */
   readonly problem?: string;
 }
@@ -29,7 +29,7 @@ export interface HookEntry {
 export interface GitHookReport {
   /** The folder that git takes hooks from. */
   readonly folder: string;
-  readonly hooks: readonly HookEntry[];
+  readonly hooks: readonly GitHookEntry[];
   /** The program that manages this folder. */
   readonly manager?: HookManager;
   /** What to add to its settings. */
@@ -41,7 +41,7 @@ export interface GitHookReport {
 }
 
 /** How hooks are installed. */
-export interface InstallHooks {
+export interface InstallGitHooks {
   /** How `atlas` is started: a program and its first arguments. */
   readonly command: readonly string[];
   /** Also into a folder that another program manages. */
@@ -52,16 +52,16 @@ export interface InstallHooks {
 
 /** Puts our hooks into repositories and takes them out again. */
 export class GitHooks {
-  private readonly files: HookFiles;
+  private readonly files: GitHookFiles;
 
   constructor(private readonly ports: ServicePorts) {
-    this.files = new HookFiles(ports);
+    this.files = new GitHookFiles(ports);
   }
 
   /** Installs the hooks. What is current stays as it is, byte for byte. */
   async install(
     folder: string,
-    { command, force = false, outside = false }: InstallHooks,
+    { command, force = false, outside = false }: InstallGitHooks,
   ): Promise<Result<GitHookReport>> {
     const options = this.scriptOptions(command);
     if (!options.ok) return options;
@@ -82,7 +82,7 @@ export class GitHooks {
       const managed = manager !== undefined && !force;
       const written = managed && this.writeManagedScript(options.value);
       if (!managed) ensureFolder(this.ports.files, place.value.folder);
-      const done = HOOK_NAMES.map((name) =>
+      const done = GIT_HOOK_NAMES.map((name) =>
         managed
           ? this.look(place.value.folder, name, options.value)
           : this.change(place.value.folder, name, () => this.files.install(place.value.folder, name, options.value)),
@@ -100,7 +100,7 @@ export class GitHooks {
   async uninstall(folder: string): Promise<Result<GitHookReport>> {
     const place = await findHooksFolder(folder);
     if (!place.ok) return place;
-    const done = HOOK_NAMES.map((name) =>
+    const done = GIT_HOOK_NAMES.map((name) =>
       this.change(place.value.folder, name, () => this.files.uninstall(place.value.folder, name)),
     );
     return ok(this.report(place.value, done, recogniseManager(place.value.folder, place.value.worktree)));
@@ -116,7 +116,7 @@ export class GitHooks {
     const options = this.scriptOptions(command ?? ['atlas']);
     if (!options.ok) return options;
     const wanted = command === undefined ? { ...options.value, command: undefined } : options.value;
-    const done = HOOK_NAMES.map((name) => this.look(place.value.folder, name, wanted));
+    const done = GIT_HOOK_NAMES.map((name) => this.look(place.value.folder, name, wanted));
     return ok(this.report(place.value, done, recogniseManager(place.value.folder, place.value.worktree)));
   }
 
@@ -138,7 +138,7 @@ export class GitHooks {
 
   private look(
     folder: string,
-    name: HookName,
+    name: GitHookName,
     options: Omit<HookScriptOptions, 'command'> & { readonly command: readonly string[] | undefined },
   ): Changed {
     const path = join(folder, name);
@@ -154,8 +154,8 @@ export class GitHooks {
 
   private change(
     folder: string,
-    name: HookName,
-    act: () => { state: HookState; changed: boolean; problem?: string; note?: string },
+    name: GitHookName,
+    act: () => { state: GitHookState; changed: boolean; problem?: string; note?: string },
   ): Changed {
     const path = join(folder, name);
     try {
@@ -203,11 +203,11 @@ export class GitHooks {
 }
 
 interface Changed {
-  readonly entry: HookEntry;
+  readonly entry: GitHookEntry;
   readonly changed: boolean;
   readonly note?: string;
 }
 
-function blocked(name: HookName, path: string, error: unknown): Changed {
+function blocked(name: GitHookName, path: string, error: unknown): Changed {
   return { entry: { name, path, state: 'blocked', problem: messageOf(error) }, changed: false };
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import {
-  type Hook,
+  type TaskRecord,
   type ValidationReceipt,
-  hookEventSchema,
+  recordedEventSchema,
   listOf,
   validationReceiptSchema,
 } from '../../core/task/taskRecord';
@@ -13,7 +13,7 @@ import { toTimestamp } from '../../core/shared/time';
 import { type PublicKeyEntry, openPublicKeys, parsePublicKeys } from '../../signing/publicKeys';
 import { chooseSecp256k1 } from '../../signing/secp256k1';
 import { SignatureVerifier } from '../../signing/signatureVerifier';
-import { ReceiptJudge } from '../../signing/verdict';
+import { ReceiptVerifier } from '../../signing/verdict';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { ReceiptService } from './receiptService';
 
@@ -28,7 +28,7 @@ const bundleSchema = z.looseObject({
   task: z.looseObject({ workspace_id: z.string(), task_id: z.string(), description: z._default(z.string(), '') }),
   keys: z.array(z.unknown()),
   receipts: listOf(validationReceiptSchema),
-  history: listOf(hookEventSchema),
+  history: listOf(recordedEventSchema),
   /** What the journal recorded of the receipts, in order. */
   chain: z.array(z.object({ receiptId: z.string(), envelopeSha256: z.string(), sequence: z.int() })),
   /** Whether the journal could not be followed any more; the history says then what was recorded. */
@@ -94,8 +94,8 @@ export async function verifyBundle(
   const keys = await openPublicKeys(trusted ?? stated.value);
   if (!keys.ok) return keys;
   const { task, receipts, history, chain, chain_broken: journalBroken, envelopes } = bundle.value;
-  const judge = new ReceiptJudge(new SignatureVerifier(keys.value, await chooseSecp256k1()));
-  const hook: Pick<Hook, 'receipts' | 'history'> = { receipts, history };
+  const judge = new ReceiptVerifier(new SignatureVerifier(keys.value, await chooseSecp256k1()));
+  const hook: Pick<TaskRecord, 'receipts' | 'history'> = { receipts, history };
   const facts = {
     workspaceId: task.workspace_id,
     taskId: task.task_id,

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
-import type { Hook, ValidationReceipt } from '../../core/task/taskRecord';
+import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
 import type { ReceiptVerdict } from '../../core/hookMarkdown/view';
 import type { Repository } from '../../core/shared/ports';
-import { type Currency, type ReceiptReport, recordedReceipts } from '../../core/receipt/receipt';
+import { type Freshness, type ReceiptReport, recordedReceipts } from '../../core/receipt/receipt';
 import { provesPass } from '../../core/receipt/receiptReport';
 import { readPublicKeys } from '../../signing/keyManager';
 import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys } from '../../signing/publicKeys';
 import { SignatureVerifier } from '../../signing/signatureVerifier';
 import { type LoadSecp256k1, type Secp256k1, chooseSecp256k1 } from '../../signing/secp256k1';
-import { ReceiptJudge, type TaskReceipts } from '../../signing/verdict';
+import { ReceiptVerifier, type TaskReceipts } from '../../signing/verdict';
 import { StoreKeyFolder } from '../../store/keys/keyFolder';
 import { ReceiptFiles } from '../../store/receipts/receiptFiles';
 import { ReceiptLedger } from '../../store/receipts/receiptLedger';
@@ -32,15 +32,15 @@ export interface ReportOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-type TaskWithReceipts = Pick<StoredTask, 'ref'> & { readonly hook: Pick<Hook, 'receipts' | 'history'> };
+type TaskWithReceipts = Pick<StoredTask, 'ref'> & { readonly hook: Pick<TaskRecord, 'receipts' | 'history'> };
 
 /** Verifies receipts: reads, never signs, never makes a key. Every verdict that is shown comes from here. */
 export class ReceiptService {
   readonly files: ReceiptFiles;
   readonly keys: StoreKeyFolder;
   private readonly ledger: ReceiptLedger;
-  private judge: { readonly stamp: string; readonly judge: ReceiptJudge } | undefined;
-  private preparing: { readonly stamp: string; readonly judge: Promise<Result<ReceiptJudge>> } | undefined;
+  private judge: { readonly stamp: string; readonly judge: ReceiptVerifier } | undefined;
+  private preparing: { readonly stamp: string; readonly judge: Promise<Result<ReceiptVerifier>> } | undefined;
   private loading: Promise<Secp256k1> | undefined;
   private readonly trees = new Map<string, Promise<Result<string>>>();
   private readonly differences = new Map<string, Promise<readonly string[]>>();
@@ -73,7 +73,7 @@ export class ReceiptService {
   }
 
   /** Loads the public keys. Fails with a `key_…` code or `unreadable` where they are there and can't be used. */
-  async prepare(): Promise<Result<ReceiptJudge>> {
+  async prepare(): Promise<Result<ReceiptVerifier>> {
     const stamp = this.stamp();
     if (this.judge?.stamp === stamp) return ok(this.judge.judge);
     // Many tasks are looked at at once when a window opens: they are loaded once for all.
@@ -86,12 +86,12 @@ export class ReceiptService {
     return this.preparing.judge;
   }
 
-  private async loadJudge(stamp: string): Promise<Result<ReceiptJudge>> {
+  private async loadJudge(stamp: string): Promise<Result<ReceiptVerifier>> {
     const entries = await this.publicKeys();
     if (!entries.ok) return entries;
     const keys = await openPublicKeys(entries.value);
     if (!keys.ok) return keys;
-    const judge = new ReceiptJudge(new SignatureVerifier(keys.value, await this.curve()));
+    const judge = new ReceiptVerifier(new SignatureVerifier(keys.value, await this.curve()));
     this.judge = { stamp, judge };
     return ok(judge);
   }
@@ -196,8 +196,8 @@ export class ReceiptService {
     stored: StoredTask,
     reports: Iterable<ReceiptReport>,
     isNamed: (receiptId: string) => boolean = () => true,
-  ): Promise<Map<string, Currency>> {
-    const currencies = new Map<string, Currency>();
+  ): Promise<Map<string, Freshness>> {
+    const currencies = new Map<string, Freshness>();
     let present: Promise<Present> | undefined;
     for (const { receiptId, statement } of reports) {
       const covered = statement?.predicate.tree.after;
@@ -274,14 +274,14 @@ class Slices {
 /** The files of a task's worktree as they are, or why that isn't known. */
 type Present = { readonly repository: Repository; readonly tree: string } | { readonly why: string };
 
-const NOT_KNOWN: Currency = { kind: 'unknown', why: 'Only a valid statement says which files it covers.' };
+const NOT_KNOWN: Freshness = { kind: 'unknown', why: 'Only a valid statement says which files it covers.' };
 const NO_TREE = 'Git could not record the files at the time of the run.';
 
 async function compare(
   present: Present,
   covered: string,
   differing: Promise<readonly string[]> | undefined,
-): Promise<Currency> {
+): Promise<Freshness> {
   if ('why' in present) return { kind: 'unknown', why: present.why };
   if (present.tree === covered) return { kind: 'current' };
   const files = (await differing) ?? [];

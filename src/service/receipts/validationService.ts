@@ -1,8 +1,8 @@
 import { eventsOf } from '../../core/history/historyEvent';
 import { isAbsolute } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import type { Expected, HookInput } from '../../core/task/events';
-import type { Hook, ValidationReceipt } from '../../core/task/taskRecord';
+import type { Expected, TaskInput } from '../../core/task/events';
+import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
 import { possibleNow, whyRefused } from '../../core/task/refusals';
 import type { Repository } from '../../core/shared/ports';
 import { type ReceiptPlace, nextPlace } from '../../core/receipt/receipt';
@@ -10,7 +10,7 @@ import { type Task, commandsOf, worktreeOf } from '../../core/task/task';
 import { alignTask } from '../../core/task/taskAlignment';
 import { count, oneLine } from '../../core/shared/text';
 import { FileKeyManager } from '../../signing/keyManager';
-import type { HookStore } from '../../store/task/taskStore';
+import type { TaskStore } from '../../store/task/taskStore';
 import type { OwnerStore } from '../../store/sessions/owners';
 import type { TaskRef } from '../../core/task/taskRef';
 import { type OutputStream, outputName } from '../../store/receipts/receiptFiles';
@@ -90,7 +90,7 @@ export class ValidationService {
 
   constructor(
     { ports, owners, configs }: Pick<AtlasReader, 'ports' | 'owners' | 'configs'>,
-    private readonly store: HookStore,
+    private readonly store: TaskStore,
     private readonly events: EventSender,
     private readonly receipts: ReceiptService,
   ) {
@@ -255,7 +255,7 @@ export class ValidationService {
     const receipts = ran.map(({ receipt }) => receipt);
     if (failed !== undefined) {
       const reason = reasonOf(failed);
-      const input: HookInput = { type: 'validate_fail', expect, reason, receiptId: failed.receipt.receipt_id };
+      const input: TaskInput = { type: 'validate_fail', expect, reason, receiptId: failed.receipt.receipt_id };
       const sent = await this.events.send(ref, input);
       return sent.ok ? ok({ passed: false, reason, receipts, task: sent.value }) : sent;
     }
@@ -314,7 +314,7 @@ export class ValidationService {
   }
 }
 
-function mayValidate({ state }: Hook): boolean {
+function mayValidate({ state }: TaskRecord): boolean {
   return state === 'step_running' || state === 'step_validating';
 }
 

@@ -2,8 +2,8 @@ import { recoveryDetails } from '../../core/recovery/recoveryDetails';
 import { lastEventOf } from '../../core/history/historyEvent';
 import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
 import { type Result, fail, ok } from '../../core/shared/errors';
-import type { Caller, HookInput } from '../../core/task/events';
-import type { Hook, RecoveryAction } from '../../core/task/taskRecord';
+import type { Caller, TaskInput } from '../../core/task/events';
+import type { TaskRecord, RecoveryAction } from '../../core/task/taskRecord';
 import { type CrashFinding, type Diagnosis } from '../../core/recovery/liveness';
 import {
   type RecoveryEvidence,
@@ -17,7 +17,7 @@ import { type Task, stepTypeOf, worktreeOf } from '../../core/task/task';
 import { gitEffect } from '../../core/task/template';
 import { MAX_OUTPUT_LENGTH } from '../../core/shared/text';
 import { toMs, toTimestamp } from '../../core/shared/time';
-import type { HookStore } from '../../store/task/taskStore';
+import type { TaskStore } from '../../store/task/taskStore';
 import type { OwnerStore } from '../../store/sessions/owners';
 import { artifactPath } from '../../store/paths';
 import type { TaskRef } from '../../core/task/taskRef';
@@ -58,7 +58,7 @@ export class RecoveryService {
 
   constructor(
     private readonly atlas: Pick<AtlasReader, 'ports' | 'owners' | 'configs' | 'diagnose' | 'receipts'>,
-    private readonly store: HookStore,
+    private readonly store: TaskStore,
   ) {
     ({ ports: this.ports, owners: this.owners, configs: this.configs } = atlas);
   }
@@ -101,7 +101,7 @@ export class RecoveryService {
     return ok({ diagnosis, task: updated.value, recorded: updated.value.changed });
   }
 
-  private crashInput(now: StoredTask, finding: CrashFinding, evidence: RecoveryEvidence): HookInput {
+  private crashInput(now: StoredTask, finding: CrashFinding, evidence: RecoveryEvidence): TaskInput {
     const plan = planRecovery(now.hook, now.task, evidence, finding.lastSign);
     const at = toTimestamp(this.ports.clock.now());
     return { type: 'crash_detected', recovery: recoveryContext(now.hook, finding, plan, evidence, at) };
@@ -115,7 +115,7 @@ export class RecoveryService {
     return { diagnosis, plan: planRecovery(stored.hook, stored.task, evidence, lastSign), drift: evidence.drift ?? [] };
   }
 
-  private recordedLastSign(hook: Hook): number {
+  private recordedLastSign(hook: TaskRecord): number {
     return toMs(recoveryDetails(hook.recovery).lastSignOfLife ?? hook.updated_at);
   }
 
@@ -139,7 +139,7 @@ export class RecoveryService {
       return fail('illegal_transition', 'The task is waiting for a human. There is nothing to recover.');
     const { config } = await this.configs.forTask(stored.task);
     const seen = detected.value.task.hook;
-    const decide = (now: StoredTask): Result<HookInput> => {
+    const decide = (now: StoredTask): Result<TaskInput> => {
       const input = recoveryInput(chosen, seen, now.hook);
       return input.ok ? ok({ ...input.value, by }) : input;
     };
@@ -197,7 +197,7 @@ export class RecoveryService {
     return undefined;
   }
 
-  private hasPullRequest(hook: Hook): boolean {
+  private hasPullRequest(hook: TaskRecord): boolean {
     const attempt = hook.current_step;
     return hook.checkpoints.some(
       (item) =>
@@ -206,7 +206,7 @@ export class RecoveryService {
   }
 
   /** The files of the last snapshots, compared with what they are now. */
-  async drift(hook: Hook, task: Task): Promise<FileDrift[]> {
+  async drift(hook: TaskRecord, task: Task): Promise<FileDrift[]> {
     const worktree = worktreeOf(task);
     const before = lastSnapshots(hook);
     if (worktree === undefined) return [];
@@ -215,7 +215,7 @@ export class RecoveryService {
   }
 
   /** The end of the log of the validation command that was running. */
-  private partialOutput(ref: TaskRef, hook: Hook): string | undefined {
+  private partialOutput(ref: TaskRef, hook: TaskRecord): string | undefined {
     if (hook.state !== 'step_validating') return undefined;
     const event = lastEventOf(hook.history, 'validation_command', 'step_output');
     const log = event?.type === 'validation_command' ? event.details.log : undefined;

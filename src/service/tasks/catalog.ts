@@ -1,12 +1,12 @@
 import { type Result, fail } from '../../core/shared/errors';
 import { isTerminal } from '../../core/task/taskRecord';
-import type { HookReader } from '../../store/task/taskReader';
+import type { TaskReader } from '../../store/task/taskReader';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import { Slices } from '../../system/slices';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { WorkspaceStore } from '../../store/workspace/workspaces';
 import type { ServicePorts } from '../ports';
-import { Recent } from '../../core/shared/lru';
+import { RecentCache } from '../../core/shared/lru';
 
 /** How long many tasks are read before others get a turn, in ms. */
 const SLICE_MS = 20;
@@ -16,16 +16,16 @@ const FINISHED = /^\s*"state": "(completed|failed|abandoned)",?$/mu;
 
 /** Which tasks there are, read when they are asked for and again when their files changed. */
 export class Catalog {
-  private readonly places: Recent<{ readonly folder: string; readonly files: readonly string[] }>;
-  private readonly cache: Recent<{ stamp: string; read: Result<StoredTask & { suspect: boolean }> }>;
+  private readonly places: RecentCache<{ readonly folder: string; readonly files: readonly string[] }>;
+  private readonly cache: RecentCache<{ stamp: string; read: Result<StoredTask & { suspect: boolean }> }>;
 
   constructor(
     private readonly ports: ServicePorts,
-    private readonly store: HookReader,
+    private readonly store: TaskReader,
     private readonly workspaces: WorkspaceStore,
   ) {
-    this.places = new Recent(ports.clock);
-    this.cache = new Recent(ports.clock);
+    this.places = new RecentCache(ports.clock);
+    this.cache = new RecentCache(ports.clock);
   }
 
   /** A task as it is stored. `suspect`: its files disagree with its journal, which only its lock can settle. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type CleanupItem, planCleanup } from '../../core/task/cleanup';
-import type { HookConfig } from '../../core/config/config';
+import type { TaskConfig } from '../../core/config/config';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { isTerminal } from '../../core/task/taskRecord';
 import { serializeTask } from '../../core/task/task';
@@ -8,7 +8,7 @@ import { count } from '../../core/shared/text';
 import { toTimestamp } from '../../core/shared/time';
 import { renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf, fileError } from '../../system/files/fileErrors';
-import type { HookStore } from '../../store/task/taskStore';
+import type { TaskStore } from '../../store/task/taskStore';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import { TrustFile } from '../../store/workspace/trustFile';
 import type { WorkspaceStore } from '../../store/workspace/workspaces';
@@ -32,13 +32,13 @@ const REMOVED = '.removed-';
 export class CleanupService {
   constructor(
     private readonly ports: ServicePorts,
-    private readonly store: HookStore,
+    private readonly store: TaskStore,
     private readonly catalog: Catalog,
     private readonly workspaces: WorkspaceStore,
   ) {}
 
   /** The tasks that would be cleaned now. */
-  plan(retention: HookConfig['retentionMs']): CleanupItem[] {
+  plan(retention: TaskConfig['retentionMs']): CleanupItem[] {
     const candidates = this.workspaces.names().flatMap((workspace) =>
       this.catalog.finished(workspace).flatMap((ref) => {
         const read = this.catalog.read(ref);

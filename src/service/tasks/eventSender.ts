@@ -1,13 +1,13 @@
 import type { Result } from '../../core/shared/errors';
-import type { HookInput } from '../../core/task/events';
+import type { TaskInput } from '../../core/task/events';
 import type { Updated } from '../../core/task/storedTask';
 import type { TaskRef } from '../../core/task/taskRef';
-import type { HookStore } from '../../store/task/taskStore';
+import type { TaskStore } from '../../store/task/taskStore';
 import type { AtlasReader } from '../atlasReader';
 import { capture } from '../checkpoints/capture';
 
 /** Events during which a step's files are looked at, since they make a checkpoint or end an attempt. */
-const CAPTURING = new Set<HookInput['type']>([
+const CAPTURING = new Set<TaskInput['type']>([
   'checkpoint',
   'step_complete',
   'validate_pass',
@@ -27,10 +27,10 @@ export interface Sending {
 export class EventSender {
   constructor(
     private readonly atlas: Pick<AtlasReader, 'ports' | 'catalog' | 'configs'>,
-    private readonly store: HookStore,
+    private readonly store: TaskStore,
   ) {}
 
-  async send(ref: TaskRef, input: HookInput, { patient = false, proven }: Sending = {}): Promise<Result<Updated>> {
+  async send(ref: TaskRef, input: TaskInput, { patient = false, proven }: Sending = {}): Promise<Result<Updated>> {
     const { ports, catalog, configs } = this.atlas;
     const read = catalog.read(ref);
     // A hook.json that is lost or corrupt can be mended under the lock; there is only nothing to capture.

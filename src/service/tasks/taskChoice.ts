@@ -8,7 +8,7 @@ import type { StoredTask } from '../../core/task/storedTask';
 import type { AtlasReader, Place } from '../atlasReader';
 
 /** By what a caller names the task it means. */
-export interface TaskWish {
+export interface TaskSelector {
   /** `<id>` or `<workspace>/<id>`, as it was typed. */
   readonly task?: string | undefined;
   readonly workspace?: string | undefined;
@@ -36,7 +36,7 @@ const MAX_LISTED = 10;
  */
 export async function chooseTask(
   atlas: AtlasReader,
-  wish: TaskWish,
+  wish: TaskSelector,
   mode: 'read' | 'write',
   has?: { readonly what: string; readonly of: (task: StoredTask) => boolean },
 ): Promise<Result<ChosenTask>> {
@@ -111,7 +111,7 @@ interface FoundPlace {
   readonly what: string;
 }
 
-async function placeOf(atlas: AtlasReader, { workspace, folder }: TaskWish): Promise<Result<FoundPlace>> {
+async function placeOf(atlas: AtlasReader, { workspace, folder }: TaskSelector): Promise<Result<FoundPlace>> {
   if (workspace !== undefined) {
     const known = knownWorkspace(atlas, workspace);
     return known.ok ? ok({ workspace, what: `Workspace "${workspace}"` }) : known;
@@ -132,7 +132,7 @@ export function knownWorkspace(atlas: AtlasReader, name: string): Result<string>
   });
 }
 
-async function namedTask(atlas: AtlasReader, named: string, wish: TaskWish): Promise<Result<ChosenTask>> {
+async function namedTask(atlas: AtlasReader, named: string, wish: TaskSelector): Promise<Result<ChosenTask>> {
   const slash = named.lastIndexOf('/');
   const id = named.slice(slash + 1);
   const workspace = slash === -1 ? wish.workspace : named.slice(0, slash);

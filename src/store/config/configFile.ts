@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { DEFAULT_CONFIG, type HookConfig, readConfig } from '../../core/config/config';
+import { DEFAULT_CONFIG, type TaskConfig, readConfig } from '../../core/config/config';
 import type { FileSystem } from '../../core/shared/ports';
 import type { ParsedConfig } from './configParser';
 import type { ConfigIssue } from '../../core/config/configIssue';
 
 /** The settings that hold for one repository, and what is wrong in the files. */
 export interface LoadedConfig {
-  readonly config: HookConfig;
+  readonly config: TaskConfig;
   readonly issues: readonly ConfigIssue[];
 }
 

@@ -1,6 +1,6 @@
 import { LruCache } from '../../core/shared/lru';
 import type { JournalLine } from '../../core/history/journal';
-import { hookEventSchema } from '../../core/task/taskRecord';
+import { recordedEventSchema } from '../../core/task/taskRecord';
 import type { FileSystem } from '../../core/shared/ports';
 import { type RecordedReceipt, recordedReceipts } from '../../core/receipt/receipt';
 import { sha256 } from '../task/recordFile';
@@ -112,7 +112,7 @@ function take(line: JournalLine, records: (RecordedReceipt & { readonly seq: num
   const added = (history: unknown): RecordedReceipt[] => {
     if (!Array.isArray(history)) return [];
     const events = history.flatMap((event: unknown) => {
-      const parsed = hookEventSchema.safeParse(event);
+      const parsed = recordedEventSchema.safeParse(event);
       return parsed.success ? [parsed.data] : [];
     });
     return recordedReceipts(events);

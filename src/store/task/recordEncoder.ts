@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type Hook, hookParts, listItemText } from '../../core/task/taskRecord';
+import { type TaskRecord, recordParts, listItemText } from '../../core/task/taskRecord';
 
 /** The bytes of a hook.json, in pieces that follow each other, and the SHA-256 of all of them in hex. */
-export interface EncodedHook {
+export interface EncodedRecord {
   readonly pieces: readonly Uint8Array[];
   readonly sha256: string;
 }
@@ -24,14 +24,14 @@ function encodedItem(key: string, item: object): Buffer {
  * Makes the bytes of one task's hook.json, the same as `serializeHook`, but encodes only what is new since the version
  * before: with ten thousand events the rest would be encoded again at every change. An item of a list never changes.
  */
-export class HookEncoder {
+export class RecordEncoder {
   private events: readonly object[] = [];
   private bytes = Buffer.alloc(0);
   private length = 0;
 
   /** The bytes of a hook. They are valid until the next call. */
-  encode(hook: Hook): EncodedHook {
-    const pieces = hookParts(hook).flatMap((part) => {
+  encode(hook: TaskRecord): EncodedRecord {
+    const pieces = recordParts(hook).flatMap((part) => {
       if (typeof part === 'string') return Buffer.from(part);
       if (part.key === 'history') return this.history(part.items);
       return part.items.flatMap((item, index) => {

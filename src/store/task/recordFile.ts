@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod/mini';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import { type Hook, SCHEMA_VERSION, hookSchema } from '../../core/task/taskRecord';
+import { type TaskRecord, SCHEMA_VERSION, taskRecordSchema } from '../../core/task/taskRecord';
 import { markdownSeq } from '../../core/hookMarkdown/markdownSeq';
-import { HOOK_LISTS, TASK_LISTS, takePlainLists } from '../../core/history/plainRecords';
+import { RECORD_LISTS, TASK_LISTS, takePlainLists } from '../../core/history/plainRecords';
 import type { FileSystem } from '../../core/shared/ports';
 import { type Task, taskSchema } from '../../core/task/task';
 import { codeOf, fileError } from '../../system/files/fileErrors';
@@ -109,13 +109,13 @@ export function parseState<T>(path: string, bytes: Uint8Array, schema: z.ZodMini
 }
 
 /** A hook from the bytes of hook.json; `damaged` or `too_new` when it can't be had. */
-export function parseHook(path: string, bytes: Uint8Array): Result<Hook> {
+export function parseRecord(path: string, bytes: Uint8Array): Result<TaskRecord> {
   const json = parseJson(path, bytes);
   if (!json.ok) return json;
   const tooNew = checkVersion(path, json.value);
   if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const { rest, plain } = takePlainLists(json.value, HOOK_LISTS);
-  const parsed = hookSchema.safeParse(rest);
+  const { rest, plain } = takePlainLists(json.value, RECORD_LISTS);
+  const parsed = taskRecordSchema.safeParse(rest);
   return parsed.success
     ? ok({ ...parsed.data, ...plain })
     : fail('damaged', describeIssue(path, parsed.error.issues[0]));

@@ -1,4 +1,4 @@
-import type { Hook } from '../../core/task/taskRecord';
+import type { TaskRecord } from '../../core/task/taskRecord';
 import type { Clock, FileStat, FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { Task } from '../../core/task/task';
@@ -7,7 +7,7 @@ import type { StorePaths } from '../paths';
 import type { TaskRef } from '../../core/task/taskRef';
 
 /** Makes the bytes of HOOK.md; `seq` is that of the journal's last line. */
-export type MarkdownRenderer = (ref: TaskRef, hook: Hook, task: Task, seq: number) => string;
+export type MarkdownRenderer = (ref: TaskRef, hook: TaskRecord, task: Task, seq: number) => string;
 
 /** What the store is made of. */
 export interface StorePorts {
@@ -24,7 +24,7 @@ export interface StorePorts {
 
 /** A task opened for a change, under its lock. */
 export interface Opened {
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   /** SHA-256 of hook.json's bytes. */
   readonly bytesSha: string;
   /** hook.json. */

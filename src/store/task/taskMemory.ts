@@ -1,7 +1,7 @@
 import { LruCache } from '../../core/shared/lru';
 import type { FileStat, FileSystem } from '../../core/shared/ports';
 import { isSameFile } from '../../system/files/atomicFile';
-import type { HookEncoder } from './recordEncoder';
+import type { RecordEncoder } from './recordEncoder';
 import { readStateFile } from './recordFile';
 import type { HeldLock } from '../../system/locks/lock';
 import type { StorePaths } from '../paths';
@@ -10,7 +10,7 @@ import type { Opened } from './storePorts';
 
 /** A task as this process left it after a change. */
 interface Left extends Opened {
-  readonly encoder: HookEncoder;
+  readonly encoder: RecordEncoder;
   readonly journalStat: FileStat | undefined;
 }
 
@@ -48,7 +48,7 @@ export class TaskMemory {
   }
 
   /** What encodes the task's next version; forgets the task until the change is made. */
-  take(ref: TaskRef): HookEncoder | undefined {
+  take(ref: TaskRef): RecordEncoder | undefined {
     const left = this.tasks.get(refKey(ref));
     this.tasks.delete(refKey(ref));
     return left?.encoder;

@@ -1,14 +1,14 @@
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
-import { type Hook, hookSchema, isTerminal, serializeHook } from '../../core/task/taskRecord';
+import { type TaskRecord, taskRecordSchema, isTerminal, serializeRecord } from '../../core/task/taskRecord';
 import type { JournalLine } from '../../core/history/journal';
-import { type Task, hookDamage, serializeTask } from '../../core/task/task';
+import { type Task, recordDamage, serializeTask } from '../../core/task/task';
 import { alignTask } from '../../core/task/taskAlignment';
 import { toTimestamp } from '../../core/shared/time';
 import { renameWithRetry } from '../../system/files/atomicFile';
-import { parseHook, parseTask, readStateFile, sha256, stateFileHash } from './recordFile';
+import { parseRecord, parseTask, readStateFile, sha256, stateFileHash } from './recordFile';
 import { SEE_DOCTOR } from './taskReader';
 import { type JournalTail } from './journal';
-import { rebuildHook, replayLine } from './rebuild';
+import { rebuildRecord, replayLine } from './rebuild';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { HeldLock } from '../../system/locks/lock';
 import type { Opened, StorePorts } from './storePorts';
@@ -42,9 +42,9 @@ function notMade(error: AtlasError): Result<never> {
  * The history with its first event as the journal has it: it says what was settled when the task started, and whoever
  * edits hook.json settles nothing anew.
  */
-function withStart({ history }: Hook, first: JournalLine | undefined): Hook['history'] {
+function withStart({ history }: TaskRecord, first: JournalLine | undefined): TaskRecord['history'] {
   if (first?.event !== 'init') return history;
-  const parsed = hookSchema.safeParse(first.hook);
+  const parsed = taskRecordSchema.safeParse(first.hook);
   const start = parsed.success ? parsed.data.history[0] : undefined;
   if (start?.trigger !== 'init') return history;
   return [start, ...(history[0]?.trigger === 'init' ? history.slice(1) : history)];
@@ -79,14 +79,14 @@ export class TaskOpener {
     if (!tail.ok) return tail;
     const bytes = readStateFile(files, paths.hook(ref));
     const sha = bytes.ok ? sha256(bytes.value) : '';
-    const read = bytes.ok ? parseHook(paths.hook(ref), bytes.value) : bytes;
+    const read = bytes.ok ? parseRecord(paths.hook(ref), bytes.value) : bytes;
     const rebuildable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
     if (!read.ok && !rebuildable) return read;
     const hook = read.ok
       ? this.settle(ref, read.value, sha, tail.value, findings)
       : this.rebuild(ref, tail.value, read.error, findings);
     if (!hook.ok) return hook.error.code === 'recorded_not_written' ? notMade(hook.error) : hook;
-    const damage = hookDamage(hook.value.hook, found.value.task, ref.id);
+    const damage = recordDamage(hook.value.hook, found.value.task, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
     const stat = files.stat(paths.hook(ref));
     if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} disappeared while it was read.`);
@@ -112,13 +112,13 @@ export class TaskOpener {
   }
 
   /** Compares a readable hook.json with the journal: in line, written but not applied, or changed by others. */
-  private settle(ref: TaskRef, hook: Hook, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
+  private settle(ref: TaskRef, hook: TaskRecord, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
     const { last } = tail;
     if (last?.hook_sha256 === sha) return ok({ hook, bytesSha: sha, tail });
     if (last !== undefined && last.void === undefined && last.base_sha256 === sha) {
       const applied = replayLine(hook, last);
       if (applied !== undefined) {
-        const written = this.writer.writeHook(ref, serializeHook(applied));
+        const written = this.writer.writeHook(ref, serializeRecord(applied));
         if (!written.ok) return written;
         findings.push({
           kind: 'replayed',
@@ -131,14 +131,14 @@ export class TaskOpener {
   }
 
   /** Records a hook.json that something else wrote, so that the work goes on from it. */
-  private adopt(ref: TaskRef, hook: Hook, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
+  private adopt(ref: TaskRef, hook: TaskRecord, sha: string, tail: JournalTail, findings: Finding[]): Result<Settled> {
     const content = this.writer.journal(ref).readAll();
     const lines = content.ok ? content.value.lines : [];
     const wasVersion = lines.some((line) => line.hook_sha256 === sha);
     const kind = tail.last === undefined ? 'adopted' : wasVersion ? 'rolled_back' : 'edited';
     const now = toTimestamp(this.ports.clock.now());
     const step = hook.current_step;
-    const adopted: Hook = {
+    const adopted: TaskRecord = {
       ...hook,
       history: [
         ...withStart(hook, lines[0]),
@@ -152,7 +152,7 @@ export class TaskOpener {
         },
       ],
     };
-    const text = serializeHook(adopted);
+    const text = serializeRecord(adopted);
     const line = { at: now, base_sha256: sha, hook_sha256: sha256(text), event: 'adopted_edit', hook: { ...adopted } };
     if (!isTerminal(adopted.state)) this.writer.mark(ref);
     const after = this.writer.journal(ref).append(tail, line);
@@ -172,7 +172,7 @@ export class TaskOpener {
       this.writer.forgetUnmade(ref);
       return { ok: false, error: why };
     }
-    const rebuilt = content.ok ? rebuildHook(content.value) : content;
+    const rebuilt = content.ok ? rebuildRecord(content.value) : content;
     if (!rebuilt.ok) {
       return fail('damaged', `${why?.message ?? `${path} is missing.`} ${rebuilt.error.message}`, { mend: SEE_DOCTOR });
     }
@@ -181,7 +181,7 @@ export class TaskOpener {
       aside = `${path}.corrupt-${this.stamp()}`;
       renameWithRetry(files, path, aside);
     }
-    const text = serializeHook(rebuilt.value);
+    const text = serializeRecord(rebuilt.value);
     const written = this.writer.writeHook(ref, text);
     if (!written.ok) return written;
     const kept = aside === '' ? '' : ` The old file is kept as ${aside}.`;
@@ -190,7 +190,7 @@ export class TaskOpener {
     return ok({ hook: rebuilt.value, bytesSha: sha256(text), tail });
   }
 
-  private align(ref: TaskRef, found: TaskFile, hook: Hook, findings: Finding[]): TaskFile {
+  private align(ref: TaskRef, found: TaskFile, hook: TaskRecord, findings: Finding[]): TaskFile {
     const task = alignTask(found.task, hook);
     const text = serializeTask(task);
     if (text === serializeTask(found.task)) return found;

@@ -1,8 +1,8 @@
 import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
-import { type Task, hookDamage } from '../../core/task/task';
+import { type Task, recordDamage } from '../../core/task/task';
 import { fileError } from '../../system/files/fileErrors';
-import { parseHook, parseTask, readMarkdownSeq, readStateFile, sha256 } from './recordFile';
+import { parseRecord, parseTask, readMarkdownSeq, readStateFile, sha256 } from './recordFile';
 import { Journal } from './journal';
 import type { StorePaths } from '../paths';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
@@ -12,7 +12,7 @@ import type { StoredTask } from '../../core/task/storedTask';
 export const SEE_DOCTOR = 'Run "Atlas: Run Doctor". The other tasks are not affected.';
 
 /** Reads tasks; writes nothing and takes no lock. */
-export class HookReader {
+export class TaskReader {
   constructor(readonly ports: { readonly paths: StorePaths; readonly files: FileSystem }) {}
 
   /** Reads a task without the lock: what is shown may be about to change, but is whole. */
@@ -22,11 +22,11 @@ export class HookReader {
     if (!safe.ok) return safe;
     const bytes = readStateFile(files, paths.hook(ref));
     if (!bytes.ok) return bytes;
-    const hook = parseHook(paths.hook(ref), bytes.value);
+    const hook = parseRecord(paths.hook(ref), bytes.value);
     if (!hook.ok) return hook;
     const task = this.readTask(ref);
     if (!task.ok) return task;
-    const damage = hookDamage(hook.value, task.value, ref.id);
+    const damage = recordDamage(hook.value, task.value, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
     const newest = new Journal(files, paths.journal(ref)).newest();
     const inLine = newest?.hookSha256 === sha256(bytes.value) && this.isMarkdownNew(ref, newest.seq);

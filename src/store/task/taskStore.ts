@@ -1,13 +1,13 @@
 import { hasCheckpoint } from '../../core/history/historyEvent';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import type { HookInput, TransitionContext } from '../../core/task/events';
-import { type Hook, serializeHook } from '../../core/task/taskRecord';
+import type { TaskInput, TransitionContext } from '../../core/task/events';
+import { type TaskRecord, serializeRecord } from '../../core/task/taskRecord';
 import type { Task } from '../../core/task/task';
 import { toTimestamp } from '../../core/shared/time';
 import { transition } from '../../core/task/transition';
 import { fileError } from '../../system/files/fileErrors';
 import { sha256 } from './recordFile';
-import { HookReader } from './taskReader';
+import { TaskReader } from './taskReader';
 import { GenerationLock, type HeldLock, KEEPERS_IN_ROW, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { StorePorts } from './storePorts';
@@ -16,7 +16,7 @@ import { TaskOpener } from './taskOpener';
 import { TaskWriter } from './taskWriter';
 
 /** Decides under the lock what to send; `undefined` sends nothing. */
-export type Decide = (stored: StoredTask) => Result<HookInput | undefined>;
+export type Decide = (stored: StoredTask) => Result<TaskInput | undefined>;
 
 /** What a change needs beside the event: gathered before the lock is taken. */
 export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'provenReceipts'> & {
@@ -27,7 +27,7 @@ export type ChangeContext = Pick<TransitionContext, 'config' | 'capture' | 'prov
 const FOREIGN_TRIES = 5;
 
 /** Reads and changes tasks. One change at a time per task, across processes; see docs/hook-files.md. */
-export class HookStore extends HookReader {
+export class TaskStore extends TaskReader {
   private readonly queues = new Map<string, Promise<unknown>>();
   private readonly locks = new Map<string, GenerationLock>();
   private readonly writer: TaskWriter;
@@ -40,7 +40,7 @@ export class HookStore extends HookReader {
   }
 
   /** Sends one event. The files are unchanged after a refusal. */
-  async send(ref: TaskRef, input: HookInput, context: ChangeContext): Promise<Result<Updated>> {
+  async send(ref: TaskRef, input: TaskInput, context: ChangeContext): Promise<Result<Updated>> {
     return this.update(ref, () => ok(input), context);
   }
 
@@ -94,7 +94,7 @@ export class HookStore extends HookReader {
       this.ports.files.syncFolder(this.ports.paths.task(ref));
       this.writer.mark(ref);
       const hook = first.value.hook;
-      const text = serializeHook(hook);
+      const text = serializeRecord(hook);
       const line = { at: hook.updated_at, base_sha256: '', hook_sha256: sha256(text), event: 'init' };
       const after = this.writer.journal(ref).append(tail.value, { ...line, hook: { ...hook } });
       const written = this.writer.writeHook(ref, text);
@@ -182,13 +182,13 @@ export class HookStore extends HookReader {
     }
   }
 
-  private transitionContext(hook: Hook | undefined, task: Task, context: ChangeContext): TransitionContext {
+  private transitionContext(hook: TaskRecord | undefined, task: Task, context: ChangeContext): TransitionContext {
     const { metadata: _metadata, ...rest } = context;
     return { ...rest, task, now: toTimestamp(this.ports.clock.now()), checkpointIds: this.freshIds(hook) };
   }
 
   /** Two checkpoint ids that the task never had. */
-  private freshIds(hook: Hook | undefined): [string, string] {
+  private freshIds(hook: TaskRecord | undefined): [string, string] {
     for (;;) {
       const [one, other] = [`ckpt-${this.ports.ids.hex(4)}`, `ckpt-${this.ports.ids.hex(4)}`];
       if (one !== other && !hasCheckpoint(hook?.history ?? [], [one, other])) return [one, other];

@@ -1,12 +1,12 @@
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import { type Hook, isTerminal } from '../../core/task/taskRecord';
-import { diffHook } from '../../core/history/recordDelta';
+import { type TaskRecord, isTerminal } from '../../core/task/taskRecord';
+import { diffRecord } from '../../core/history/recordDelta';
 import type { FileStat } from '../../core/shared/ports';
 import { type Task, serializeTask } from '../../core/task/task';
 import { alignTask, keepsAlignment } from '../../core/task/taskAlignment';
 import { ensureFolder, isSameFile, replaceFile } from '../../system/files/atomicFile';
 import { codeOf, fileError } from '../../system/files/fileErrors';
-import { HookEncoder } from './recordEncoder';
+import { RecordEncoder } from './recordEncoder';
 import { readMarkdownSeq, readStateFile } from './recordFile';
 import { Journal, type JournalTail } from './journal';
 import type { HeldLock } from '../../system/locks/lock';
@@ -36,11 +36,11 @@ export class TaskWriter {
     ref: TaskRef,
     lock: HeldLock,
     opened: Opened,
-    next: Hook,
+    next: TaskRecord,
     event: string,
     metadata: Readonly<Record<string, unknown>> = {},
   ): Result<StoredTask | 'foreign'> {
-    const encoder = this.memory.take(ref) ?? new HookEncoder();
+    const encoder = this.memory.take(ref) ?? new RecordEncoder();
     const { pieces, sha256: sha } = encoder.encode(next);
     if (!lock.isNewest()) return fail('lock_timeout', LOCK_LOST, { mend: 'Try again.' });
     const recorded = this.record(ref, opened, next, event, sha);
@@ -65,12 +65,12 @@ export class TaskWriter {
   private record(
     ref: TaskRef,
     opened: Opened,
-    next: Hook,
+    next: TaskRecord,
     event: string,
     sha: string,
   ): Result<{ readonly after: JournalTail; readonly journalStat: FileStat | undefined } | 'foreign'> {
     const { paths, files } = this.ports;
-    const delta = diffHook(opened.hook, next);
+    const delta = diffRecord(opened.hook, next);
     const line = {
       at: next.updated_at,
       base_sha256: opened.bytesSha,
@@ -99,7 +99,7 @@ export class TaskWriter {
   alignTask(
     ref: TaskRef,
     before: Pick<Opened, 'task' | 'taskText'>,
-    hook: Hook,
+    hook: TaskRecord,
     metadata: Readonly<Record<string, unknown>> = {},
   ): Pick<Opened, 'task' | 'taskText'> & { readonly inLine: boolean } {
     const task = alignTask({ ...before.task, metadata: { ...before.task.metadata, ...metadata } }, hook);
@@ -131,7 +131,7 @@ export class TaskWriter {
    * HOOK.md, marker and log: all can be made again, so their failure is told but undoes nothing.
    * @param inLine whether task.json is as it should be
    */
-  writeDerived(ref: TaskRef, hook: Hook, task: Task, tail: JournalTail, inLine: boolean): void {
+  writeDerived(ref: TaskRef, hook: TaskRecord, task: Task, tail: JournalTail, inLine: boolean): void {
     const seq = tail.last?.seq ?? 0;
     this.writeMarkdown(ref, hook, task, seq);
     this.attempt(ref, 'the marker', () => {
@@ -167,7 +167,7 @@ export class TaskWriter {
   }
 
   /** Replaces HOOK.md; it can always be made again, so a failure is only logged. */
-  writeMarkdown(ref: TaskRef, hook: Hook, task: Task, seq: number): void {
+  writeMarkdown(ref: TaskRef, hook: TaskRecord, task: Task, seq: number): void {
     this.attempt(ref, 'HOOK.md', () => {
       const text = this.ports.render(ref, hook, task, seq);
       // Nobody looks at a finished task again, so its HOOK.md is on disk before its marker goes.
@@ -187,7 +187,7 @@ export class TaskWriter {
     this.mendMarker(ref, hook, seq);
   }
 
-  private appendLog(ref: TaskRef, hook: Hook, event: string): void {
+  private appendLog(ref: TaskRef, hook: TaskRecord, event: string): void {
     const step = hook.current_step;
     const entry = {
       ts: hook.updated_at,
@@ -211,7 +211,7 @@ export class TaskWriter {
   }
 
   /** Makes a lost marker again, removes one that a crash left behind. */
-  mendMarker(ref: TaskRef, hook: Hook, seq: number): void {
+  mendMarker(ref: TaskRef, hook: TaskRecord, seq: number): void {
     this.attempt(ref, 'the marker', () => {
       if (isTerminal(hook.state)) this.unmarkFinished(ref, seq);
       else this.mark(ref);

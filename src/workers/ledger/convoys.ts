@@ -3,10 +3,10 @@ import { checkTaskId } from '../../core/shared/ids';
 import { toTimestamp } from '../../core/shared/time';
 import { checkInput } from '../../core/worker/slotContent';
 import {
-  type ConvoyRecord,
+  type LedgerConvoy,
   type Ledger,
   type TASK_STATUSES,
-  type TaskRecord,
+  type LedgerTask,
   convoyRecordSchema,
   openBlockers,
   readyTasks,
@@ -15,7 +15,7 @@ import type { ForgeBranches } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
 import { ledgerChange } from '../operations/forgeView';
 import { authorOf } from '../git/gitObjects';
-import type { Sharing } from '../operations/remoteSync';
+import type { RemoteSync } from '../operations/remoteSync';
 
 /** Tasks that belong together, as they are to be recorded. */
 export interface NewConvoy {
@@ -51,7 +51,7 @@ export interface ConvoyStatus {
 export class Convoys {
   constructor(
     private readonly branches: ForgeBranches,
-    private readonly sharing: Sharing,
+    private readonly sharing: RemoteSync,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -88,14 +88,14 @@ export class Convoys {
     });
   }
 
-  private record({ id, title, tasks }: NewConvoy): Result<ConvoyRecord> {
+  private record({ id, title, tasks }: NewConvoy): Result<LedgerConvoy> {
     const stamp = { claim: 0, incarnation: 0, sequence: 0 };
     const record = { id, ...stamp, at: toTimestamp(this.ports.clock.now()), tasks: [...new Set(tasks)] };
     return checkInput(convoyRecordSchema, { ...record, ...(title === undefined ? {} : { title }) }, 'a convoy');
   }
 }
 
-function isSame(known: ConvoyRecord, { title, tasks }: NewConvoy): boolean {
+function isSame(known: LedgerConvoy, { title, tasks }: NewConvoy): boolean {
   const wanted = [...new Set(tasks)];
   return (
     known.title === title && known.tasks.length === wanted.length && wanted.every((id) => known.tasks.includes(id))
@@ -136,7 +136,7 @@ function tasksOf(ledger: Ledger, id: string): string[] {
 }
 
 /** The tasks that can be slung now, the oldest first; those of one convoy where it is given. */
-export function readyIn(ledger: Ledger, convoy?: string): TaskRecord[] {
+export function readyIn(ledger: Ledger, convoy?: string): LedgerTask[] {
   const ready = readyTasks(ledger);
   if (convoy === undefined) return ready;
   const own = new Set(tasksOf(ledger, convoy));

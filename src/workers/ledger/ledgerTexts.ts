@@ -5,7 +5,7 @@ import {
   type LedgerTexts,
   convoyRecordSchema,
   evidenceRecordSchema,
-  taskRecordSchema,
+  ledgerTaskSchema,
 } from '../../core/worker/ledger';
 import { newestLines } from '../../core/worker/ledgerLines';
 import { LIMITS, countMarks, sizeText } from '../../core/worker/limits';
@@ -82,7 +82,7 @@ export function ledgerBytes(texts: LedgerTexts): number {
 /** A ledger without the records that newer ones replace. Both sides of a conflict stay, and lines that are no records. */
 export function compacted(texts: LedgerTexts): LedgerTexts {
   return {
-    tasks: newestLines(taskRecordSchema, texts.tasks),
+    tasks: newestLines(ledgerTaskSchema, texts.tasks),
     convoys: newestLines(convoyRecordSchema, texts.convoys),
     evidence: newestLines(evidenceRecordSchema, texts.evidence),
   };

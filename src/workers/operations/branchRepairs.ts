@@ -3,14 +3,14 @@ import { count, quoted } from '../../core/shared/text';
 import { LEDGER_FILES, type LedgerTexts } from '../../core/worker/ledger';
 import { mergeLedgers } from '../../core/worker/ledgerLines';
 import { LIMITS, sizeText } from '../../core/worker/limits';
-import { LEDGER_BRANCH, branchOf } from '../../core/worker/names';
+import { LEDGER_BRANCH, slotBranchName } from '../../core/worker/names';
 import { type RefusedFiles, ledgerProblem, refusedIn, shortName } from './branchProblems';
 import { type Change, type ForgeBranch, type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
-import { type ForgeView, hookBranch, readLedgerAt } from './forgeView';
+import { type ForgeView, slotBranch, readLedgerAt } from './forgeView';
 import { authorOf } from '../git/gitObjects';
 import { LEDGER_KINDS, NO_TEXTS, compacted, excessOf, ledgerBytes } from '../ledger/ledgerTexts';
 import { type RepairItem, item } from './repairPlan';
-import type { Sharing } from './remoteSync';
+import type { RemoteSync } from './remoteSync';
 import type { WorkerStatus } from './workerStatus';
 
 /** How many commits back a usable ledger is looked for. */
@@ -22,12 +22,14 @@ const MAX_NAMED = 5;
 export class BranchRepairs {
   constructor(
     private readonly branches: ForgeBranches,
-    private readonly sharing: Sharing,
+    private readonly sharing: RemoteSync,
   ) {}
 
   /** What is to be done about branches. */
   async find(view: ForgeView, workers: readonly WorkerStatus[]): Promise<Result<RepairItem[]>> {
-    const elsewhere = new Set(workers.flatMap((each) => (each.elsewhere ? [shortName(branchOf(each.worker))] : [])));
+    const elsewhere = new Set(
+      workers.flatMap((each) => (each.elsewhere ? [shortName(slotBranchName(each.worker))] : [])),
+    );
     const hooks = [...view.hooks.values()].map(({ branch, commit }) => [branch.ref, commit] as const);
     const { ledgerCommit } = view;
     const refused = await refusedIn(this.branches, [
@@ -72,7 +74,7 @@ export class BranchRepairs {
     const hook = [...view.hooks.values()].find(({ branch }) => shortName(branch.ref) === subject);
     const from = hook?.commit ?? (subject === shortName(LEDGER_BRANCH) ? view.ledgerCommit : undefined);
     if (from === undefined) return ok(undefined);
-    const branch = hook === undefined ? this.ledger : hookBranch(this.branches, hook.worker);
+    const branch = hook === undefined ? this.ledger : slotBranch(this.branches, hook.worker);
     const changes: Change = {
       ...{ branch, from, changes: new Map(), shown: new Map() },
       ...{ message: 'Drop files that are left out', author: authorOf(hook?.worker ?? 'atlas') },

@@ -2,55 +2,55 @@ import { join } from 'node:path';
 import type * as z from 'zod/mini';
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import {
-  type HookContext,
-  type HookResult,
-  type HookState,
-  type HookTask,
-  hookContextSchema,
-  hookResultSchema,
-  hookStatusSchema,
-  hookTaskSchema,
+  type SlotContext,
+  type SlotResult,
+  type SlotState,
+  type SlotTask,
+  slotContextSchema,
+  slotResultSchema,
+  slotStatusSchema,
+  slotTaskSchema,
   isOver,
 } from '../../core/worker/slotContent';
 import { definitionOf, recordOf } from '../../core/worker/slotSteps';
 import {
-  type ConvoyRecord,
-  type EvidenceRecord,
+  type LedgerConvoy,
+  type LedgerEvidence,
   LEDGER_FILES,
   type Ledger,
   type LedgerKind,
   type LedgerTexts,
-  type TaskRecord,
+  type LedgerTask,
   evidenceId,
   readLedger,
 } from '../../core/worker/ledger';
 import { type LedgerRecord, appendRecords } from '../../core/worker/ledgerLines';
 import { LIMITS, measureJson, sizeText } from '../../core/worker/limits';
-import { LEDGER_BRANCH, branchOf, workerOfBranch } from '../../core/worker/names';
-import { compareStamps, stampOf } from '../../core/worker/versionVector';
+import { LEDGER_BRANCH, slotBranchName, workerOfBranch } from '../../core/worker/names';
+import { compareVersions, versionOf } from '../../core/worker/versionVector';
 import { parseState } from '../../store/task/recordFile';
-import { HOOK_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/evidence';
 import { type Change, type ForgeBranch, type ForgeBranches, textFile } from '../git/forgeBranches';
 import { type CommitAuthor, type TopFile } from '../git/gitObjects';
 import { LEDGER_KINDS, NO_TEXTS, excessOf, readLedgerTexts } from '../ledger/ledgerTexts';
 
-const READ = [HOOK_FILES.status, HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.result] as const;
+const READ = [SLOT_FILES.status, SLOT_FILES.task, SLOT_FILES.context, SLOT_FILES.result] as const;
 const EMPTY = new Uint8Array();
 
 /** Work on a hook, sound in itself. */
 export interface Work {
-  readonly state: HookState;
-  readonly task: HookTask;
-  readonly context: HookContext;
+  readonly state: SlotState;
+  readonly task: SlotTask;
+  readonly context: SlotContext;
   /** The files as they are: written anew, their bytes could be others. */
   readonly bytes: Readonly<Record<'status' | 'task' | 'context', Uint8Array>> & {
     readonly result: Uint8Array | undefined;
   };
-  readonly result: HookResult | undefined;
+  readonly result: SlotResult | undefined;
 }
 
 /** A worker's hook as its branch has it. */
-export interface HookOnBranch {
+export interface SlotOnBranch {
   readonly worker: string;
   readonly branch: ForgeBranch;
   readonly commit: string;
@@ -60,14 +60,14 @@ export interface HookOnBranch {
 
 /** What is added to the ledger. */
 export interface NewRecords {
-  readonly tasks: readonly TaskRecord[];
-  readonly evidence: readonly EvidenceRecord[];
-  readonly convoys?: readonly ConvoyRecord[];
+  readonly tasks: readonly LedgerTask[];
+  readonly evidence: readonly LedgerEvidence[];
+  readonly convoys?: readonly LedgerConvoy[];
 }
 
 /** All branches of ours at one moment. */
 export interface ForgeView {
-  readonly hooks: ReadonlyMap<string, HookOnBranch>;
+  readonly hooks: ReadonlyMap<string, SlotOnBranch>;
   readonly ledgerCommit: string | undefined;
   /** Why the ledger can't be used; its texts are empty then, and nothing may be written on top of it. */
   readonly ledgerDamage: AtlasError | undefined;
@@ -79,8 +79,8 @@ export interface ForgeView {
 }
 
 /** The branch of a worker. */
-export function hookBranch(branches: ForgeBranches, worker: string): ForgeBranch {
-  return { ref: branchOf(worker), folder: branches.forge.hook(worker) };
+export function slotBranch(branches: ForgeBranches, worker: string): ForgeBranch {
+  return { ref: slotBranchName(worker), folder: branches.forge.hook(worker) };
 }
 
 /** What a process read of branches before: what a commit holds never changes. */
@@ -144,7 +144,7 @@ async function readHooks(
   branches: ForgeBranches,
   tips: ReadonlyMap<string, string>,
   seen?: SeenFiles,
-): Promise<Result<ReadonlyMap<string, HookOnBranch>>> {
+): Promise<Result<ReadonlyMap<string, SlotOnBranch>>> {
   const found = [...tips].flatMap(([ref, commit]) => {
     const worker = workerOfBranch(ref);
     return worker === undefined ? [] : [{ worker, commit }];
@@ -154,7 +154,7 @@ async function readHooks(
 }
 
 /** A worker's hook as a commit has it. */
-export async function readHook(branches: ForgeBranches, worker: string, commit: string): Promise<Result<HookOnBranch>> {
+export async function readSlot(branches: ForgeBranches, worker: string, commit: string): Promise<Result<SlotOnBranch>> {
   const hooks = await hooksAt(branches, [{ worker, commit }]);
   if (!hooks.ok) return hooks;
   const [hook] = hooks.value;
@@ -165,7 +165,7 @@ async function hooksAt(
   branches: ForgeBranches,
   found: readonly { readonly worker: string; readonly commit: string }[],
   seen?: SeenFiles,
-): Promise<Result<HookOnBranch[]>> {
+): Promise<Result<SlotOnBranch[]>> {
   const { works } = memoryOf(branches);
   if (works.size > MAX_WORKS) works.clear();
   const fresh = found.filter((each) => !works.has(keyOf(each)));
@@ -187,7 +187,7 @@ async function hooksAt(
   }
   return ok(
     found.map((each) => ({
-      ...{ worker: each.worker, branch: hookBranch(branches, each.worker), commit: each.commit },
+      ...{ worker: each.worker, branch: slotBranch(branches, each.worker), commit: each.commit },
       work: works.get(keyOf(each)) ?? unread.get(keyOf(each)) ?? ok(undefined),
     })),
   );
@@ -216,17 +216,17 @@ function parseWork(
     return budget.values < 0 ? unusable(worker, 'all branches together contain too many values') : parsed;
   };
   const parsed = {
-    state: parse(HOOK_FILES.status, status, hookStatusSchema),
-    task: parse(HOOK_FILES.task, task, hookTaskSchema),
-    context: parse(HOOK_FILES.context, context, hookContextSchema),
-    result: result === undefined ? ok(undefined) : parse(HOOK_FILES.result, result, hookResultSchema),
+    state: parse(SLOT_FILES.status, status, slotStatusSchema),
+    task: parse(SLOT_FILES.task, task, slotTaskSchema),
+    context: parse(SLOT_FILES.context, context, slotContextSchema),
+    result: result === undefined ? ok(undefined) : parse(SLOT_FILES.result, result, slotResultSchema),
   };
   if (!parsed.state.ok) return parsed.state;
   if (!parsed.task.ok) return parsed.task;
   if (!parsed.context.ok) return parsed.context;
   const state = parsed.state.value;
   if (state.worker !== worker || state.taskId !== parsed.task.value.id)
-    return fail('damaged', `${join(folder, HOOK_FILES.status)} is about ${state.taskId} of ${state.worker}.`);
+    return fail('damaged', `${join(folder, SLOT_FILES.status)} is about ${state.taskId} of ${state.worker}.`);
   // A worker's own draft counts only once it is done, and then it was checked.
   if (!parsed.result.ok && isOver(state.status)) return parsed.result;
   const bytes = (file: TopFile): Uint8Array => (file !== undefined && 'bytes' in file ? file.bytes : EMPTY);
@@ -249,10 +249,10 @@ function unusable(worker: string, problem: string): Result<never> {
 }
 
 /** The evidence of work that is over. */
-export function evidenceRecord(state: HookState, result: HookResult, commit: string): EvidenceRecord {
+export function evidenceRecord(state: SlotState, result: SlotResult, commit: string): LedgerEvidence {
   return {
     id: evidenceId(state.taskId, state.claim),
-    ...stampOf(state),
+    ...versionOf(state),
     at: state.updatedAt,
     taskId: state.taskId,
     worker: state.worker,
@@ -264,19 +264,19 @@ export function evidenceRecord(state: HookState, result: HookResult, commit: str
   };
 }
 
-function recordsMissing(hooks: Iterable<HookOnBranch>, ledger: Ledger): NewRecords {
-  const tasks: TaskRecord[] = [];
-  const evidence: EvidenceRecord[] = [];
+function recordsMissing(hooks: Iterable<SlotOnBranch>, ledger: Ledger): NewRecords {
+  const tasks: LedgerTask[] = [];
+  const evidence: LedgerEvidence[] = [];
   for (const { work, commit } of hooks) {
     if (!work.ok || work.value === undefined) continue;
     const { state, task, result } = work.value;
     const known = ledger.tasks.last.get(task.id);
     const record = recordOf(state, definitionOf(task));
-    if ((known === undefined || compareStamps(known, state) < 0) && !isTooLong(record)) tasks.push(record);
+    if ((known === undefined || compareVersions(known, state) < 0) && !isTooLong(record)) tasks.push(record);
     if (result === undefined || !isOver(state.status)) continue;
     const proven = ledger.evidence.last.get(evidenceId(task.id, state.claim));
     const proof = evidenceRecord(state, result, commit);
-    if ((proven === undefined || compareStamps(proven, state) < 0) && !isTooLong(proof)) evidence.push(proof);
+    if ((proven === undefined || compareVersions(proven, state) < 0) && !isTooLong(proof)) evidence.push(proof);
   }
   return { tasks, evidence };
 }

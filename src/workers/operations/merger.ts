@@ -2,7 +2,7 @@ import { type AtlasError, type Result, ok } from '../../core/shared/errors';
 import { LEDGER_FILES, type LedgerKind, type LedgerTexts } from '../../core/worker/ledger';
 import { mergeLedgers } from '../../core/worker/ledgerLines';
 import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../../core/worker/names';
-import { compareStamps } from '../../core/worker/versionVector';
+import { compareVersions } from '../../core/worker/versionVector';
 import {
   type CommitBefore,
   type ForgeBranch,
@@ -10,11 +10,11 @@ import {
   type MadeCommit,
   textFile,
 } from '../git/forgeBranches';
-import { type HookOnBranch, readHook, readLedgerAt } from './forgeView';
+import { type SlotOnBranch, readSlot, readLedgerAt } from './forgeView';
 import { authorOf } from '../git/gitObjects';
 import { LEDGER_KINDS, compacted, excessOf } from '../ledger/ledgerTexts';
 import { type BranchProblem, type RefusedFiles, problemsOf, refusedIn, shortName } from './branchProblems';
-import { hookChange, keepOutputs, leftBehind } from '../slot/slotChange';
+import { slotChange, keepOutputs, leftBehind } from '../slot/slotChange';
 import type { FolderFile } from '../slot/slotTree';
 import type { WorkerPorts } from '../forgeFolder';
 
@@ -60,7 +60,7 @@ interface Taken {
 }
 
 /** Brings what a remote had when it was last fetched into our branches: on from ours, or both put together. */
-export class Integrating {
+export class Merger {
   constructor(
     private readonly branches: ForgeBranches,
     private readonly ports: WorkerPorts,
@@ -190,7 +190,7 @@ export class Integrating {
   /** A hook that another clone moved on. What lies in its folder here and was never committed is kept first. */
   private async hook(pair: Pair, worker: string, relation: Relation): Promise<Result<Moved>> {
     const branch = this.branchOf(pair.ref);
-    const ours = await readHook(this.branches, worker, pair.ours);
+    const ours = await readSlot(this.branches, worker, pair.ours);
     if (!ours.ok) return ours;
     const late = await this.uncommitted(ours.value);
     if (relation === 'behind' && (!late.ok || late.value === undefined)) {
@@ -198,7 +198,7 @@ export class Integrating {
       return made.ok ? ok({ made: made.value }) : made;
     }
     if (!late.ok) return late;
-    const theirs = await readHook(this.branches, worker, pair.theirs);
+    const theirs = await readSlot(this.branches, worker, pair.theirs);
     if (!theirs.ok) return theirs;
     const mine: Result<CommitBefore> =
       late.value === undefined ? await this.branches.before(pair.ours) : ok(late.value);
@@ -219,7 +219,7 @@ export class Integrating {
   }
 
   /** A commit with what lies in a hook's folder and no branch has; `undefined` where that is nothing. */
-  private async uncommitted(hook: HookOnBranch): Promise<Result<MadeCommit | undefined>> {
+  private async uncommitted(hook: SlotOnBranch): Promise<Result<MadeCommit | undefined>> {
     if (this.branches.worktrees.gitDirOf(hook.branch.folder) === undefined) return ok(undefined);
     const left = await leftBehind(this.branches, this.ports.files, hook);
     if (!left.ok) return left;
@@ -227,7 +227,7 @@ export class Integrating {
     if (!changes.ok) return changes;
     const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
     if (added.size === 0) return ok(undefined);
-    return this.branches.make(hookChange(hook, added, `Keep what ${hook.worker} had here`));
+    return this.branches.make(slotChange(hook, added, `Keep what ${hook.worker} had here`));
   }
 
   /** Our branch is to be where theirs is; its folder shows that, where there is one. */
@@ -278,10 +278,10 @@ function workersOf(ref: string): string[] {
 }
 
 /** Of one task, the later record counts; of two, the one that was shared first, since all others know of it. */
-function isOursNewer(ours: HookOnBranch, theirs: HookOnBranch): boolean {
+function isOursNewer(ours: SlotOnBranch, theirs: SlotOnBranch): boolean {
   const [mine, yours] = [ours, theirs].map(({ work }) => (work.ok ? work.value?.state : undefined));
   if (!theirs.work.ok) return ours.work.ok;
-  return mine !== undefined && mine.taskId === yours?.taskId && compareStamps(mine, yours) > 0;
+  return mine !== undefined && mine.taskId === yours?.taskId && compareVersions(mine, yours) > 0;
 }
 
 function clashes(

@@ -9,7 +9,7 @@ import { ForgeRemote, type PushedRef, remoteNames, trackingRef } from '../git/fo
 import { type ForgeView, readForge } from './forgeView';
 import { ANYWHERE } from '../git/gitObjects';
 import { type BranchProblem, type RefusedFiles, inTheWay, shortName } from './branchProblems';
-import { Integrating, type Integration } from './merger';
+import { Merger, type Integration } from './merger';
 
 /** A change of hooks and ledger: made of what they are, and given to `publish`. May be called anew where another machine was quicker. */
 export type ForgeChange<T> = (view: ForgeView, publish: Publish) => Promise<Result<T>>;
@@ -39,15 +39,15 @@ const MAX_REFUSALS = 5;
 const MAX_PAUSE_MS = 400;
 
 /** Changes hooks and ledger so that it counts: by the lock in one clone, by the remote between several. */
-export class Sharing {
-  private readonly integrating: Integrating;
+export class RemoteSync {
+  private readonly integrating: Merger;
   private problem: AtlasError | undefined;
 
   constructor(
     private readonly branches: ForgeBranches,
     private readonly ports: WorkerPorts,
   ) {
-    this.integrating = new Integrating(branches, ports);
+    this.integrating = new Merger(branches, ports);
   }
 
   /** Why the last change is not with the remote yet; `undefined` where it is, or where there is none. */

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { AtlasError } from '../../core/shared/errors';
 import { LEDGER_FILES, type LedgerKind } from '../../core/worker/ledger';
 import { type LedgerFinding, type LedgerRecord, recordIn } from '../../core/worker/ledgerLines';
-import { LEDGER_BRANCH, branchOf, clashingWorker, workerOfBranch } from '../../core/worker/names';
+import { LEDGER_BRANCH, slotBranchName, clashingWorker, workerOfBranch } from '../../core/worker/names';
 import { LIMITS } from '../../core/worker/limits';
 import type { RepairAction } from '../../core/worker/repair';
 import { readSmall } from '../../git/read/locate';
@@ -72,7 +72,7 @@ function ofWorker(branches: ForgeBranches, status: WorkerStatus): RepairItem[] {
   const { worker, orphaned, folder } = status;
   if (orphaned.includes('no_branch'))
     return [item('keep_folder', worker, 'Its folder has no branch.', 'The files are committed to a new branch.')];
-  const ref = branchOf(worker);
+  const ref = slotBranchName(worker);
   const other = branches.worktrees.otherBranch(folder, ref);
   if (other !== undefined) {
     const name = ref.slice('refs/heads/'.length);

@@ -3,20 +3,20 @@ import { isOver } from '../../core/worker/slotContent';
 import { handedOff, recordOf, definitionOf } from '../../core/worker/slotSteps';
 import { LEDGER_FILES, type LedgerKind } from '../../core/worker/ledger';
 import { LIMITS } from '../../core/worker/limits';
-import { LEDGER_BRANCH, branchOf } from '../../core/worker/names';
+import { LEDGER_BRANCH, slotBranchName } from '../../core/worker/names';
 import { unlinkWithRetry } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
 import { outputsOf } from '../slot/evidence';
 import { BranchRepairs } from './branchRepairs';
 import { type Change, type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
-import { type ForgeView, type HookOnBranch, ledgerChange, readHook } from './forgeView';
+import { type ForgeView, type SlotOnBranch, ledgerChange, readSlot } from './forgeView';
 import { authorOf } from '../git/gitObjects';
 import {
   commitBoth,
   emptied,
-  heldHook,
-  hookChange,
+  heldSlot,
+  slotChange,
   keepOutputs,
   leftBehind,
   ownFiles,
@@ -24,7 +24,7 @@ import {
 } from '../slot/slotChange';
 import { type FolderFile, readFolder } from '../slot/slotTree';
 import { type RepairItem, findRepairs, linesInFolder } from './repairPlan';
-import type { Sharing } from './remoteSync';
+import type { RemoteSync } from './remoteSync';
 import type { WorkEnding } from '../slot/workEnding';
 import type { WorkerStatuses } from './workerStatus';
 
@@ -46,7 +46,7 @@ export class Repairs {
   constructor(
     private readonly parts: {
       readonly branches: ForgeBranches;
-      readonly sharing: Sharing;
+      readonly sharing: RemoteSync;
       readonly statuses: WorkerStatuses;
       readonly ending: WorkEnding;
       readonly ports: WorkerPorts;
@@ -155,7 +155,7 @@ export class Repairs {
     const before = known === undefined ? undefined : await branches.before(known);
     const made = await branches.make({
       ...{
-        branch: { ref: branchOf(worker), folder },
+        branch: { ref: slotBranchName(worker), folder },
         from: undefined,
         changes: new Map(read.value.files),
         shown: new Map(),
@@ -183,16 +183,16 @@ export class Repairs {
     for (const [path, file] of [...sure.value, ...outputsOf(lying)]) changes.set(path, file);
     changes.delete('.gitattributes');
     const message = sound.value === undefined ? `Unassign ${worker}` : `Roll back ${worker}`;
-    const change = hookChange(hook, changes, message);
+    const change = slotChange(hook, changes, message);
     const made = await branches.make({ ...change, onto: { commit: hook.commit, files: new Map(), objects: [] } });
     return made.ok ? publish([made.value]) : made;
   }
 
-  private async lastSound({ worker, commit }: HookOnBranch): Promise<Result<string | undefined>> {
+  private async lastSound({ worker, commit }: SlotOnBranch): Promise<Result<string | undefined>> {
     const { branches } = this.parts;
     let at: string | undefined = commit;
     for (let back = 0; at !== undefined && back < MAX_BACK; back += 1) {
-      const hook = await readHook(branches, worker, at);
+      const hook = await readSlot(branches, worker, at);
       if (!hook.ok) return hook;
       if (hook.value.work.ok) return ok(hook.value.work.value === undefined ? undefined : at);
       const parent = await branches.objects.parentOf(at);
@@ -212,7 +212,7 @@ export class Repairs {
 
   private async handOn(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
     const { branches, ports } = this.parts;
-    const hook = heldHook(view, worker);
+    const hook = heldSlot(view, worker);
     if (!hook.ok) return hook;
     const { state, task } = hook.value.held;
     const left = await leftBehind(branches, ports.files, hook.value);
@@ -227,7 +227,7 @@ export class Repairs {
     );
     if (!next.ok) return next;
     const changes = new Map([...outputs.value, ...ownFiles(hook.value.held, next.value)]);
-    const made = await branches.make(hookChange(hook.value, changes, 'Handoff checkpoint', outputs.value));
+    const made = await branches.make(slotChange(hook.value, changes, 'Handoff checkpoint', outputs.value));
     if (!made.ok) return made;
     const tasks = [recordOf(next.value, definitionOf(task))];
     return commitBoth(branches, view, publish, made.value, { tasks, evidence: [] });
@@ -235,7 +235,7 @@ export class Repairs {
 
   private async giveUp(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
     const { branches, ports, ending } = this.parts;
-    const hook = heldHook(view, worker);
+    const hook = heldSlot(view, worker);
     if (!hook.ok) return hook;
     const left = await leftBehind(branches, ports.files, hook.value);
     if (!left.ok) return left;
@@ -245,14 +245,14 @@ export class Repairs {
 
   private async withdraw(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
     const { branches, ports } = this.parts;
-    const hook = heldHook(view, worker);
+    const hook = heldSlot(view, worker);
     if (!hook.ok) return hook;
     if (isOver(hook.value.held.state.status) || hook.value.held.state.status !== 'PENDING') return ok(undefined);
     const left = await leftBehind(branches, ports.files, hook.value);
     if (!left.ok) return left;
     const changes = await emptied(branches, hook.value, left.value);
     if (!changes.ok) return changes;
-    const made = await branches.make(hookChange(hook.value, changes.value, `Withdraw ${hook.value.held.task.id}`));
+    const made = await branches.make(slotChange(hook.value, changes.value, `Withdraw ${hook.value.held.task.id}`));
     return made.ok ? publish([made.value]) : made;
   }
 

@@ -2,28 +2,28 @@ import { join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { parseDuration, toTimestamp } from '../../core/shared/time';
 import {
-  type HookTask,
+  type SlotTask,
   type TaskDefinition,
   buildContext,
   checkInput,
-  hookTaskSchema,
+  slotTaskSchema,
   serializeContent,
   taskDefinitionSchema,
 } from '../../core/worker/slotContent';
-import { openRecord, recordOf, slung } from '../../core/worker/slotSteps';
-import { type TaskRecord, failedAttempts, openBlockers } from '../../core/worker/ledger';
+import { openRecord, recordOf, assigned } from '../../core/worker/slotSteps';
+import { type LedgerTask, failedAttempts, openBlockers } from '../../core/worker/ledger';
 import { checkWorker, clashingWorker } from '../../core/worker/names';
-import { HOOK_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/evidence';
 import { type ForgeBranches, type MadeCommit, type Publish, textFile } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
 import { type ForgeConfig, readForgeConfig } from '../forgeConfig';
-import { type ForgeView, hookBranch, ledgerChange } from './forgeView';
+import { type ForgeView, slotBranch, ledgerChange } from './forgeView';
 import { authorOf } from '../git/gitObjects';
-import { type HookChanges, commitBoth, emptied, isFree, keepLateFiles, leftBehind } from '../slot/slotChange';
-import type { Sharing } from './remoteSync';
+import { type SlotChanges, commitBoth, emptied, isFree, keepLateFiles, leftBehind } from '../slot/slotChange';
+import type { RemoteSync } from './remoteSync';
 
 /** A task that is to be slung. */
-export interface SlingRequest {
+export interface Assignment {
   readonly worker: string;
   /** An id, or a whole task; one that the ledger has is as it stands there. */
   readonly task: { readonly id: string; readonly type?: string } & Readonly<Record<string, unknown>>;
@@ -34,18 +34,18 @@ export interface SlingRequest {
 }
 
 /** A task that hangs on a hook. */
-export interface Slung {
+export interface AssignedTask {
   readonly worker: string;
-  readonly task: HookTask;
+  readonly task: SlotTask;
   readonly claim: number;
   readonly folder: string;
 }
 
 /** Adds tasks to the ledger, and hangs them on workers' hooks. */
-export class Slinging {
+export class TaskAssigner {
   constructor(
     private readonly branches: ForgeBranches,
-    private readonly sharing: Sharing,
+    private readonly sharing: RemoteSync,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -71,7 +71,7 @@ export class Slinging {
   private async record(
     view: ForgeView,
     publish: Publish,
-    tasks: readonly TaskRecord[],
+    tasks: readonly LedgerTask[],
     message: string,
   ): Promise<Result<void>> {
     const change = ledgerChange(
@@ -90,7 +90,7 @@ export class Slinging {
    * Hangs a task on a worker's hook. Fails with `illegal_transition` where the worker has unfinished work, another has the task, or it
    * waits for others; with `usage` where the context is too much.
    */
-  async sling(request: SlingRequest): Promise<Result<Slung>> {
+  async sling(request: Assignment): Promise<Result<AssignedTask>> {
     const worker = checkWorker(request.worker);
     if (!worker.ok) return worker;
     const draft = checkInput(taskDefinitionSchema, { type: 'task', ...request.task }, 'a task');
@@ -106,10 +106,10 @@ export class Slinging {
   private async hang(
     view: ForgeView,
     publish: Publish,
-    record: TaskRecord,
-    { worker, tools, context: more = {} }: SlingRequest,
+    record: LedgerTask,
+    { worker, tools, context: more = {} }: Assignment,
     config: ForgeConfig,
-  ): Promise<Result<Slung>> {
+  ): Promise<Result<AssignedTask>> {
     const now = this.ports.clock.now();
     const deadline = record.task.timeout ?? deadlineOf(config.timeout, now);
     const draft = {
@@ -117,19 +117,19 @@ export class Slinging {
       assigned: toTimestamp(now),
       ...(deadline === undefined ? {} : { timeout: deadline }),
     };
-    const task = checkInput(hookTaskSchema, draft, 'a task');
+    const task = checkInput(slotTaskSchema, draft, 'a task');
     if (!task.ok) return task;
     const context = buildContext(task.value, tools ?? config.tools ?? [], failedAttempts(view.ledger, record.id), more);
     if (!context.ok) return context;
-    const state = slung(task.value, worker, record, this.branches.forge.clone(), now);
+    const state = assigned(task.value, worker, record, this.branches.forge.clone(), now);
     const before = await this.before(view, worker);
     if (!before.ok) return before;
     const { changes, onto } = before.value;
-    changes.set(HOOK_FILES.task, textFile(serializeContent(task.value)));
-    changes.set(HOOK_FILES.context, textFile(serializeContent(context.value)));
-    changes.set(HOOK_FILES.status, textFile(serializeContent(state)));
+    changes.set(SLOT_FILES.task, textFile(serializeContent(task.value)));
+    changes.set(SLOT_FILES.context, textFile(serializeContent(context.value)));
+    changes.set(SLOT_FILES.status, textFile(serializeContent(state)));
     const made = await this.branches.make({
-      branch: hookBranch(this.branches, worker),
+      branch: slotBranch(this.branches, worker),
       from: view.hooks.get(worker)?.commit,
       onto,
       changes,
@@ -148,11 +148,11 @@ export class Slinging {
   private async before(
     view: ForgeView,
     worker: string,
-  ): Promise<Result<{ readonly changes: HookChanges; readonly onto: MadeCommit | undefined }>> {
+  ): Promise<Result<{ readonly changes: SlotChanges; readonly onto: MadeCommit | undefined }>> {
     const hook = view.hooks.get(worker);
     if (hook === undefined) {
-      const { folder } = hookBranch(this.branches, worker);
-      if (this.ports.files.stat(join(folder, HOOK_FILES.task)) === undefined)
+      const { folder } = slotBranch(this.branches, worker);
+      if (this.ports.files.stat(join(folder, SLOT_FILES.task)) === undefined)
         return ok({ changes: new Map(), onto: undefined });
       return fail('damaged', `${folder} contains the work of a worker whose branch is missing.`, {
         mend: 'To keep it, run: atlas worker repair --yes',
@@ -173,7 +173,7 @@ function deadlineOf(timeout: string | undefined, now: number): string | undefine
 }
 
 /** Whether a task can be slung to a worker now: its record, or one that is to be added. */
-function slingable(view: ForgeView, worker: string, draft: TaskDefinition, now: number): Result<TaskRecord> {
+function slingable(view: ForgeView, worker: string, draft: TaskDefinition, now: number): Result<LedgerTask> {
   const clash = clashingWorker(worker, view.hooks.keys());
   if (clash !== undefined)
     return fail(

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { type AtlasError, type Result, ok } from '../../core/shared/errors';
-import type { HookContext, HookResult, HookState, HookTask } from '../../core/worker/slotContent';
-import { type RecoveryPlan, planHookRecovery, staleness } from '../../core/worker/slotSteps';
+import type { SlotContext, SlotResult, SlotState, SlotTask } from '../../core/worker/slotContent';
+import { type SlotPlan, planSlotRecovery, staleness } from '../../core/worker/slotSteps';
 import type { Ledger } from '../../core/worker/ledger';
 import { LEDGER_BRANCH, checkWorker, workerOfBranch } from '../../core/worker/names';
 import { type BranchProblem, ledgerProblem, shortName } from './branchProblems';
-import { HOOK_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/evidence';
 import type { ForgeBranches } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
-import { type ForgeView, type HookOnBranch, hookBranch, readForge } from './forgeView';
-import { type FolderScan, type HeldHook, glanceAt, scanFolder } from '../slot/slotChange';
-import type { Sharing } from './remoteSync';
+import { type ForgeView, type SlotOnBranch, slotBranch, readForge } from './forgeView';
+import { type FolderScan, type HeldSlot, glanceAt, scanFolder } from '../slot/slotChange';
+import type { RemoteSync } from './remoteSync';
 import { claimThatCounts, isHere, ownerVitality } from './workerSteps';
 
 /** What is not as it should be around a hook. */
@@ -22,12 +22,12 @@ export interface WorkerStatus {
   readonly folder: string;
   /** `undefined` where there is no branch. */
   readonly commit: string | undefined;
-  readonly state: HookState | undefined;
-  readonly task: HookTask | undefined;
-  readonly context: HookContext | undefined;
-  readonly result: HookResult | undefined;
+  readonly state: SlotState | undefined;
+  readonly task: SlotTask | undefined;
+  readonly context: SlotContext | undefined;
+  readonly result: SlotResult | undefined;
   /** What is to be done about it; `undefined` where nothing hangs on it, or nobody can say. */
-  readonly plan: RecoveryPlan | undefined;
+  readonly plan: SlotPlan | undefined;
   /** Why nothing of it can be used. */
   readonly damage: AtlasError | undefined;
   readonly stale: 'deadline' | 'owner_dead' | undefined;
@@ -60,7 +60,7 @@ interface ForgeLook {
 export class WorkerStatuses {
   constructor(
     private readonly branches: ForgeBranches,
-    private readonly sharing: Sharing,
+    private readonly sharing: RemoteSync,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -113,7 +113,7 @@ export class WorkerStatuses {
 
   private async statusOf(
     view: ForgeView,
-    hook: HookOnBranch,
+    hook: SlotOnBranch,
     scan: Result<FolderScan> | undefined,
     shared: boolean,
   ): Promise<WorkerStatus> {
@@ -133,7 +133,7 @@ export class WorkerStatuses {
     const partial = seen.ok && seen.value.partial;
     return {
       ...{ ...base, state, task, context, result },
-      plan: planHookRecovery(state, { owner, elsewhere, partial }),
+      plan: planSlotRecovery(state, { owner, elsewhere, partial }),
       damage: seen.ok ? undefined : seen.error,
       stale: staleness(state, task, owner, this.ports.clock.now()),
       orphaned: [...gone, ...orphanings(view, held, seen.ok && seen.value.differs)],
@@ -141,7 +141,7 @@ export class WorkerStatuses {
   }
 
   private withoutBranch(worker: string): WorkerStatus {
-    const { folder } = hookBranch(this.branches, worker);
+    const { folder } = slotBranch(this.branches, worker);
     return { ...NOTHING, worker, folder, commit: undefined, elsewhere: false, orphaned: ['no_branch'] };
   }
 
@@ -151,7 +151,7 @@ export class WorkerStatuses {
     const isHook = (name: string): boolean => {
       const folder = join(base, name);
       const { files } = this.ports;
-      return files.stat(join(folder, '.git')) !== undefined || files.stat(join(folder, HOOK_FILES.task)) !== undefined;
+      return files.stat(join(folder, '.git')) !== undefined || files.stat(join(folder, SLOT_FILES.task)) !== undefined;
     };
     const unknown = (folder: string, pool: string): string[] =>
       this.foldersIn(folder, (name) => !hooks.has(pool + name)).map((name) => pool + name);
@@ -167,7 +167,7 @@ export class WorkerStatuses {
   }
 }
 
-function orphanings(view: ForgeView, hook: HeldHook, differs: boolean): Orphaning[] {
+function orphanings(view: ForgeView, hook: HeldSlot, differs: boolean): Orphaning[] {
   const { id } = hook.held.task;
   const isBehind = [...view.behind.tasks, ...view.behind.evidence].some(
     (each) => ('taskId' in each ? each.taskId : each.id) === id,

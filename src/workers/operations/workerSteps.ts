@@ -3,38 +3,38 @@ import type { ProcessIdentity, Vitality } from '../../core/recovery/liveness';
 import {
   HANDOFF_REASONS,
   type HandoffReason,
-  type HookContext,
-  type HookState,
-  type HookTask,
-  hookStatusSchema,
+  type SlotContext,
+  type SlotState,
+  type SlotTask,
+  slotStatusSchema,
   isOver,
 } from '../../core/worker/slotContent';
 import {
   type Lease,
   MAX_ATTEMPTS,
-  type RecoveryPlan,
+  type SlotPlan,
   checkLease,
   definitionOf,
   handedOff,
   leaseOf,
-  planHookRecovery,
+  planSlotRecovery,
   recordOf,
   started,
 } from '../../core/worker/slotSteps';
 import { LIMITS } from '../../core/worker/limits';
-import { compareStamps } from '../../core/worker/versionVector';
-import { HOOK_FILES } from '../slot/evidence';
+import { compareVersions } from '../../core/worker/versionVector';
+import { SLOT_FILES } from '../slot/evidence';
 import type { ForgeBranches, Publish } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
 import { type ForgeView, readForge } from './forgeView';
 import {
-  type HeldHook,
-  type HookChanges,
+  type HeldSlot,
+  type SlotChanges,
   type LeftBehind,
   commitBoth,
   emptied,
-  heldHook,
-  hookChange,
+  heldSlot,
+  slotChange,
   isFree,
   isPartial,
   keepLateFiles,
@@ -44,7 +44,7 @@ import {
   ownFiles,
   showAgain,
 } from '../slot/slotChange';
-import type { Sharing } from './remoteSync';
+import type { RemoteSync } from './remoteSync';
 import { WorkEnding } from '../slot/workEnding';
 
 /** Work that a caller has, and nobody else. */
@@ -54,9 +54,9 @@ export interface ClaimedWork {
   /** The hook's folder. */
   readonly folder: string;
   readonly action: 'run' | 'resume' | 'restart';
-  readonly state: HookState;
-  readonly task: HookTask;
-  readonly context: HookContext;
+  readonly state: SlotState;
+  readonly task: SlotTask;
+  readonly context: SlotContext;
 }
 
 /** Who claims work. */
@@ -71,25 +71,25 @@ export interface Claiming {
 const VERBS = { run: 'Start', resume: 'Resume', restart: 'Restart' } as const;
 
 /** Whether the process that works on a hook lives; `undefined` where none is named. */
-export function ownerVitality(ports: WorkerPorts, { owner }: HookState): Vitality | undefined {
+export function ownerVitality(ports: WorkerPorts, { owner }: SlotState): Vitality | undefined {
   return owner === undefined ? undefined : ports.processes.vitality(owner);
 }
 
 /** Whether this clone of the repository has the work, as far as is known. */
-export function isHere(branches: ForgeBranches, { clone }: HookState): boolean {
+export function isHere(branches: ForgeBranches, { clone }: SlotState): boolean {
   return clone === undefined || clone === branches.forge.knownClone();
 }
 
 /** Whether this clone may go on with the work without asking the remote. */
-function isOwnWork(branches: ForgeBranches, state: HookState): boolean {
+function isOwnWork(branches: ForgeBranches, state: SlotState): boolean {
   return state.status === 'IN_PROGRESS' && isHere(branches, state);
 }
 
 /** Where two clones that did not know of each other slung one task to two workers, one of them counts, on every machine alike. */
-export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state } }: HeldHook): Result<void> {
+export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state } }: HeldSlot): Result<void> {
   const counted = ledger.tasks.last.get(state.taskId);
   if (counted?.worker === undefined || counted.worker === worker || isOver(state.status)) return ok(undefined);
-  if (compareStamps(counted, state) < 0) return ok(undefined);
+  if (compareVersions(counted, state) < 0) return ok(undefined);
   return fail('illegal_transition', `${state.taskId} is also assigned to ${counted.worker}, which takes precedence.`, {
     mend: 'Take another task. To unassign this one, run: atlas worker repair',
   });
@@ -98,7 +98,7 @@ export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state }
 interface Keeping {
   readonly view: ForgeView;
   readonly publish: Publish;
-  readonly hook: HeldHook;
+  readonly hook: HeldSlot;
   readonly left: LeftBehind;
 }
 
@@ -108,30 +108,30 @@ export class WorkerSteps {
 
   constructor(
     private readonly branches: ForgeBranches,
-    private readonly sharing: Sharing,
+    private readonly sharing: RemoteSync,
     private readonly ports: WorkerPorts,
   ) {
     this.ending = new WorkEnding(branches, sharing, ports);
   }
 
   /** What is to be done about a worker's hook; nothing is changed. */
-  async plan(worker: string, ownerIsGone = false): Promise<Result<RecoveryPlan>> {
+  async plan(worker: string, ownerIsGone = false): Promise<Result<SlotPlan>> {
     const view = await readForge(this.branches);
     return view.ok ? this.planIn(view.value, worker, ownerIsGone) : view;
   }
 
   /** The same, for branches that were read already. */
-  async planIn(view: ForgeView, worker: string, ownerIsGone = false): Promise<Result<RecoveryPlan>> {
-    const hook = heldHook(view, worker);
+  async planIn(view: ForgeView, worker: string, ownerIsGone = false): Promise<Result<SlotPlan>> {
+    const hook = heldSlot(view, worker);
     if (!hook.ok) return hook;
     const left = await leftBehind(this.branches, this.ports.files, hook.value);
     return left.ok ? ok(this.planOf(hook.value, left.value, ownerIsGone)) : left;
   }
 
-  private planOf({ held }: HeldHook, left: LeftBehind, ownerIsGone: boolean): RecoveryPlan {
+  private planOf({ held }: HeldSlot, left: LeftBehind, ownerIsGone: boolean): SlotPlan {
     const owner = ownerVitality(this.ports, held.state);
     const elsewhere = !isHere(this.branches, held.state);
-    return planHookRecovery(held.state, { owner, elsewhere, partial: isPartial(left, held.state), ownerIsGone });
+    return planSlotRecovery(held.state, { owner, elsewhere, partial: isPartial(left, held.state), ownerIsGone });
   }
 
   /**
@@ -142,11 +142,11 @@ export class WorkerSteps {
   async claim({ worker, owner, ownerIsGone = false }: Claiming, seen?: ForgeView): Promise<Result<ClaimedWork>> {
     const before = seen === undefined ? await readForge(this.branches) : ok(seen);
     if (!before.ok) return before;
-    const now = heldHook(before.value, worker);
+    const now = heldSlot(before.value, worker);
     // Work that this clone has goes on without the remote: no other machine takes it unless a human says so.
     const isOwn = now.ok && isOwnWork(this.branches, now.value.held.state);
     const take = async (view: ForgeView, publish: Publish): Promise<Result<ClaimedWork>> => {
-      const hook = heldHook(view, worker);
+      const hook = heldSlot(view, worker);
       if (!hook.ok) return hook;
       if (isOwn && !isOwnWork(this.branches, hook.value.held.state))
         return fail('illegal_transition', `The task of ${worker} was just assigned elsewhere.`, { mend: 'Try again.' });
@@ -175,9 +175,9 @@ export class WorkerSteps {
   private async giveUp(
     view: ForgeView,
     publish: Publish,
-    hook: HeldHook,
+    hook: HeldSlot,
     left: LeftBehind,
-    plan: RecoveryPlan,
+    plan: SlotPlan,
   ): Promise<Result<never>> {
     const ended = await this.ending.giveUp(view, publish, hook, left);
     if (!ended.ok) return ended;
@@ -187,16 +187,16 @@ export class WorkerSteps {
   }
 
   /** Gives the work to the next incarnation, with what was done until now. */
-  async handoff(lease: Lease, reason: HandoffReason, resumePoint: string): Promise<Result<HookState>> {
+  async handoff(lease: Lease, reason: HandoffReason, resumePoint: string): Promise<Result<SlotState>> {
     if (!HANDOFF_REASONS.includes(reason))
       return fail('usage', `The reason of a handoff must be one of: ${HANDOFF_REASONS.join(', ')}.`);
-    const checked = hookStatusSchema.shape.resumePoint.safeParse(resumePoint);
+    const checked = slotStatusSchema.shape.resumePoint.safeParse(resumePoint);
     if (!checked.success || resumePoint.trim() === '')
       return fail('usage', 'The resume point must be a text of at most 16,384 characters.', {
         mend: "Describe briefly where to continue, and put details into a file in the worker's folder.",
       });
     return this.sharing.change(async (view, publish) => {
-      const hook = heldHook(view, lease.worker);
+      const hook = heldSlot(view, lease.worker);
       if (!hook.ok) return hook;
       const mine = checkLease(hook.value.held.state, lease, this.branches.forge.clone());
       if (!mine.ok) return mine;
@@ -211,13 +211,13 @@ export class WorkerSteps {
   }
 
   /** Commits a step of work that goes on, with all that the worker left until now. */
-  private async keep({ view, publish, hook, left }: Keeping, state: HookState, message: string): Promise<Result<void>> {
+  private async keep({ view, publish, hook, left }: Keeping, state: SlotState, message: string): Promise<Result<void>> {
     const outputs = await keepOutputs(this.branches, hook, left);
     if (!outputs.ok) return outputs;
-    const draft = left.files.get(HOOK_FILES.result);
-    const changes: HookChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
-    if (draft !== undefined && draft.bytes.length <= LIMITS.resultBytes) changes.set(HOOK_FILES.result, draft);
-    const made = await this.branches.make(hookChange(hook, changes, message, outputs.value));
+    const draft = left.files.get(SLOT_FILES.result);
+    const changes: SlotChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
+    if (draft !== undefined && draft.bytes.length <= LIMITS.resultBytes) changes.set(SLOT_FILES.result, draft);
+    const made = await this.branches.make(slotChange(hook, changes, message, outputs.value));
     if (!made.ok) return made;
     const tasks = [recordOf(state, definitionOf(hook.held.task))];
     return commitBoth(this.branches, view, publish, made.value, { tasks, evidence: [] });
@@ -226,7 +226,7 @@ export class WorkerSteps {
   /** Empties a hook whose work is over, once the ledger has it. What lay there stays in the history of its branch. */
   async clear(worker: string): Promise<Result<void>> {
     return this.sharing.change(async (view, publish) => {
-      const hook = heldHook(view, worker);
+      const hook = heldSlot(view, worker);
       if (!hook.ok) return hook;
       const free = isFree(hook.value);
       if (!free.ok) return free;
@@ -236,7 +236,7 @@ export class WorkerSteps {
       if (!onto.ok) return onto;
       const changes = await emptied(this.branches, hook.value, left.value);
       if (!changes.ok) return changes;
-      const change = hookChange(hook.value, changes.value, `Clear ${hook.value.held.task.id}`);
+      const change = slotChange(hook.value, changes.value, `Clear ${hook.value.held.task.id}`);
       const made = await this.branches.make({ ...change, onto: onto.value });
       return made.ok ? commitBoth(this.branches, view, publish, made.value, { tasks: [], evidence: [] }) : made;
     });

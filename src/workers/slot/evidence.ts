@@ -4,7 +4,7 @@ import { textFile } from '../git/forgeBranches';
 import type { FolderFile } from './slotTree';
 
 /** The files of a hook that are the protocol's own, by what is in them. */
-export const HOOK_FILES = {
+export const SLOT_FILES = {
   task: 'task.json',
   context: 'context.json',
   result: 'result.json',
@@ -13,7 +13,7 @@ export const HOOK_FILES = {
   outputHash: 'evidence/output-hash.txt',
 } as const;
 
-const OWN: ReadonlySet<string> = new Set<string>([...Object.values(HOOK_FILES), '.gitattributes']);
+const OWN: ReadonlySet<string> = new Set<string>([...Object.values(SLOT_FILES), '.gitattributes']);
 
 /** What proves which input became which output. */
 export interface Evidence {
@@ -45,8 +45,8 @@ export function evidenceOf(context: Uint8Array, files: ReadonlyMap<string, Folde
     inputHash,
     outputHash: only !== undefined && more.length === 0 ? only.hash : sha256(list),
     files: new Map([
-      [HOOK_FILES.inputHash, textFile(`${inputHash}  ${HOOK_FILES.context}\n`)],
-      [HOOK_FILES.outputHash, textFile(list)],
+      [SLOT_FILES.inputHash, textFile(`${inputHash}  ${SLOT_FILES.context}\n`)],
+      [SLOT_FILES.outputHash, textFile(list)],
     ]),
   };
 }
@@ -61,10 +61,10 @@ export function checkEvidence(
   files: ReadonlyMap<string, FolderFile>,
 ): Result<Evidence> {
   if (claimed.inputHash !== evidence.inputHash)
-    return fail('verification_failed', `The result's inputHash is not the SHA-256 of ${HOOK_FILES.context}.`, {
+    return fail('verification_failed', `The result's inputHash is not the SHA-256 of ${SLOT_FILES.context}.`, {
       mend: 'Hash the file as it was given, or omit the hashes to have them computed.',
     });
-  const list = evidence.files.get(HOOK_FILES.outputHash)?.bytes ?? new Uint8Array();
+  const list = evidence.files.get(SLOT_FILES.outputHash)?.bytes ?? new Uint8Array();
   const hashes = [sha256(list), ...outputsOf(files).map(([, { bytes }]) => sha256(bytes))];
   if (hashes.includes(claimed.outputHash)) return { ok: true, value: { ...evidence, outputHash: claimed.outputHash } };
   return fail('verification_failed', "The result's outputHash is not the SHA-256 of any file in the folder.", {

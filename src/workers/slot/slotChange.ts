@@ -1,13 +1,13 @@
 import { sep } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
-import { type HookState, isOver, serializeContent } from '../../core/worker/slotContent';
+import { type SlotState, isOver, serializeContent } from '../../core/worker/slotContent';
 import { bytesAllowed } from '../../core/worker/limits';
 import { fileError } from '../../system/files/fileErrors';
 import { readForeignFile } from '../../system/files/foreignFile';
-import { HOOK_FILES, isOutput, outputsOf } from './evidence';
+import { SLOT_FILES, isOutput, outputsOf } from './evidence';
 import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from '../git/forgeBranches';
-import { type ForgeView, type HookOnBranch, type NewRecords, type Work, ledgerChange } from '../operations/forgeView';
+import { type ForgeView, type SlotOnBranch, type NewRecords, type Work, ledgerChange } from '../operations/forgeView';
 import { authorOf } from '../git/gitObjects';
 import { type FolderContent, type FolderFile, holdsFile, readFolder } from './slotTree';
 
@@ -18,15 +18,15 @@ export interface LeftBehind extends FolderContent {
 }
 
 /** A hook with work on it. */
-export interface HeldHook extends HookOnBranch {
+export interface HeldSlot extends SlotOnBranch {
   readonly held: Work;
 }
 
 /** Files by path; `undefined` removes one. */
-export type HookChanges = Map<string, FolderFile | undefined>;
+export type SlotChanges = Map<string, FolderFile | undefined>;
 
 /** The hook of a worker that has work. Fails with `not_found`, or with what is wrong with it. */
-export function heldHook(view: ForgeView, worker: string): Result<HeldHook> {
+export function heldSlot(view: ForgeView, worker: string): Result<HeldSlot> {
   const hook = view.hooks.get(worker);
   if (hook === undefined)
     return fail('not_found', `There is no worker ${worker}.`, {
@@ -44,7 +44,7 @@ export function heldHook(view: ForgeView, worker: string): Result<HeldHook> {
 export async function leftBehind(
   branches: ForgeBranches,
   files: FileSystem,
-  { branch, commit }: HookOnBranch,
+  { branch, commit }: SlotOnBranch,
 ): Promise<Result<LeftBehind>> {
   const { worktrees } = branches;
   if (!worktrees.shows(branch.folder) && !worktrees.isDetached(branch.folder)) {
@@ -61,16 +61,16 @@ export async function leftBehind(
 
 /** Whether a file is one that a worker left, be it a draft of its result. */
 function isLeft(path: string): boolean {
-  return path === HOOK_FILES.result || isOutput(path);
+  return path === SLOT_FILES.result || isOutput(path);
 }
 
 /** Whether a worker left anything that another can go on with. */
-export function isPartial(left: LeftBehind, { resumePoint }: HookState): boolean {
+export function isPartial(left: LeftBehind, { resumePoint }: SlotState): boolean {
   return resumePoint !== undefined || [...left.files.keys()].some(isLeft);
 }
 
 /** What is seen of a hook without reading what its worker left. */
-export interface HookGlance {
+export interface SlotGlance {
   /** Whether its worker left anything. */
   readonly partial: boolean;
   /** Whether the protocol's own files in its folder are other than its branch has them. */
@@ -104,14 +104,14 @@ export function scanFolder(files: FileSystem, folder: string): Result<FolderScan
   }
 }
 
-const SHOWN = [HOOK_FILES.task, HOOK_FILES.context, HOOK_FILES.status, HOOK_FILES.result] as const;
+const SHOWN = [SLOT_FILES.task, SLOT_FILES.context, SLOT_FILES.status, SLOT_FILES.result] as const;
 
 /** What is to be seen of a hook by what lies in its folder; where that is not there, by its branch. */
 export async function glanceAt(
   branches: ForgeBranches,
-  hook: HeldHook,
+  hook: HeldSlot,
   scan: FolderScan | undefined,
-): Promise<Result<HookGlance>> {
+): Promise<Result<SlotGlance>> {
   const hasPoint = hook.held.state.resumePoint !== undefined;
   if (scan === undefined) {
     const kept = await branches.objects.files(hook.commit);
@@ -128,14 +128,14 @@ const EMPTY = new Uint8Array();
 /** What takes a worker's files into its branch, and out of it what it removed. */
 export async function keepOutputs(
   branches: ForgeBranches,
-  hook: HookOnBranch,
+  hook: SlotOnBranch,
   left: LeftBehind,
-): Promise<Result<HookChanges>> {
+): Promise<Result<SlotChanges>> {
   const kept = await branches.readAll(hook.commit);
   if (!kept.ok) return kept;
   const before = new Map(outputsOf(kept.value));
   const now = new Map(outputsOf(left.files));
-  const changes: HookChanges = new Map();
+  const changes: SlotChanges = new Map();
   for (const path of before.keys()) if (!now.has(path)) changes.set(path, undefined);
   for (const [path, file] of now) {
     const same = before.get(path);
@@ -146,24 +146,24 @@ export async function keepOutputs(
 }
 
 /** The protocol's own files of work, with a new state or as its branch has them: whatever lies in the folder, these are shown. */
-export function ownFiles({ bytes, state: held }: Work, state?: HookState): HookChanges {
+export function ownFiles({ bytes, state: held }: Work, state?: SlotState): SlotChanges {
   const file = (content: Uint8Array): FolderFile => ({ bytes: content, executable: false });
   return new Map<string, FolderFile | undefined>([
-    [HOOK_FILES.task, file(bytes.task)],
-    [HOOK_FILES.context, file(bytes.context)],
-    [HOOK_FILES.status, state === undefined ? file(bytes.status) : textFile(serializeContent(state))],
+    [SLOT_FILES.task, file(bytes.task)],
+    [SLOT_FILES.context, file(bytes.context)],
+    [SLOT_FILES.status, state === undefined ? file(bytes.status) : textFile(serializeContent(state))],
     // Until work is over, its result is its worker's own draft.
     ...(state === undefined && isOver(held.status) && bytes.result !== undefined
-      ? [[HOOK_FILES.result, file(bytes.result)] as const]
+      ? [[SLOT_FILES.result, file(bytes.result)] as const]
       : []),
   ]);
 }
 
 /** Whether a folder does not show the work that was hung on it and never begun: whoever slung it was killed in between. */
-function isUnshown({ work }: HookOnBranch, left: LeftBehind): boolean {
+function isUnshown({ work }: SlotOnBranch, left: LeftBehind): boolean {
   const held = work.ok ? work.value : undefined;
   if (held?.state.status !== 'PENDING' || !left.there) return false;
-  return Buffer.compare(left.files.get(HOOK_FILES.status)?.bytes ?? new Uint8Array(), held.bytes.status) !== 0;
+  return Buffer.compare(left.files.get(SLOT_FILES.status)?.bytes ?? new Uint8Array(), held.bytes.status) !== 0;
 }
 
 /**
@@ -173,7 +173,7 @@ function isUnshown({ work }: HookOnBranch, left: LeftBehind): boolean {
 export async function showAgain(
   branches: ForgeBranches,
   files: FileSystem,
-  hook: HookOnBranch,
+  hook: SlotOnBranch,
 ): Promise<Result<{ readonly added: boolean }>> {
   const { branch, commit, work } = hook;
   const own = work.ok && work.value !== undefined ? ownFiles(work.value) : new Map<string, undefined>();
@@ -184,8 +184,8 @@ export async function showAgain(
   if (!kept.ok) return kept;
   const isAnew = isUnshown(hook, left.value);
   const isShown = (path: string): boolean =>
-    isAnew || own.has(path) || (own.has(HOOK_FILES.result) && path.startsWith('evidence/') && !isOutput(path));
-  const changes: HookChanges = new Map();
+    isAnew || own.has(path) || (own.has(SLOT_FILES.result) && path.startsWith('evidence/') && !isOutput(path));
+  const changes: SlotChanges = new Map();
   for (const path of [...left.value.files.keys(), ...kept.value.keys()].filter(isShown)) {
     const [now, wanted] = [left.value.files.get(path), kept.value.get(path)];
     if (now === undefined || wanted === undefined || Buffer.compare(now.bytes, wanted.bytes) !== 0)
@@ -200,7 +200,7 @@ export async function showAgain(
 export async function leftOfWork(
   branches: ForgeBranches,
   files: FileSystem,
-  hook: HookOnBranch,
+  hook: SlotOnBranch,
 ): Promise<Result<LeftBehind>> {
   const left = await leftBehind(branches, files, hook);
   if (!left.ok || !isUnshown(hook, left.value)) return left;
@@ -211,9 +211,9 @@ export async function leftOfWork(
 /** What empties a hook: all that its branch has or its folder shows. */
 export async function emptied(
   branches: ForgeBranches,
-  hook: HookOnBranch,
+  hook: SlotOnBranch,
   left: LeftBehind,
-): Promise<Result<HookChanges>> {
+): Promise<Result<SlotChanges>> {
   const kept = await branches.readAll(hook.commit);
   if (!kept.ok) return kept;
   const paths = [...kept.value.keys(), ...left.files.keys()].filter((path) => path !== '.gitattributes');
@@ -237,8 +237,8 @@ export async function commitBoth(
 }
 
 /** A change of a worker's hook; `outputs` came from its folder and are not written there. */
-export function hookChange(
-  { worker, branch, commit }: HookOnBranch,
+export function slotChange(
+  { worker, branch, commit }: SlotOnBranch,
   changes: Change['changes'],
   message: string,
   outputs: Change['changes'] = new Map(),
@@ -250,7 +250,7 @@ export function hookChange(
 /** Keeps what was put into the folder of a hook whose work is over, before the hook is used anew; the commit to go on from, where that takes one. */
 export async function keepLateFiles(
   branches: ForgeBranches,
-  hook: HookOnBranch,
+  hook: SlotOnBranch,
   left: LeftBehind,
 ): Promise<Result<MadeCommit | undefined>> {
   const changes = await keepOutputs(branches, hook, left);
@@ -258,11 +258,11 @@ export async function keepLateFiles(
   const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
   return added.size === 0
     ? ok(undefined)
-    : branches.make(hookChange(hook, added, `Keep what came late to ${hook.worker}`));
+    : branches.make(slotChange(hook, added, `Keep what came late to ${hook.worker}`));
 }
 
 /** Whether a hook can take a task: nothing unfinished hangs on it. Fails with `illegal_transition`, or with what is damaged. */
-export function isFree({ worker, work }: HookOnBranch): Result<void> {
+export function isFree({ worker, work }: SlotOnBranch): Result<void> {
   if (!work.ok) return work;
   const state = work.value?.state;
   if (state === undefined || isOver(state.status)) return ok(undefined);

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../core/shared/ports';
-import { branchOf } from '../../core/worker/names';
+import { slotBranchName } from '../../core/worker/names';
 import { FolderWatches } from '../../system/files/folderWatches';
 
 /** How long without a sign it takes until there is a look anyway, in ms: a process that dies moves no branch, and some disks tell nothing. */
 const PATIENCE_MS = 10_000;
 
 /** Tells when a worker's branch may have moved, from the folders in which git writes it. */
-export class HookWatch {
+export class SlotWatch {
   private readonly watches: FolderWatches;
   private told = false;
   private wake: () => void = () => undefined;
@@ -25,7 +25,7 @@ export class HookWatch {
   /** Watches what is there by now; to be called before each look, so that nothing comes unseen between look and wait. */
   arm(): void {
     this.told = false;
-    const path = [this.commonDir, ...branchOf(this.worker).split('/')];
+    const path = [this.commonDir, ...slotBranchName(this.worker).split('/')];
     // Folders come with the first branch in them, and go with the last.
     for (let length = 1; length < path.length; length += 1) {
       const folder = join(...path.slice(0, length));

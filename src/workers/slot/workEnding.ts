@@ -2,12 +2,12 @@ import { count } from '../../core/shared/text';
 import { join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import {
-  type HookError,
-  type HookResult,
-  type HookState,
+  type SlotError,
+  type SlotResult,
+  type SlotState,
   type TaskDefinition,
   checkInput,
-  hookResultSchema,
+  slotResultSchema,
   isOver,
   serializeContent,
 } from '../../core/worker/slotContent';
@@ -21,36 +21,36 @@ import {
   openRecord,
   recordOf,
 } from '../../core/worker/slotSteps';
-import type { TaskRecord } from '../../core/worker/ledger';
+import type { LedgerTask } from '../../core/worker/ledger';
 import { parseState } from '../../store/task/recordFile';
-import { type Evidence, HOOK_FILES, checkEvidence, evidenceOf } from './evidence';
+import { type Evidence, SLOT_FILES, checkEvidence, evidenceOf } from './evidence';
 import { type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
 import { type ForgeView, evidenceRecord } from '../operations/forgeView';
 import {
-  type HeldHook,
-  type HookChanges,
+  type HeldSlot,
+  type SlotChanges,
   type LeftBehind,
   commitBoth,
-  heldHook,
-  hookChange,
+  heldSlot,
+  slotChange,
   keepOutputs,
   leftBehind,
   ownFiles,
 } from './slotChange';
-import type { Sharing } from '../operations/remoteSync';
+import type { RemoteSync } from '../operations/remoteSync';
 
 /** What came of the work, in the words of whoever did it. Where the folder holds a result.json, that says the rest. */
 export interface ResultDraft {
   readonly output?: Readonly<Record<string, unknown>>;
-  readonly error?: HookError;
+  readonly error?: SlotError;
   readonly discoveredTasks?: readonly TaskDefinition[];
 }
 
 /** Work that is over. */
 export interface EndedWork {
-  readonly state: HookState;
-  readonly result: HookResult;
+  readonly state: SlotState;
+  readonly result: SlotResult;
   /** False where it was over already, by the same caller. */
   readonly changed: boolean;
   /** What lay in the folder and can't be kept: links, repositories, names that not every system has. */
@@ -63,9 +63,9 @@ const REJECTED = 'evidence/rejected-result.json';
 interface Ending {
   readonly view: ForgeView;
   readonly publish: Publish;
-  readonly hook: HeldHook;
+  readonly hook: HeldSlot;
   readonly left: LeftBehind;
-  readonly state: HookState;
+  readonly state: SlotState;
   readonly draft: ResultDraft;
 }
 
@@ -73,7 +73,7 @@ interface Ending {
 export class WorkEnding {
   constructor(
     private readonly branches: ForgeBranches,
-    private readonly sharing: Sharing,
+    private readonly sharing: RemoteSync,
     private readonly ports: WorkerPorts,
   ) {}
 
@@ -83,7 +83,7 @@ export class WorkEnding {
    */
   async end(lease: Lease, how: 'complete' | 'fail', draft: ResultDraft = {}): Promise<Result<EndedWork>> {
     return this.sharing.change(async (view, publish) => {
-      const hook = heldHook(view, lease.worker);
+      const hook = heldSlot(view, lease.worker);
       if (!hook.ok) return hook;
       const { held } = hook.value;
       const mine = checkLease(held.state, lease, this.branches.forge.clone());
@@ -108,7 +108,7 @@ export class WorkEnding {
   }
 
   /** Has work failed that was tried too often. */
-  async giveUp(view: ForgeView, publish: Publish, hook: HeldHook, left: LeftBehind): Promise<Result<EndedWork>> {
+  async giveUp(view: ForgeView, publish: Publish, hook: HeldSlot, left: LeftBehind): Promise<Result<EndedWork>> {
     const state = givenUp(hook.held.state, this.ports.clock.now());
     if (!state.ok) return state;
     const message = `It was started ${count(hook.held.state.attempts, 'time')} and never completed.`;
@@ -120,14 +120,14 @@ export class WorkEnding {
     const { view, publish, hook, left, state } = ending;
     const outputs = await keepOutputs(this.branches, hook, left);
     if (!outputs.ok) return outputs;
-    const changes: HookChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
+    const changes: SlotChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
     const resulted = this.result(ending, changes);
     if (!resulted.ok) return resulted;
     const { result, evidence } = resulted.value;
     for (const [path, file] of evidence.files) changes.set(path, file);
-    changes.set(HOOK_FILES.result, textFile(serializeContent(result)));
+    changes.set(SLOT_FILES.result, textFile(serializeContent(result)));
     const message = `${state.status === 'FAILED' ? 'Fail' : 'Complete'} ${state.taskId}`;
-    const change = hookChange(hook, changes, message, outputs.value);
+    const change = slotChange(hook, changes, message, outputs.value);
     const made = await this.branches.make(change);
     if (!made.ok) return made;
     const found = discovered(view, result, state.taskId, this.ports.clock.now());
@@ -140,12 +140,12 @@ export class WorkEnding {
   /** The result: what the worker wrote itself, else what its caller says. */
   private result(
     { hook, left, state, draft }: Ending,
-    changes: HookChanges,
-  ): Result<{ readonly result: HookResult; readonly evidence: Evidence }> {
+    changes: SlotChanges,
+  ): Result<{ readonly result: SlotResult; readonly evidence: Evidence }> {
     const status = state.status === 'COMPLETE' ? 'COMPLETE' : 'FAILED';
     const own = ownResult(hook, left, status);
     // That work failed can always be said, whatever its worker wrote.
-    const rejected = !own.ok && status === 'FAILED' ? left.files.get(HOOK_FILES.result) : undefined;
+    const rejected = !own.ok && status === 'FAILED' ? left.files.get(SLOT_FILES.result) : undefined;
     if (!own.ok && rejected === undefined) return own;
     let files = left.files;
     if (rejected !== undefined) {
@@ -161,7 +161,7 @@ export class WorkEnding {
     const error = status === 'FAILED' ? { error: UNTOLD } : {};
     const whole = { ...error, ...written, ...more, taskId: state.taskId, status };
     const result = checkInput(
-      hookResultSchema,
+      slotResultSchema,
       { ...whole, evidence: { ...written?.evidence, ...hashes, timestamp: state.updatedAt } },
       'a result',
     );
@@ -169,13 +169,13 @@ export class WorkEnding {
   }
 }
 
-const UNTOLD: HookError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
+const UNTOLD: SlotError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
 
 /** The result.json that a worker wrote, where it did. Fails with `verification_failed` where it is about something else. */
-function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status']): Result<HookResult | undefined> {
-  const file = left.files.get(HOOK_FILES.result);
+function ownResult(hook: HeldSlot, left: LeftBehind, status: SlotResult['status']): Result<SlotResult | undefined> {
+  const file = left.files.get(SLOT_FILES.result);
   if (file === undefined) return ok(undefined);
-  const path = join(hook.branch.folder, HOOK_FILES.result);
+  const path = join(hook.branch.folder, SLOT_FILES.result);
   const size = file.bytes.length;
   if (size > LIMITS.resultBytes)
     return fail(
@@ -185,7 +185,7 @@ function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status'
         mend: 'Store large results in other files next to it.',
       },
     );
-  const parsed = parseState(path, file.bytes, hookResultSchema);
+  const parsed = parseState(path, file.bytes, slotResultSchema);
   const problem = parsed.ok ? measureJson(parsed.value).problem : undefined;
   if (problem !== undefined) return fail('verification_failed', `${path} can't be used: ${problem}.`);
   if (!parsed.ok)
@@ -199,7 +199,7 @@ function ownResult(hook: HeldHook, left: LeftBehind, status: HookResult['status'
 }
 
 /** Tasks that were found while the work was done, and that nobody knew of. */
-function discovered(view: ForgeView, result: HookResult, from: string, now: number): TaskRecord[] {
+function discovered(view: ForgeView, result: SlotResult, from: string, now: number): LedgerTask[] {
   const found = new Map((result.discoveredTasks ?? []).map((task) => [task.id, task]));
   return [...found.values()]
     .filter(({ id }) => !view.ledger.tasks.last.has(id))

@@ -4,11 +4,11 @@ import { basename, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { oneLine, plainLines } from '../../core/shared/text';
 import { formatDuration, toMs } from '../../core/shared/time';
-import { type HookError, hookResultSchema } from '../../core/worker/slotContent';
+import { type SlotError, slotResultSchema } from '../../core/worker/slotContent';
 import { type CommandOutcome, CommandRunner } from '../../validation/commandRunner';
 import { LIMITS } from '../../core/worker/limits';
 import { readForeignFile } from '../../system/files/foreignFile';
-import { HOOK_FILES } from './evidence';
+import { SLOT_FILES } from './evidence';
 import type { WorkerPorts } from '../forgeFolder';
 import { RUN_VARIABLE, RunRecord, runMarker } from './leftovers';
 import { programArguments } from './programArguments';
@@ -154,13 +154,13 @@ function executionOf(work: ClaimedWork, name: string, outcome: CommandOutcome, t
 
 /** A program that ended well, but wrote a result.json that says that the work failed, is believed. */
 function ownFailure({ folder }: ClaimedWork): Execution | undefined {
-  const read = readForeignFile(join(folder, HOOK_FILES.result), LIMITS.resultBytes);
+  const read = readForeignFile(join(folder, SLOT_FILES.result), LIMITS.resultBytes);
   if (!read.ok) return undefined;
   try {
     const text = Buffer.from(read.value).toString('utf8');
-    const parsed = hookResultSchema.safeParse(JSON.parse(text));
+    const parsed = slotResultSchema.safeParse(JSON.parse(text));
     if (!parsed.success || parsed.data.status !== 'FAILED') return undefined;
-    const untold: HookError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
+    const untold: SlotError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
     return { ok: false, error: parsed.data.error ?? untold };
   } catch {
     // None that can be read: the end of the work says what is wrong with it.

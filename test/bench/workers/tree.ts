@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { EventEmitter } from 'vscode';
 import { Verdicts } from '../../../src/extension/receipts/verdicts';
-import type { Session } from '../../../src/extension/windowTasks';
+import type { WindowTasks } from '../../../src/extension/windowTasks';
 import type { TreeNode } from '../../../src/extension/tasks/tree/nodes';
 import { TasksTree } from '../../../src/extension/tasks/tree/tasksTree';
 import { createAtlas } from '../../../src/service/createAtlas';
@@ -17,7 +17,7 @@ const [root = ''] = process.argv.slice(2);
 /** Nothing more is drawn after so long without a change, in ms. */
 const QUIET_MS = 1000;
 
-function openWindow(): { session: Session; changed: EventEmitter<TaskRef | undefined> } {
+function openWindow(): { session: WindowTasks; changed: EventEmitter<TaskRef | undefined> } {
   const atlas = createAtlas(systemPorts(root, 'bench', silentLog));
   const changed = new EventEmitter<TaskRef | undefined>();
   const view = (ref: TaskRef): unknown => {
@@ -28,7 +28,7 @@ function openWindow(): { session: Session; changed: EventEmitter<TaskRef | undef
   const ownTasks = (): unknown => ownWorkspaces().flatMap((workspace) => atlas.catalog.openTasks(workspace));
   const onDidChangeFiles = new EventEmitter<string>().event;
   const session = { atlas, view, ownWorkspaces, ownTasks, onDidChange: changed.event, onDidChangeFiles };
-  return { session: session as unknown as Session, changed };
+  return { session: session as unknown as WindowTasks, changed };
 }
 
 /** Asks for rows as the editor does: level by level, all rows of a level without a pause. */

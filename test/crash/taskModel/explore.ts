@@ -1,5 +1,5 @@
-import type { HookInput } from '../../../src/core/task/events';
-import { type Hook, isInFlight, isTerminal } from '../../../src/core/task/taskRecord';
+import type { TaskInput } from '../../../src/core/task/events';
+import { type TaskRecord, isInFlight, isTerminal } from '../../../src/core/task/taskRecord';
 import { type CrashFinding, type Owner, diagnose } from '../../../src/core/recovery/liveness';
 import { planRecovery, recoveryContext } from '../../../src/core/recovery/recovery';
 import { nextAttempt } from '../../../src/core/task/stepAttempt';
@@ -79,7 +79,7 @@ function crashes(state: State): Move[] {
 }
 
 /** A dead writer that held nothing says nothing any more. */
-function buried(writer: Writer, hook: Hook | undefined): Writer {
+function buried(writer: Writer, hook: TaskRecord | undefined): Writer {
   return writer.life === 'killed' && !holds(writer, hook) && writer.at !== 'create' ? idle(writer) : writer;
 }
 
@@ -125,11 +125,17 @@ function detections(setting: Setting, state: State): Move[] {
   return moves;
 }
 
-function recorded(setting: Setting, state: State, hook: Hook, found: CrashFinding, by: 'detection' | 'human'): Move[] {
+function recorded(
+  setting: Setting,
+  state: State,
+  hook: TaskRecord,
+  found: CrashFinding,
+  by: 'detection' | 'human',
+): Move[] {
   const evidence = evidenceOf(setting, state);
   const plan = planRecovery(hook, setting.task, evidence, found.lastSign);
   const at = toTimestamp(timeAfter(hook));
-  const input: HookInput = { type: 'crash_detected', recovery: recoveryContext(hook, found, plan, evidence, at) };
+  const input: TaskInput = { type: 'crash_detected', recovery: recoveryContext(hook, found, plan, evidence, at) };
   const after = sent(setting, hook, input);
   if (after === undefined) throw new Violation('a crash was not recorded');
   checkDetection(setting, state, plan, input, after);
@@ -146,7 +152,7 @@ function humanMoves(setting: Setting, state: State): Move[] {
   if (hook?.state !== 'awaiting_human') return [];
   const types = ['human_approve', 'human_reject', 'human_resume', 'fail', 'abandon'] as const;
   return types.flatMap((type): Move[] => {
-    const input: HookInput = { type, by: 'human' };
+    const input: TaskInput = { type, by: 'human' };
     const after = sent(setting, hook, input);
     if (after === undefined) return [];
     const world = afterEvent(setting, state, input, after);

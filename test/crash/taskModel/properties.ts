@@ -1,5 +1,5 @@
-import type { HookInput } from '../../../src/core/task/events';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { type RecoveryPlan, planRecovery } from '../../../src/core/recovery/recovery';
 import { nextAttempt } from '../../../src/core/task/stepAttempt';
 import { commandsOf, isIdempotent } from '../../../src/core/task/task';
@@ -29,7 +29,7 @@ const EXCLUSIVE: ReadonlySet<Writer['at']> = new Set([
 ]);
 
 /** What holds whenever an event of a writer was accepted. */
-export function checkAccepted(setting: Setting, state: State, index: 0 | 1, input: HookInput, after: Hook): void {
+export function checkAccepted(setting: Setting, state: State, index: 0 | 1, input: TaskInput, after: TaskRecord): void {
   const writer = state.writers[index];
   const step = state.hook?.current_step;
   if (input.expect !== undefined) {
@@ -51,7 +51,7 @@ export function checkAccepted(setting: Setting, state: State, index: 0 | 1, inpu
 }
 
 /** What holds when a step is left for the next one. */
-export function checkAdvance(setting: Setting, state: State, input: HookInput): void {
+export function checkAdvance(setting: Setting, state: State, input: TaskInput): void {
   const index = state.hook?.current_step?.step_index ?? -1;
   // A human may decide that a step is done; what they saw is theirs to judge.
   if (input.type === 'human_approve') return;
@@ -94,8 +94,8 @@ export function checkDetection(
   setting: Setting,
   state: State,
   plan: RecoveryPlan,
-  input: HookInput,
-  after: Hook,
+  input: TaskInput,
+  after: TaskRecord,
 ): void {
   const before = state.hook;
   if (before === undefined) return;
@@ -108,7 +108,7 @@ export function checkDetection(
   checkPlan(setting, state, before, plan);
 }
 
-function checkPlan(setting: Setting, state: State, hook: Hook, plan: RecoveryPlan): void {
+function checkPlan(setting: Setting, state: State, hook: TaskRecord, plan: RecoveryPlan): void {
   const step = hook.current_step;
   if (step === undefined) {
     must(plan.action === 'retry_step', `an interrupted set-up: ${plan.action}`);

@@ -1,4 +1,4 @@
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { RECENT_CHECKPOINT_MS } from '../../../src/core/recovery/recovery';
 import { toMs } from '../../../src/core/shared/time';
 import { waitKind } from '../../../src/core/task/waiting';
@@ -30,7 +30,7 @@ export function keyOf(setting: Setting, { hook, world, writers, budget }: State)
   return JSON.stringify([hook === undefined ? 0 : hookKey(hook), newest, anyPassed, rest, counts, programs, budget]);
 }
 
-function hookKey(hook: Hook): unknown[] {
+function hookKey(hook: TaskRecord): unknown[] {
   const step = hook.current_step;
   const own = hook.checkpoints.filter(
     (item) => step !== undefined && item.step_index === step.step_index && item.attempt === step.attempt,
@@ -48,7 +48,7 @@ function hookKey(hook: Hook): unknown[] {
 }
 
 /** Whoever is late stays late, since steps and attempts only grow: how late makes no difference. */
-function programKey(setting: Setting, hook: Hook | undefined, writer: Writer): unknown[] {
+function programKey(setting: Setting, hook: TaskRecord | undefined, writer: Writer): unknown[] {
   const { command, exitCode, life } = writer;
   if (writer.at === 'idle') return [writer.at, life];
   const step = hook?.current_step;
@@ -78,10 +78,10 @@ function programKey(setting: Setting, hook: Hook | undefined, writer: Writer): u
 }
 
 /** Whether the crash that a writer read is the one that the hook is recovering from. */
-export function isSeenNow(hook: Hook | undefined, { seen }: Writer): boolean {
+export function isSeenNow(hook: TaskRecord | undefined, { seen }: Writer): boolean {
   return hook?.state === 'recovering' && seen !== undefined && crashesOf(hook) === crashesOf(seen);
 }
 
-function crashesOf(hook: Hook): number {
+function crashesOf(hook: TaskRecord): number {
   return hook.history.filter((event) => event.trigger === 'crash_detected').length;
 }

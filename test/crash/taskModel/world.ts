@@ -1,6 +1,6 @@
-import { DEFAULT_CONFIG, type HookConfig } from '../../../src/core/config/config';
-import type { HookInput } from '../../../src/core/task/events';
-import type { Hook, RecoveryAction } from '../../../src/core/task/taskRecord';
+import { DEFAULT_CONFIG, type TaskConfig } from '../../../src/core/config/config';
+import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskRecord, RecoveryAction } from '../../../src/core/task/taskRecord';
 import type { RecoveryEvidence } from '../../../src/core/recovery/recovery';
 import { type Task, commandsOf, createTask, stepTypeOf } from '../../../src/core/task/task';
 import { type GitEffect, type TaskTemplate, type TemplateStep, gitEffect } from '../../../src/core/task/template';
@@ -42,7 +42,7 @@ export interface Writer {
   /** The recovery that it read and is about to apply. */
   readonly action: RecoveryAction | undefined;
   /** The hook in which it read that. */
-  readonly seen: Hook | undefined;
+  readonly seen: TaskRecord | undefined;
   readonly life: 'alive' | 'killed' | 'stalled';
   /** Whether its crash was recorded. */
   readonly noticed: boolean;
@@ -81,7 +81,7 @@ export interface Budget {
 
 /** One state of the model. */
 export interface State {
-  readonly hook: Hook | undefined;
+  readonly hook: TaskRecord | undefined;
   readonly world: World;
   readonly writers: readonly [Writer, Writer];
   readonly budget: Budget;
@@ -90,7 +90,7 @@ export interface State {
 /** What is explored: a template and what can be seen of its world. */
 export interface Setting {
   readonly task: Task;
-  readonly config: HookConfig;
+  readonly config: TaskConfig;
   /** The index in the task of the step that is explored. */
   readonly step: number;
   /** Whether git and the forge's command can tell what happened. */
@@ -139,7 +139,7 @@ export function settingOf(
   commands: readonly string[],
   sighted: boolean,
 ): Setting {
-  const config: HookConfig = {
+  const config: TaskConfig = {
     ...DEFAULT_CONFIG,
     // Rules ask only whether an attempt is left: two show both.
     maxStepAttempts: 2,
@@ -205,12 +205,17 @@ export function commandsToRun({ task }: Setting, index: number): readonly string
 }
 
 /** The time (ms) of the next event. */
-export function timeAfter(hook: Hook | undefined, long = false): number {
+export function timeAfter(hook: TaskRecord | undefined, long = false): number {
   return (hook === undefined ? START : toMs(hook.updated_at)) + (long ? LONG_MS : 1000);
 }
 
 /** The hook after an event, by the product's own transition; `undefined` when it is refused. */
-export function sent(setting: Setting, hook: Hook | undefined, input: HookInput, long = false): Hook | undefined {
+export function sent(
+  setting: Setting,
+  hook: TaskRecord | undefined,
+  input: TaskInput,
+  long = false,
+): TaskRecord | undefined {
   const number = (hook?.history.length ?? 0) * 2;
   const hex = (n: number): string => `ckpt-${n.toString(16).padStart(8, '0')}`;
   const passed = (hook?.receipts ?? []).filter((receipt) => receipt.exit_code === 0).map((each) => each.receipt_id);
@@ -256,7 +261,7 @@ export function evidenceOf(setting: Setting, state: State): RecoveryEvidence {
 }
 
 /** Whether a writer has the step and attempt that are under way. */
-export function holds(writer: Writer, hook: Hook | undefined): boolean {
+export function holds(writer: Writer, hook: TaskRecord | undefined): boolean {
   if (hook === undefined || writer.at === 'idle' || writer.at === 'recover' || writer.at === 'start') return false;
   if (hook.state === 'initializing') return writer.at === 'setup';
   if (hook.state !== 'step_running' && hook.state !== 'step_validating') return false;

@@ -1,5 +1,5 @@
-import type { HookInput } from '../../../src/core/task/events';
-import type { Hook, RecoveryAction } from '../../../src/core/task/taskRecord';
+import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskRecord, RecoveryAction } from '../../../src/core/task/taskRecord';
 import { plannedState, planRecovery } from '../../../src/core/recovery/recovery';
 import { recoveryInput } from '../../../src/core/recovery/recoveryInput';
 import { nextAttempt } from '../../../src/core/task/stepAttempt';
@@ -28,7 +28,7 @@ export interface Move {
 }
 
 /** What a writer's program sends next; `undefined` where its next move is no event. */
-export function pendingInput(setting: Setting, hook: Hook | undefined, writer: Writer): HookInput | undefined {
+export function pendingInput(setting: Setting, hook: TaskRecord | undefined, writer: Writer): TaskInput | undefined {
   const expect = { step: setting.task.steps[writer.step]?.name ?? '', attempt: writer.attempt };
   switch (writer.at) {
     case 'create':
@@ -135,7 +135,7 @@ function takeUp(setting: Setting, state: State, index: 0 | 1): Writer | undefine
 }
 
 /** As RecoveryService does it: that a validation had passed is looked at again, since files may have changed. */
-function recordedAction(setting: Setting, state: State, hook: Hook): RecoveryAction {
+function recordedAction(setting: Setting, state: State, hook: TaskRecord): RecoveryAction {
   const recorded = (hook.recovery?.recommended_action ?? 'manual') as RecoveryAction;
   if (recorded !== 'skip_step' || plannedState(hook) !== 'step_validating') return recorded;
   return planRecovery(hook, setting.task, evidenceOf(setting, state), toMs(hook.updated_at)).action;
@@ -154,7 +154,7 @@ function beginWork(setting: Setting, state: State, index: 0 | 1): [string, State
   const writer = state.writers[index];
   const expect = { step: setting.task.steps[writer.step]?.name ?? '', attempt: writer.attempt };
   const go = (base: State): State => withWriter(base, index, { ...writer, at: 'effect' });
-  const checkpoint: HookInput = { type: 'checkpoint', trigger: 'manual', description: 'so far', expect };
+  const checkpoint: TaskInput = { type: 'checkpoint', trigger: 'manual', description: 'so far', expect };
   const hook = sent(setting, state.hook, checkpoint);
   if (hook === undefined) return [];
   checkAccepted(setting, state, index, checkpoint, hook);
@@ -197,7 +197,7 @@ function execute(setting: Setting, state: State, writer: Writer): Executed[] {
 }
 
 /** What the program does after its event was accepted. */
-function accepted(setting: Setting, writer: Writer, hook: Hook): Writer {
+function accepted(setting: Setting, writer: Writer, hook: TaskRecord): Writer {
   switch (writer.at) {
     case 'create':
       return { ...writer, at: 'setup' };
@@ -234,7 +234,7 @@ function send(setting: Setting, state: State, index: 0 | 1, then: (label: string
 }
 
 /** The world after an accepted event: an attempt's or a step's counts begin anew. */
-export function afterEvent(setting: Setting, state: State, input: HookInput, hook: Hook): World {
+export function afterEvent(setting: Setting, state: State, input: TaskInput, hook: TaskRecord): World {
   const { world } = state;
   const before = state.hook?.current_step?.step_index;
   if (before !== undefined && before !== hook.current_step?.step_index) {

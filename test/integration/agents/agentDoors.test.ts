@@ -12,7 +12,7 @@ import { ToolContext } from '../../../src/cli/mcp/toolContext';
 import { TOOLS, callOf } from '../../../src/cli/mcp/tools';
 import { runCli } from '../../../src/cli/run';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import type { StoredTask } from '../../../src/core/task/storedTask';
 import { Atlas } from '../../../src/service/atlas';
@@ -209,7 +209,7 @@ function keyOf({ hook }: StoredTask): string {
   ]);
 }
 
-function isPassed(hook: Hook, last: number): boolean {
+function isPassed(hook: TaskRecord, last: number): boolean {
   return hook.state === 'completed' || (hook.current_step?.step_index ?? 0) > last;
 }
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { type Tokens, marked } from 'marked';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../src/cli/parse/commands';
-import { HOOK_STATES } from '../../../src/core/task/taskRecord';
+import { TASK_STATES } from '../../../src/core/task/taskRecord';
 import { renderHookMarkdown } from '../../../src/core/hookMarkdown/hookMarkdown';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { BuiltCli, said } from '../../support/drivers/cli';
@@ -51,7 +51,7 @@ async function shell(desk: Desk, line: string): Promise<{ code: number; out: str
 function everyMarkdown(): string[] {
   const location = { root: '/home/dev/.atlas', hookPath: '/home/dev/.atlas/HOOK.md' };
   const common = { seq: 1, location, verdicts: new Map(), version: '0.1.0' };
-  const states = HOOK_STATES.map((state) => drivenTo(state)).map(({ current: hook, task }) => ({ hook, task }));
+  const states = TASK_STATES.map((state) => drivenTo(state)).map(({ current: hook, task }) => ({ hook, task }));
   const kinds = (['ai', 'validation', 'git', 'human', 'sdd', 'verify', 'loop', 'ci'] as const).flatMap((type) =>
     [[], ['npm test']].flatMap((checks) =>
       ['work', 'git_commit', 'git_push', 'git_pr', 'ci_wait'].flatMap((name) => {

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { GitGlance, Repository } from '../../../src/core/shared/ports';
+import type { CachedStatus, Repository } from '../../../src/core/shared/ports';
 import { CommandGitReader } from '../../../src/git/read/gitReader';
 import { locateRepository } from '../../../src/git/read/locate';
 import { Atlas } from '../../../src/service/atlas';
@@ -14,16 +14,16 @@ import { WorkerPool } from '../../support/processes/workerPool';
 
 /** Answers in time, however busy the machine is. */
 class PromptGit extends CommandGitReader {
-  override async glance(repository: Repository): Promise<GitGlance> {
+  override async glance(repository: Repository): Promise<CachedStatus> {
     return { status: await this.status(repository, 20_000), late: undefined };
   }
 }
 
 /** Never answers in time; what it found is told by the glance after. */
 class LateGit extends CommandGitReader {
-  private late: GitGlance['late'];
+  private late: CachedStatus['late'];
 
-  override async glance(repository: Repository): Promise<GitGlance> {
+  override async glance(repository: Repository): Promise<CachedStatus> {
     const { late } = this;
     const at = Date.now();
     const status = await this.status(repository, 20_000);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { HookEvent, ValidationReceipt } from '../../../src/core/task/taskRecord';
+import type { RecordedEvent, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import type { ReceiptCheck, Verdict } from '../../../src/core/receipt/receipt';
 import { type BundleReport, exportBundle, verifyBundle } from '../../../src/service/receipts/receiptBundle';
 import { type PublicKeyEntry, ed25519Entry } from '../../../src/signing/publicKeys';
@@ -17,7 +17,7 @@ interface Bundle {
   task: { workspace_id: string; task_id: string };
   keys: PublicKeyEntry[];
   receipts: ValidationReceipt[];
-  history: HookEvent[];
+  history: RecordedEvent[];
   chain: { receiptId: string; envelopeSha256: string; sequence: number }[];
   envelopes: Record<string, string>;
 }

@@ -13,7 +13,7 @@ import {
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { Currency } from '../../../src/core/receipt/receipt';
+import type { Freshness } from '../../../src/core/receipt/receipt';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { makeStore } from '../../support/fixtures/store';
 import { type ValidationWorld, makeValidationWorld } from '../../support/fixtures/validationWorld';
@@ -24,7 +24,7 @@ const at = (...names: readonly string[]): string => path.join(world.workspace.fo
 const git = (...args: string[]): Promise<string> => world.workspace.git(...args);
 
 /** Whether the newest receipt of a task covers the files as they are now, as another process says. */
-async function currency(of: TaskRef = ref): Promise<Currency> {
+async function currency(of: TaskRef = ref): Promise<Freshness> {
   const receipts = await world.other().receipts();
   const stored = world.stored(of);
   const id = stored.hook.receipts.at(-1)?.receipt_id ?? '';
@@ -38,8 +38,8 @@ async function currency(of: TaskRef = ref): Promise<Currency> {
   return found;
 }
 
-const CURRENT: Currency = { kind: 'current' };
-const outdated = (...files: string[]): Currency => ({ kind: 'outdated', files, more: 0 });
+const CURRENT: Freshness = { kind: 'current' };
+const outdated = (...files: string[]): Freshness => ({ kind: 'outdated', files, more: 0 });
 
 describe('a proof, after its files', () => {
   /** The validated state: committed, changed, staged, untracked and ignored files. */

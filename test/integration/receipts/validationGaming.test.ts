@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { Hook, ValidationReceipt } from '../../../src/core/task/taskRecord';
+import type { TaskRecord, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import type { Task, TaskStep } from '../../../src/core/task/task';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { errorOf } from '../../support/fixtures/keyFolders';
@@ -174,7 +174,7 @@ describe('commands that are edited in mid-task', () => {
     expect(world.stored(ref).task.metadata['worktree']).toBe(world.workspace.folder);
   });
 
-  function expectInit(hook: Hook): Hook['history'][number] {
+  function expectInit(hook: TaskRecord): TaskRecord['history'][number] {
     return hook.history[0] ?? expect.fail('no history');
   }
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { HookInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/task/events';
 import type { Validated } from '../../../src/service/receipts/validationService';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { errorOf } from '../../support/fixtures/keyFolders';
@@ -177,7 +177,7 @@ describe('a validation that is refused', () => {
     expect(existsSync(trace('ran'))).toBe(false);
   }
 
-  const STATES: readonly (readonly [string, readonly HookInput[]])[] = [
+  const STATES: readonly (readonly [string, readonly TaskInput[]])[] = [
     [
       'step_pending',
       [

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import { serializeHook } from '../../../src/core/task/taskRecord';
+import { serializeRecord } from '../../../src/core/task/taskRecord';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { TrustFile } from '../../../src/store/workspace/trustFile';
@@ -301,7 +301,7 @@ describe('fields that this version does not know', () => {
     rmSync(hookPath);
     const rebuilt = unwrap(await store.other().reconcile(ref));
     expect(rebuilt.hook).toMatchObject({ x_new: { a: [1] } });
-    expect(readFileSync(hookPath, 'utf8')).toBe(serializeHook(rebuilt.hook));
+    expect(readFileSync(hookPath, 'utf8')).toBe(serializeRecord(rebuilt.hook));
   });
 });
 

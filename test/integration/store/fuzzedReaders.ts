@@ -3,8 +3,8 @@ import path from 'node:path';
 import { COMMANDS } from '../../../src/cli/parse/commands';
 import { commandNamed, parseCommandLine, wantsJson, wantsQuiet } from '../../../src/cli/parse/commandLine';
 import { AtlasError, type Result } from '../../../src/core/shared/errors';
-import { serializeHook } from '../../../src/core/task/taskRecord';
-import { hookDamage, serializeTask } from '../../../src/core/task/task';
+import { serializeRecord } from '../../../src/core/task/taskRecord';
+import { recordDamage, serializeTask } from '../../../src/core/task/task';
 import { parseDuration } from '../../../src/core/shared/time';
 import { classifyHeadMove, readReflog, subjectOf } from '../../../src/git/read/reflog';
 import { isPullRequestCommand } from '../../../src/git/hooks/pullRequestCommand';
@@ -19,13 +19,13 @@ import { verifyBundle } from '../../../src/service/receipts/receiptBundle';
 import { parseEnvelope, parseStatement } from '../../../src/signing/envelope';
 import { openPublicKeys, parsePublicKeys } from '../../../src/signing/publicKeys';
 import { ConfigFiles } from '../../../src/store/config/configFile';
-import { parseHook, parseTask } from '../../../src/store/task/recordFile';
+import { parseRecord, parseTask } from '../../../src/store/task/recordFile';
 import { Journal, parseJournalLine } from '../../../src/store/task/journal';
 import { checkChain } from '../../../src/store/task/journalChain';
 import { parseItem, serializeItem } from '../../../src/store/inbox/inboxFiles';
 import { GenerationLock } from '../../../src/system/locks/lock';
 import type { TaskRef } from '../../../src/core/task/taskRef';
-import { rebuildHook } from '../../../src/store/task/rebuild';
+import { rebuildRecord } from '../../../src/store/task/rebuild';
 import { ReceiptLedger } from '../../../src/store/receipts/receiptLedger';
 import { Spool } from '../../../src/git/hooks/spool';
 import { loadTemplates } from '../../../src/store/config/templateFiles';
@@ -94,9 +94,9 @@ export function taskReaders({ atlas, ref }: FuzzWorld): FuzzedReader[] {
     {
       ...{ name: 'hook.json', weight: 16, json: true, seeds: [hookBytes] },
       read: (input) => {
-        const parsed = parseHook('hook.json', input);
-        if (parsed.ok) hookDamage(parsed.value, task.ok ? task.value : undefined, ref.id);
-        return roundTrip(input, (data) => parseHook('hook.json', data), serializeHook);
+        const parsed = parseRecord('hook.json', input);
+        if (parsed.ok) recordDamage(parsed.value, task.ok ? task.value : undefined, ref.id);
+        return roundTrip(input, (data) => parseRecord('hook.json', data), serializeRecord);
       },
     },
     {
@@ -122,11 +122,11 @@ export function taskReaders({ atlas, ref }: FuzzWorld): FuzzedReader[] {
         if (tail.ok) must(tail.value.tornBytes === torn, `of ${torn} torn bytes ${tail.value.tornBytes} were seen`);
         if (all.value.brokenAt !== undefined) return `broken: ${all.value.brokenAt.why}`;
         must(chain.value === undefined, 'the quick check of the chain refuses what the thorough one takes');
-        const rebuilt = rebuildHook(all.value);
+        const rebuilt = rebuildRecord(all.value);
         const counted = Buffer.from(input).filter((byte) => byte === 0x0a).length;
         must(all.value.lines.length === counted, `of ${counted} lines ${all.value.lines.length} were read`);
         return rebuilt.ok
-          ? roundTrip(Buffer.from(serializeHook(rebuilt.value)), (data) => parseHook('h', data), serializeHook)
+          ? roundTrip(Buffer.from(serializeRecord(rebuilt.value)), (data) => parseRecord('h', data), serializeRecord)
           : refusalOf(rebuilt.error);
       },
     },

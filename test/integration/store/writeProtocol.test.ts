@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { HookInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/task/events';
 import { EVENT_TYPES, targetsOf } from '../../../src/core/task/states';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
 import { inputOf } from '../../support/fixtures/stateHooks';
@@ -158,7 +158,7 @@ describe('a refusal', () => {
   it('of a late caller and a repeated commit leaves every file as it was too', async () => {
     store = makeStore();
     const ref = await store.running();
-    const commit: HookInput = {
+    const commit: TaskInput = {
       type: 'checkpoint',
       trigger: 'git_commit',
       description: 'Commit: x',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { unwrap } from '../../../src/core/shared/errors';
-import { type EvidenceRecord, LEDGER_FILES, readLedger } from '../../../src/core/worker/ledger';
+import { type LedgerEvidence, LEDGER_FILES, readLedger } from '../../../src/core/worker/ledger';
 import type { ForgeWorld } from '../../support/fixtures/forgeWorld';
 import type { Worker, WorkerPool } from '../../support/processes/workerPool';
 
@@ -146,7 +146,7 @@ function problemsOf(
   const states = [...ledger.tasks.last.values()];
   if (states.length !== options.tasks) problems.push(`${states.length} tasks of ${options.tasks}`);
   for (const task of states) if (task.status !== 'COMPLETE') problems.push(`${task.id} is ${task.status}`);
-  const all: readonly EvidenceRecord[] = ledger.evidence.all;
+  const all: readonly LedgerEvidence[] = ledger.evidence.all;
   for (const { id } of states) {
     const done = all.filter(({ taskId, status }) => taskId === id && status === 'COMPLETE');
     if (done.length !== 1) problems.push(`${id} was completed ${done.length} times`);

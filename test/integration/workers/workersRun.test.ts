@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { silentLog } from '../../../src/service/ports';
 import type { ProcessTable } from '../../../src/validation/processTable';
-import { HookWatch } from '../../../src/workers/slot/slotWatch';
+import { SlotWatch } from '../../../src/workers/slot/slotWatch';
 import { RunRecord, endLeftovers, identityOf, runMarker } from '../../../src/workers/slot/leftovers';
 import { programArguments, quotedForWindows } from '../../../src/workers/slot/programArguments';
 import { isRunning } from '../../support/drivers/commandRuns';
@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 describe('a watch', { timeout: 30_000 }, () => {
-  const open = (worker: string): HookWatch => new HookWatch(world.workers.commonDir, worker, silentLog, NEVER_MS);
+  const open = (worker: string): SlotWatch => new SlotWatch(world.workers.commonDir, worker, silentLog, NEVER_MS);
 
   it.each(['w1', 'pool/w1'])('is told of the first task of %s, and of each later step', async (worker) => {
     const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { HookInput, TransitionContext } from '../../../src/core/task/events';
-import type { Hook, RecoveryContext, ValidationReceipt } from '../../../src/core/task/taskRecord';
+import type { TaskInput, TransitionContext } from '../../../src/core/task/events';
+import type { TaskRecord, RecoveryContext, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import { type Task, createTask } from '../../../src/core/task/task';
 import type { StepType, TaskTemplate, TemplateStep } from '../../../src/core/task/template';
 import { toTimestamp } from '../../../src/core/shared/time';
@@ -17,7 +17,7 @@ export function stepOf(name: string, type: StepType, validation: readonly string
 
 /** A hook that got where it is through the real transitions, one minute apart. */
 export class DrivenHook {
-  hook: Hook | undefined;
+  hook: TaskRecord | undefined;
   readonly task: Task;
   #events = 0;
 
@@ -36,13 +36,13 @@ export class DrivenHook {
     this.send({ type: 'init' }, { type: 'setup_complete' });
   }
 
-  get now(): Hook {
+  get now(): TaskRecord {
     if (this.hook === undefined) throw new Error('the hook has not begun');
     return this.hook;
   }
 
   /** Sends events; each must be legal. `provenReceipts` are all receipts that passed. */
-  send(...inputs: readonly HookInput[]): this {
+  send(...inputs: readonly TaskInput[]): this {
     for (const input of inputs) {
       // Tests of what an agent may not do say that it is one.
       this.hook = unwrap(transition(this.hook, { by: 'human', ...input }, this.#context())).hook;
@@ -77,7 +77,7 @@ export class DrivenHook {
   }
 
   /** The state that an earlier version, or another writer, left the current step in. */
-  leftIn(state: Hook['state']): this {
+  leftIn(state: TaskRecord['state']): this {
     this.hook = { ...this.now, state };
     return this;
   }

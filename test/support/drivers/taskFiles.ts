@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { vi } from 'vitest';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import type { OwnerFile } from '../../../src/core/recovery/liveness';
 
 /** Waiting for what another process writes may take this long, in ms. */
@@ -30,8 +30,8 @@ export class TaskFiles {
     this.folder = path.join(home, 'workspaces', ref.workspace, 'tasks', ref.id);
   }
 
-  hook(): Hook {
-    return JSON.parse(readFileSync(path.join(this.folder, 'hook.json'), 'utf8')) as Hook;
+  hook(): TaskRecord {
+    return JSON.parse(readFileSync(path.join(this.folder, 'hook.json'), 'utf8')) as TaskRecord;
   }
 
   hookMd(): string {
@@ -70,7 +70,7 @@ export class TaskFiles {
   }
 
   /** Waits until the task is in the state; gives its hook. */
-  async state(state: Hook['state']): Promise<Hook> {
+  async state(state: TaskRecord['state']): Promise<TaskRecord> {
     await until(`the task is ${state}`, () => this.hook().state === state);
     return this.hook();
   }

@@ -1,5 +1,5 @@
 import { unwrap } from '../../../src/core/shared/errors';
-import { type Hook, isTerminal, serializeHook } from '../../../src/core/task/taskRecord';
+import { type TaskRecord, isTerminal, serializeRecord } from '../../../src/core/task/taskRecord';
 import { serializeTask } from '../../../src/core/task/task';
 import { alignTask } from '../../../src/core/task/taskAlignment';
 import type { FileSystem } from '../../../src/core/shared/ports';
@@ -33,7 +33,7 @@ export async function mend(atlas: Atlas): Promise<Finding['kind'][]> {
 }
 
 /** A hook without what differs from run to run: times, ids, hashes, signatures. */
-export function normalised(hook: Hook): string {
+export function normalised(hook: TaskRecord): string {
   return (
     JSON.stringify(hook)
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/gu, 'TIME')
@@ -63,7 +63,7 @@ function viewOf(atlas: Atlas, ref: TaskRef): TaskView {
   const voided = new Set(content.lines.map((line) => line.void));
   const versions: string[] = [];
   const story: string[] = [];
-  let hook: Hook | undefined;
+  let hook: TaskRecord | undefined;
   for (const line of content.lines.filter(({ seq, void: voids }) => voids === undefined && !voided.has(seq))) {
     hook = replayLine(hook, line);
     if (hook === undefined) throw new Error(`${key}: line ${line.seq} doesn't give its hook`);
@@ -72,7 +72,7 @@ function viewOf(atlas: Atlas, ref: TaskRef): TaskView {
     story.push(`${hook.history.length} ${last?.trigger ?? ''} ${hook.state}`);
   }
   must(
-    hook !== undefined && serializeHook(hook) === text(files, paths.hook(ref)),
+    hook !== undefined && serializeRecord(hook) === text(files, paths.hook(ref)),
     `${key}: journal and hook.json differ`,
   );
   must(

@@ -1,8 +1,8 @@
 /* A process of its own on a store, bundled and started by the tests: `node <bundle> <command> <root> <arguments…>`. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { HookInput } from '../../../src/core/task/events';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { FileKeyManager } from '../../../src/signing/keyManager';
 import { StoreWatcher } from '../../../src/store/storeWatcher';
 import { TaskIndexes } from '../../../src/store/task/taskIndexes';
@@ -84,7 +84,7 @@ function read(): void {
   turn();
 }
 
-const CYCLE: Readonly<Partial<Record<Hook['state'], readonly HookInput[]>>> = {
+const CYCLE: Readonly<Partial<Record<TaskRecord['state'], readonly TaskInput[]>>> = {
   step_pending: [{ type: 'start_step' }],
   step_running: [
     { type: 'note', workingOn: 'x', lastOutput: 'y'.repeat(400) },

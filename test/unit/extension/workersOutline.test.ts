@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AtlasError } from '../../../src/core/shared/errors';
 import { readLedger } from '../../../src/core/worker/ledger';
 import { checkFiles } from '../../../src/extension/workers/tree/evidenceCheck';
-import { type WorkerNode, nodeId } from '../../../src/extension/workers/tree/nodes';
+import { type WorkerNode, workerNodeId } from '../../../src/extension/workers/tree/nodes';
 import {
   abilitiesOf,
   bucketOf,
@@ -243,6 +243,6 @@ describe('the id of a row', () => {
       { kind: 'task', repository: '/a', task: 'x', under: 'y,z' },
       { kind: 'task', repository: '/a', task: 'x,y', under: 'z' },
     ];
-    expect(new Set(nodes.map(nodeId)).size).toBe(nodes.length);
+    expect(new Set(nodes.map(workerNodeId)).size).toBe(nodes.length);
   });
 });

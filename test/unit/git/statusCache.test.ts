@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GitStatus, Repository } from '../../../src/core/shared/ports';
-import { Glances } from '../../../src/git/read/statusCache';
+import { StatusCache } from '../../../src/git/read/statusCache';
 
 const here = { worktree: '/repo', commonDir: '/repo/.git', gitDir: '/repo/.git', main: '/repo' };
 const there: Repository = { ...here, worktree: '/other' };
@@ -11,7 +11,7 @@ const NOTHING = { status: undefined, late: undefined };
 class SlowGit {
   readonly asked: string[] = [];
   private readonly answers: ((status: GitStatus | undefined) => void)[] = [];
-  readonly glances = new Glances(async ({ worktree }) => {
+  readonly glances = new StatusCache(async ({ worktree }) => {
     this.asked.push(worktree);
     return new Promise((resolve) => this.answers.push(resolve));
   });
@@ -25,7 +25,7 @@ class SlowGit {
 
 describe('a glance at a worktree', () => {
   it('tells what git says at once, and nothing of it again', async () => {
-    const glances = new Glances(async () => Promise.resolve(dirty('a.txt')));
+    const glances = new StatusCache(async () => Promise.resolve(dirty('a.txt')));
     expect(await glances.glance(here)).toEqual({ status: dirty('a.txt'), late: undefined });
     expect(await glances.glance(here)).toEqual({ status: dirty('a.txt'), late: undefined });
   });
@@ -49,7 +49,7 @@ describe('a glance at a worktree', () => {
   });
 
   it('takes a git that fails for one that says nothing', async () => {
-    const glances = new Glances(async () => Promise.reject(new Error('no git')));
+    const glances = new StatusCache(async () => Promise.reject(new Error('no git')));
     expect(await glances.glance(here)).toEqual(NOTHING);
     expect(await glances.glance(here)).toEqual(NOTHING);
   });

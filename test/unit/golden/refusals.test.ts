@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { exitOf } from '../../../src/cli/render/output';
 import type { AtlasError } from '../../../src/core/shared/errors';
-import type { Caller, HookInput } from '../../../src/core/task/events';
-import { HOOK_STATES } from '../../../src/core/task/taskRecord';
+import type { Caller, TaskInput } from '../../../src/core/task/events';
+import { TASK_STATES } from '../../../src/core/task/taskRecord';
 import { EVENT_TYPES } from '../../../src/core/task/states';
 import type { StepType } from '../../../src/core/task/template';
 import { stepOf } from '../../support/drivers/drivenHook';
@@ -22,7 +22,7 @@ import { GOLDEN } from './goldenFiles';
 interface Situation {
   readonly name: string;
   readonly driver: Driver;
-  readonly inputs?: readonly HookInput[];
+  readonly inputs?: readonly TaskInput[];
 }
 
 function pending(type: StepType, commands: readonly string[] = [], maxAttempts = 3): Driver {
@@ -44,7 +44,7 @@ function receiptsRefused(): Situation {
   const driver = running('ai').send({ type: 'step_output' }, reserveOf('rcpt-1'));
   const receipt = receiptOf(driver.current, 'rcpt-1');
   driver.send(receiptInput(receipt));
-  const sent = (more: object): HookInput => receiptInput({ ...receipt, ...more });
+  const sent = (more: object): TaskInput => receiptInput({ ...receipt, ...more });
   return {
     name: 'a receipt that does not fit',
     driver,
@@ -60,7 +60,7 @@ function receiptsRefused(): Situation {
 }
 
 const SITUATIONS: readonly Situation[] = [
-  ...(['none', ...HOOK_STATES] as const).map((state) => ({ name: state, driver: drivenTo(state) })),
+  ...(['none', ...TASK_STATES] as const).map((state) => ({ name: state, driver: drivenTo(state) })),
   { name: 'awaiting_human, because of a question', driver: asked() },
   {
     name: 'awaiting_human, because of an interruption',
@@ -125,7 +125,7 @@ const SITUATIONS: readonly Situation[] = [
     driver: drivenTo('step_validating'),
     inputs: [
       {
-        ...(inputOf('validation_command', undefined) as Extract<HookInput, { type: 'validation_command' }>),
+        ...(inputOf('validation_command', undefined) as Extract<TaskInput, { type: 'validation_command' }>),
         command: '',
       },
       { type: 'checkpoint', trigger: 'interval', description: 'x' },
@@ -141,7 +141,7 @@ function told({ code, message, mend = '' }: AtlasError): string {
 }
 
 /** What an input is refused with, once for both callers where it is the same. */
-function refusalsOf(driver: Driver, input: HookInput): string {
+function refusalsOf(driver: Driver, input: TaskInput): string {
   const said = CALLERS.map((by) => {
     const result = driver.attempt({ ...input, by });
     return result.ok ? undefined : told(result.error);

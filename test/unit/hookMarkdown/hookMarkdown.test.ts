@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderWhatToDoNow, synopsis } from '../../../src/core/hookMarkdown/hookMarkdown';
 import { markdownSeq } from '../../../src/core/hookMarkdown/markdownSeq';
-import { HOOK_STATES, RECOVERY_ACTIONS, isTerminal } from '../../../src/core/task/taskRecord';
+import { TASK_STATES, RECOVERY_ACTIONS, isTerminal } from '../../../src/core/task/taskRecord';
 import type { ReceiptVerdict } from '../../../src/core/hookMarkdown/view';
 import { STEP_TYPES, type StepType, isAiLike } from '../../../src/core/task/template';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
@@ -203,7 +203,7 @@ describe('what to do now', () => {
       failed: () => running('ai').send({ type: 'fail', reason: 'no way' }),
       abandoned: () => running('ai').send({ type: 'abandon' }),
     };
-    const texts = HOOK_STATES.map((state) => {
+    const texts = TASK_STATES.map((state) => {
       const driven = by[state]();
       const hook = state === 'initializing' ? { ...driven.now, state, current_step: undefined } : driven.now;
       expect(hook.state).toBe(state);
@@ -211,7 +211,7 @@ describe('what to do now', () => {
       if (isTerminal(state)) expect(todo(markdown).join()).not.toMatch(/atlas (step|validate|recover|resume)/u);
       return action(markdown);
     });
-    expect(new Set(texts).size).toBe(HOOK_STATES.length);
+    expect(new Set(texts).size).toBe(TASK_STATES.length);
   });
 
   it('never tells an agent to give up, delete or decide for a human', () => {

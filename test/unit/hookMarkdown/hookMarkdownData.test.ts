@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Tokens, marked } from 'marked';
 import { describe, expect, it } from 'vitest';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { block, code, codeCell, flat, prose, table } from '../../../src/core/hookMarkdown/escape';
 import type { Task } from '../../../src/core/task/task';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
@@ -41,7 +41,7 @@ const hostile = fc
   .map((parts) => `${parts.join('')}z`);
 
 /** A hook in which every text that comes from outside is this one. */
-function filled(driven: DrivenHook, text: string): { hook: Hook; task: Task } {
+function filled(driven: DrivenHook, text: string): { hook: TaskRecord; task: Task } {
   const { now, task } = driven;
   const step = now.current_step;
   const name = (at: string): string => (at === 'work' ? text : at);

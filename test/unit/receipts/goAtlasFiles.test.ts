@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { hookSchema, serializeHook } from '../../../src/core/task/taskRecord';
+import { taskRecordSchema, serializeRecord } from '../../../src/core/task/taskRecord';
 import { diagnose } from '../../../src/core/recovery/liveness';
-import { hookDamage } from '../../../src/core/task/task';
+import { recordDamage } from '../../../src/core/task/task';
 import { waitKind } from '../../../src/core/task/waiting';
-import { parseHook, parseTask } from '../../../src/store/task/recordFile';
+import { parseRecord, parseTask } from '../../../src/store/task/recordFile';
 
 /** hook.json as the Go ATLAS writes it: a path for an id, null lists, local times with nanoseconds, HTML escapes. */
 const GO_HOOK = `{
@@ -46,7 +46,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe('files of the Go ATLAS', () => {
   it('load, with times in UTC and lists for null', () => {
-    const hook = parseHook('hook.json', bytes(GO_HOOK));
+    const hook = parseRecord('hook.json', bytes(GO_HOOK));
     if (!hook.ok) throw hook.error;
     expect(hook.value).toMatchObject({
       task_id: 'task-20260117-143022',
@@ -62,17 +62,17 @@ describe('files of the Go ATLAS', () => {
     expect(task.value.completed_at).toBeUndefined();
     expect(task.value.steps[2]?.completed_at).toBeUndefined();
     expect(task.value).toMatchObject({ step_results: [], transitions: [], config: {}, metadata: {} });
-    expect(hookDamage(hook.value, task.value, 'task-20260117-143022')).toEqual([]);
+    expect(recordDamage(hook.value, task.value, 'task-20260117-143022')).toEqual([]);
     expect(
       diagnose(hook.value, { now: Date.UTC(2026, 0, 17, 14, 41), owners: [], staleThresholdMs: 300_000 }).kind,
     ).toBe('recent');
   });
 
   it('are written as ours: the same on the next reading', () => {
-    const hook = hookSchema.parse(JSON.parse(GO_HOOK));
-    const text = serializeHook(hook);
+    const hook = taskRecordSchema.parse(JSON.parse(GO_HOOK));
+    const text = serializeRecord(hook);
     expect(text).not.toContain('workspaces/');
-    expect(serializeHook(hookSchema.parse(JSON.parse(text)))).toBe(text);
+    expect(serializeRecord(taskRecordSchema.parse(JSON.parse(text)))).toBe(text);
   });
 
   it.each([
@@ -81,12 +81,12 @@ describe('files of the Go ATLAS', () => {
     ['a plain id', '"task-1"', 'task-1'],
   ])('name their task by the last part: %s', (_name, id, read) => {
     const file = GO_HOOK.replace('"workspaces/parser/tasks/task-20260117-143022"', id);
-    expect(hookSchema.parse(JSON.parse(file)).task_id).toBe(read);
+    expect(taskRecordSchema.parse(JSON.parse(file)).task_id).toBe(read);
   });
 
   it('tell by their event why they wait, where they say nothing else', () => {
     const waiting = (trigger: string): ReturnType<typeof waitKind> => {
-      const hook = hookSchema.parse(JSON.parse(GO_HOOK));
+      const hook = taskRecordSchema.parse(JSON.parse(GO_HOOK));
       const event = {
         timestamp: hook.updated_at,
         from_state: hook.state,
@@ -116,20 +116,20 @@ describe('files of the Go ATLAS', () => {
     ['a newer schema', GO_HOOK.replace('"schema_version": "1.0"', '"schema_version": "10.1"'), 'too_new'],
     ['a newer schema of another shape', '{"schema_version":"2.0","state":"dancing"}', 'too_new'],
   ])('that are %s are not taken for something else', (_name, text, code) => {
-    const read = parseHook('hook.json', bytes(text));
+    const read = parseRecord('hook.json', bytes(text));
     if (read.ok) throw new Error('it was read');
     expect(read.error.code).toBe(code);
     expect(read.error.message).toContain('hook.json');
   });
 
   it('of a newer minor version are read', () => {
-    expect(parseHook('hook.json', bytes(GO_HOOK.replaceAll('"1.0"', '"1.9"'))).ok).toBe(true);
+    expect(parseRecord('hook.json', bytes(GO_HOOK.replaceAll('"1.0"', '"1.9"'))).ok).toBe(true);
   });
 
   it('that are not UTF-8 are damaged', () => {
     const broken = bytes(GO_HOOK);
     broken[200] = 0xff;
-    const read = parseHook('hook.json', broken);
+    const read = parseRecord('hook.json', broken);
     expect(read.ok ? '' : read.error.code).toBe('damaged');
   });
 });

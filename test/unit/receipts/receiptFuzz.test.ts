@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { HookEvent, ValidationReceipt } from '../../../src/core/task/taskRecord';
+import type { RecordedEvent, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import {
   type ChainLink,
   type ReceiptReport,
@@ -15,7 +15,7 @@ import { sealStatement, sha256Hex } from '../../../src/signing/envelope';
 import { openPublicKeys } from '../../../src/signing/publicKeys';
 import { SignatureVerifier } from '../../../src/signing/signatureVerifier';
 import { loadWasm } from '../../../src/signing/secp256k1';
-import { ReceiptJudge, type TaskReceipts } from '../../../src/signing/verdict';
+import { ReceiptVerifier, type TaskReceipts } from '../../../src/signing/verdict';
 import * as ecdsa from '../../support/fixtures/ecdsa';
 import { Random, mutateBytes, mutateJson } from '../../support/faults/fuzz';
 import { memoryKeys } from '../../support/fixtures/memoryKeys';
@@ -27,16 +27,16 @@ const COUNT = 3;
 
 /** A task with receipts, as verification sees it, and what judges it. */
 interface Sample {
-  readonly judge: ReceiptJudge;
+  readonly judge: ReceiptVerifier;
   readonly receipts: readonly ValidationReceipt[];
-  readonly history: readonly HookEvent[];
+  readonly history: readonly RecordedEvent[];
   readonly envelopes: ReadonlyMap<string, Uint8Array>;
 }
 
 async function makeSample(scheme: SigningScheme): Promise<Sample> {
   const { manager, published } = await memoryKeys(scheme);
   const receipts: ValidationReceipt[] = [];
-  const history: HookEvent[] = [];
+  const history: RecordedEvent[] = [];
   const envelopes = new Map<string, Uint8Array>();
   for (let at = 0; at < COUNT; at += 1) {
     const signer = unwrap(await manager.newSigner({ task: 4, receipt: at }));
@@ -62,7 +62,7 @@ async function makeSample(scheme: SigningScheme): Promise<Sample> {
     envelopes.set(receipt.receipt_id, envelope);
   }
   const keys = unwrap(await openPublicKeys(published));
-  return { judge: new ReceiptJudge(new SignatureVerifier(keys, await loadWasm())), receipts, history, envelopes };
+  return { judge: new ReceiptVerifier(new SignatureVerifier(keys, await loadWasm())), receipts, history, envelopes };
 }
 
 /** The verdict on one receipt after something of it was replaced. */

@@ -9,7 +9,7 @@ import { ed25519Entry, openPublicKeys } from '../../../src/signing/publicKeys';
 import { parseEd25519Secret } from '../../../src/signing/secrets';
 import { SignatureVerifier, ed25519Message } from '../../../src/signing/signatureVerifier';
 import { type Secp256k1, loadWasm } from '../../../src/signing/secp256k1';
-import { ReceiptJudge } from '../../../src/signing/verdict';
+import { ReceiptVerifier } from '../../../src/signing/verdict';
 import { GO } from '../../support/fixtures/goReceipt';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -129,7 +129,7 @@ describe("the Go ATLAS's receipts", () => {
   /** Judged in a task that never heard of it, with the Go ATLAS's published key. */
   async function verdictOf(receipt: ValidationReceipt): Promise<Verdict> {
     const keys = unwrap(await openPublicKeys([ed25519Entry(goPublic)]));
-    const judge = new ReceiptJudge(new SignatureVerifier(keys, curve));
+    const judge = new ReceiptVerifier(new SignatureVerifier(keys, curve));
     const hook = { receipts: [receipt], history: [] };
     const task = { workspaceId: 'w', taskId: 't', hook, recorded: [], envelope: () => undefined };
     return judge.judge(task, receipt).verdict;

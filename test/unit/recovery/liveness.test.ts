@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import {
   type Diagnosis,
   type Owner,
@@ -33,7 +33,7 @@ function agent(vitality: Vitality, more: OwnerMore = {}): Owner {
 function look(
   owners: readonly Owner[],
   now: number,
-  hook: Hook = RUNNING.current,
+  hook: TaskRecord = RUNNING.current,
   more: Partial<Signs> = {},
 ): Diagnosis {
   return diagnose(hook, { now, owners, staleThresholdMs: STALE, ...more });

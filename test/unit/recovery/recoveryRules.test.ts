@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Hook } from '../../../src/core/task/taskRecord';
+import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import type { CrashFinding } from '../../../src/core/recovery/liveness';
 import {
   type GitEvidence,
@@ -234,7 +234,11 @@ describe('rules 6 and 7', () => {
 
 describe('what is written about a crash', () => {
   const finding: CrashFinding = { kind: 'crashed', type: 'signal', cause: 'agent_killed', lastSign: 0 };
-  const write = (hook: Hook, driver: Driver, evidence: RecoveryEvidence = {}): ReturnType<typeof recoveryContext> =>
+  const write = (
+    hook: TaskRecord,
+    driver: Driver,
+    evidence: RecoveryEvidence = {},
+  ): ReturnType<typeof recoveryContext> =>
     recoveryContext(hook, finding, plan(driver, evidence), evidence, toTimestamp(driver.now));
 
   it('holds state, cause, rule, what was considered, git and files', () => {

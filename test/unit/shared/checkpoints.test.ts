@@ -7,15 +7,15 @@ import {
   pruneCheckpoints,
 } from '../../../src/core/checkpoint/checkpoint';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
-import type { HookInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/task/events';
 import { CHECKPOINT_TRIGGERS, type FileSnapshot } from '../../../src/core/task/taskRecord';
-import { diffHook } from '../../../src/core/history/recordDelta';
+import { diffRecord } from '../../../src/core/history/recordDelta';
 import { toTimestamp } from '../../../src/core/shared/time';
 import { stepOf } from '../../support/drivers/drivenHook';
 import { Driver, MINUTE, START, drivenTo, recoveryOf, taskOf } from '../../support/fixtures/stateHooks';
 
-const manual = (description: string): HookInput => ({ type: 'checkpoint', trigger: 'manual', description });
-const commit = (source: Partial<GitSource> = {}, at?: number): HookInput => ({
+const manual = (description: string): TaskInput => ({ type: 'checkpoint', trigger: 'manual', description });
+const commit = (source: Partial<GitSource> = {}, at?: number): TaskInput => ({
   type: 'checkpoint',
   trigger: 'git_commit',
   description: 'Commit: x',
@@ -38,7 +38,7 @@ describe('checkpoints', () => {
     driver.send({ type: 'init' }, { type: 'setup_complete' }, { type: 'start_step' }, manual('a'));
     const before = driver.current;
     driver.send(manual('b'));
-    const delta = diffHook(before, driver.current);
+    const delta = diffRecord(before, driver.current);
     expect(delta?.checkpoints).toMatchObject({ drop: 1, add: [{ description: 'b' }] });
   });
 
@@ -53,7 +53,7 @@ describe('checkpoints', () => {
 
   it('are made once for a push of a commit to a ref', () => {
     const driver = drivenTo('step_running');
-    const push = (ref: string): HookInput => ({
+    const push = (ref: string): TaskInput => ({
       type: 'checkpoint',
       trigger: 'git_push',
       description: 'Pushed',

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventsOf, hasCheckpoint, historyEvent, lastEventOf } from '../../../src/core/history/historyEvent';
-import { HOOK_STATES, type HookEvent } from '../../../src/core/task/taskRecord';
+import { TASK_STATES, type RecordedEvent } from '../../../src/core/task/taskRecord';
 import { EVENT_TYPES } from '../../../src/core/task/states';
 import { drivenTo } from '../../support/fixtures/stateHooks';
 
-const event = (trigger: string, details?: Record<string, unknown>): HookEvent => ({
+const event = (trigger: string, details?: Record<string, unknown>): RecordedEvent => ({
   ...{ timestamp: '2026-01-17T14:45:33Z', from_state: 'step_running' as const, to_state: 'step_running' as const },
   ...{ trigger, ...(details === undefined ? {} : { details }) },
 });
@@ -79,7 +79,7 @@ describe('a line of history', () => {
 
 describe('what Atlas writes into its history', () => {
   it('is read again, in all states', () => {
-    for (const history of HOOK_STATES.map((state) => drivenTo(state).hook?.history ?? [])) {
+    for (const history of TASK_STATES.map((state) => drivenTo(state).hook?.history ?? [])) {
       expect(history.length).toBeGreaterThan(0);
       for (const written of history) {
         const { details } = historyEvent(written);

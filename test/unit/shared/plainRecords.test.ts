@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hookSchema } from '../../../src/core/task/taskRecord';
-import { HOOK_LISTS, TASK_LISTS, takePlainLists } from '../../../src/core/history/plainRecords';
+import { taskRecordSchema } from '../../../src/core/task/taskRecord';
+import { RECORD_LISTS, TASK_LISTS, takePlainLists } from '../../../src/core/history/plainRecords';
 import { taskSchema } from '../../../src/core/task/task';
 import { alignTask } from '../../../src/core/task/taskAlignment';
-import { parseHook, parseTask } from '../../../src/store/task/recordFile';
+import { parseRecord, parseTask } from '../../../src/store/task/recordFile';
 import { drivenTo, receiptOf } from '../../support/fixtures/stateHooks';
 
 const driver = drivenTo('step_validating');
@@ -49,9 +49,9 @@ const FILES = [
   {
     name: 'hook.json',
     sample: hook as Record<string, unknown>,
-    lists: HOOK_LISTS,
-    parse: (data: unknown) => values(parseHook('hook.json', bytes(data))),
-    schema: (data: unknown) => asRead(hookSchema.safeParse(again(data))),
+    lists: RECORD_LISTS,
+    parse: (data: unknown) => values(parseRecord('hook.json', bytes(data))),
+    schema: (data: unknown) => asRead(taskRecordSchema.safeParse(again(data))),
     fields: [
       ...(['timestamp', 'from_state', 'to_state', 'trigger', 'step_name', 'details', 'unknown'] as const),
       ...(['receipt_id', 'attempt', 'command', 'exit_code', 'started_at', 'completed_at', 'duration'] as const),
@@ -129,7 +129,7 @@ describe.each(FILES)(
 describe('records of hook.json', () => {
   it.each([28, 29, 30, 31])('are known as ours on day %i of a month', (day) => {
     const history = hook.history.map((event) => ({ ...event, timestamp: `2026-01-${day}T00:00:00.000Z` }));
-    expect(takePlainLists({ ...hook, history }, HOOK_LISTS).plain.history).toHaveLength(history.length);
+    expect(takePlainLists({ ...hook, history }, RECORD_LISTS).plain.history).toHaveLength(history.length);
   });
 
   it('are read whatever a snapshot holds', () => {

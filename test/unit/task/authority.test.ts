@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HookInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/task/events';
 import { RECOVERY_ACTIONS, type RecoveryAction } from '../../../src/core/task/taskRecord';
 import { EVENT_TYPES, HUMAN_EVENTS, legalEvents } from '../../../src/core/task/states';
 import type { WaitKind } from '../../../src/core/task/waiting';
@@ -41,7 +41,7 @@ const OFFERED_AS = {
   abandon: 'abandon',
 } as const satisfies Record<(typeof HUMAN_EVENTS)[number] | 'human_resume', string>;
 
-function codeOf(driver: Driver, input: HookInput): string {
+function codeOf(driver: Driver, input: TaskInput): string {
   const tried = driver.attempt(input);
   return tried.ok ? 'accepted' : tried.error.code;
 }
@@ -68,7 +68,7 @@ describe('what needs a human', () => {
     for (const wait of Object.values(WAITING)) {
       const driver = wait();
       for (const type of [...HUMAN_EVENTS, 'human_resume'] as const) {
-        const unsaid = { ...inputOf(type, driver.current), by: undefined } as unknown as HookInput;
+        const unsaid = { ...inputOf(type, driver.current), by: undefined } as unknown as TaskInput;
         expect(codeOf(driver, unsaid)).toBe(codeOf(driver, { ...inputOf(type, driver.current), by: 'agent' }));
       }
     }

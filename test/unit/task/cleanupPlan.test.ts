@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { planCleanup } from '../../../src/core/task/cleanup';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
-import { HOOK_STATES, isTerminal } from '../../../src/core/task/taskRecord';
+import { TASK_STATES, isTerminal } from '../../../src/core/task/taskRecord';
 import { toTimestamp } from '../../../src/core/shared/time';
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 5, 1);
 const RETENTION = DEFAULT_CONFIG.retentionMs;
 
-function candidate(state: (typeof HOOK_STATES)[number], age: number): Parameters<typeof planCleanup>[0][number] {
+function candidate(state: (typeof TASK_STATES)[number], age: number): Parameters<typeof planCleanup>[0][number] {
   return { workspace: 'ws', id: `task-${state}`, state, updatedAt: toTimestamp(NOW - age) };
 }
 
@@ -24,7 +24,7 @@ describe('what cleanup would remove', () => {
   });
 
   it('never is a task that is not over, whatever its age and the settings', () => {
-    const open = HOOK_STATES.filter((state) => !isTerminal(state));
+    const open = TASK_STATES.filter((state) => !isTerminal(state));
     const retention = { completed: 0, failed: 0, abandoned: 0 };
     expect(
       planCleanup(

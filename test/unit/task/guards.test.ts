@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
-import type { HookInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/task/events';
 import type { StepType } from '../../../src/core/task/template';
 import { waitKind } from '../../../src/core/task/waiting';
 import { stepOf } from '../../support/drivers/drivenHook';
@@ -26,7 +26,7 @@ function running(type: StepType, commands: readonly string[] = [], maxAttempts =
   return begun(type, commands, maxAttempts).send({ type: 'start_step' });
 }
 
-function refusal(driver: Driver, input: HookInput, options: SendOptions = {}): string {
+function refusal(driver: Driver, input: TaskInput, options: SendOptions = {}): string {
   const before = structuredClone(driver.hook);
   deepFreeze(driver.hook);
   const result = driver.try(input, options);
@@ -35,7 +35,7 @@ function refusal(driver: Driver, input: HookInput, options: SendOptions = {}): s
   return `${result.error.code}: ${result.error.message}`;
 }
 
-const CRASH = (driver: Driver): HookInput => ({ type: 'crash_detected', recovery: recoveryOf(driver.current) });
+const CRASH = (driver: Driver): TaskInput => ({ type: 'crash_detected', recovery: recoveryOf(driver.current) });
 
 describe('ending a step', () => {
   it('advances an ai step without commands', () => {
@@ -66,7 +66,7 @@ describe('ending a step', () => {
       expect(refusal(validating, { ...reserveOf('r1'), by })).toContain('takes no output and no validation');
       const made = receiptInput(receiptOf(validating.current, 'r1'));
       expect(refusal(validating, { ...made, by })).toContain('takes no output and no validation');
-      const pass: HookInput = { type: 'validate_pass', by };
+      const pass: TaskInput = { type: 'validate_pass', by };
       expect(refusal(validating, pass, { proven: ['r1'] })).toContain('takes no output and no validation');
     }
   });
@@ -147,7 +147,7 @@ describe('validation', () => {
   it('refuses receipts of another step, another attempt, twice, or malformed', () => {
     const driver = validating([]).send(reserveOf('r1'));
     const receipt = receiptOf(driver.current, 'r1');
-    const send = (more: object): HookInput => receiptInput({ ...receipt, ...more });
+    const send = (more: object): TaskInput => receiptInput({ ...receipt, ...more });
     expect(refusal(driver, send({ step_name: 'next' }))).toContain('step "next"');
     expect(refusal(driver, send({ attempt: 2 }))).toContain('attempt 2');
     expect(refusal(driver, send({ attempt: undefined }))).toContain('names no attempt');
@@ -167,7 +167,7 @@ describe('validation', () => {
   });
 
   it('refuses an empty command', () => {
-    const input: HookInput = reserveOf('r', ' \n');
+    const input: TaskInput = reserveOf('r', ' \n');
     expect(refusal(validating([]), input)).toContain('empty');
   });
 
@@ -303,7 +303,7 @@ describe('recovery', () => {
 });
 
 describe('a late caller', () => {
-  const late = (step: string, attempt: number): HookInput => ({ type: 'step_complete', expect: { step, attempt } });
+  const late = (step: string, attempt: number): TaskInput => ({ type: 'step_complete', expect: { step, attempt } });
 
   it('is refused when it names another step or attempt', () => {
     const driver = running('ai');
@@ -325,7 +325,7 @@ describe('a late caller', () => {
 
 describe('checkpoints of a state', () => {
   it('takes interval checkpoints while a step runs, and nowhere else', () => {
-    const interval: HookInput = { type: 'checkpoint', trigger: 'interval', description: 'tick' };
+    const interval: TaskInput = { type: 'checkpoint', trigger: 'interval', description: 'tick' };
     drivenTo('step_running').send(interval);
     for (const state of ['step_pending', 'step_validating', 'awaiting_human', 'recovering'] as const) {
       expect(refusal(drivenTo(state), interval)).toContain('while a step is running');

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
-import type { HookInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/task/events';
 import {
   CHECKPOINT_TRIGGERS,
-  type Hook,
-  hookSchema,
+  type TaskRecord,
+  taskRecordSchema,
   isTerminal,
-  serializeHook,
+  serializeRecord,
 } from '../../../src/core/task/taskRecord';
-import { type HookDelta } from '../../../src/core/history/journal';
-import { applyDelta, diffHook } from '../../../src/core/history/recordDelta';
-import { EVENT_TYPES, type HookEventType, legalEvents, targetsOf } from '../../../src/core/task/states';
+import { type RecordDelta } from '../../../src/core/history/journal';
+import { applyDelta, diffRecord } from '../../../src/core/history/recordDelta';
+import { EVENT_TYPES, type TaskEventType, legalEvents, targetsOf } from '../../../src/core/task/states';
 import { serializeTask, taskSchema } from '../../../src/core/task/task';
 import { alignTask, keepsAlignment } from '../../../src/core/task/taskAlignment';
 import { STEP_TYPES, type TemplateStep } from '../../../src/core/task/template';
-import { HookEncoder } from '../../../src/store/task/recordEncoder';
+import { RecordEncoder } from '../../../src/store/task/recordEncoder';
 import { Driver, deepFreeze, inputOf, receiptOf, taskOf } from '../../support/fixtures/stateHooks';
 
 /** One turn of a random run: which event (of all, or of those that are legal), with which details. */
 interface Turn {
-  readonly any: HookEventType;
+  readonly any: TaskEventType;
   readonly legal: number | undefined;
   readonly elapsed: number;
   readonly text: string;
@@ -55,7 +55,7 @@ const runs = fc.record({
   maxCheckpoints: fc.integer({ min: 1, max: 4 }),
 });
 
-function varied(input: HookInput, hook: Hook | undefined, { text, number, elapsed }: Turn): HookInput {
+function varied(input: TaskInput, hook: TaskRecord | undefined, { text, number, elapsed }: Turn): TaskInput {
   switch (input.type) {
     case 'checkpoint': {
       const trigger = CHECKPOINT_TRIGGERS[number % CHECKPOINT_TRIGGERS.length] ?? 'manual';
@@ -78,7 +78,7 @@ function varied(input: HookInput, hook: Hook | undefined, { text, number, elapse
   }
 }
 
-function inputFor(driver: Driver, item: Turn): HookInput {
+function inputFor(driver: Driver, item: Turn): TaskInput {
   const legal = legalEvents(driver.hook?.state ?? 'none');
   // Ends are legal nearly everywhere, and would make most runs short.
   const going = legal.filter((event) => event !== 'fail' && event !== 'abandon');
@@ -88,9 +88,9 @@ function inputFor(driver: Driver, item: Turn): HookInput {
 }
 
 interface Seen {
-  readonly before: Hook | undefined;
-  readonly after: Hook | undefined;
-  readonly input: HookInput;
+  readonly before: TaskRecord | undefined;
+  readonly after: TaskRecord | undefined;
+  readonly input: TaskInput;
   readonly ok: boolean;
   readonly changed: boolean;
 }
@@ -117,8 +117,8 @@ function play(
   return driver;
 }
 
-function readAgain(hook: Hook): Hook {
-  return hookSchema.parse(JSON.parse(serializeHook(hook)));
+function readAgain(hook: TaskRecord): TaskRecord {
+  return taskRecordSchema.parse(JSON.parse(serializeRecord(hook)));
 }
 
 const RUNS = { numRuns: 80 };
@@ -191,17 +191,17 @@ describe('any sequence of events', { timeout: 60_000 }, () => {
   it('can be replayed from its changes to the same bytes, though read from its file between any two', () => {
     fc.assert(
       fc.property(runs, (run) => {
-        let replayed: Hook | undefined;
+        let replayed: TaskRecord | undefined;
         play(run, true, ({ before, after, changed }) => {
           if (!changed || after === undefined) return;
           if (before === undefined || replayed === undefined) {
             replayed = readAgain(after);
             return;
           }
-          const delta = diffHook(before, after);
+          const delta = diffRecord(before, after);
           if (delta === undefined) throw new Error('a change of ours is not a delta');
-          replayed = applyDelta(replayed, JSON.parse(JSON.stringify(delta)) as HookDelta);
-          expect(serializeHook(replayed)).toBe(serializeHook(after));
+          replayed = applyDelta(replayed, JSON.parse(JSON.stringify(delta)) as RecordDelta);
+          expect(serializeRecord(replayed)).toBe(serializeRecord(after));
         });
       }),
       RUNS,
@@ -212,7 +212,7 @@ describe('any sequence of events', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(runs, (run) => {
         const { hook } = play(run, false, () => undefined);
-        if (hook !== undefined) expect(serializeHook(readAgain(hook))).toBe(serializeHook(hook));
+        if (hook !== undefined) expect(serializeRecord(readAgain(hook))).toBe(serializeRecord(hook));
       }),
       RUNS,
     );
@@ -257,14 +257,14 @@ describe('any sequence of events', { timeout: 60_000 }, () => {
   it('is encoded piece by piece to the bytes that it has as a whole', () => {
     fc.assert(
       fc.property(runs, fc.array(fc.boolean(), { minLength: 70 }), (run, skips) => {
-        const encoder = new HookEncoder();
+        const encoder = new RecordEncoder();
         let turns = 0;
         play(run, false, ({ after }) => {
           turns += 1;
           if (after === undefined || skips[turns % skips.length] === true) return;
           const { pieces, sha256 } = encoder.encode(after);
           const bytes = Buffer.concat(pieces);
-          expect(bytes.toString('utf8')).toBe(serializeHook(after));
+          expect(bytes.toString('utf8')).toBe(serializeRecord(after));
           expect(sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
         });
       }),
@@ -287,15 +287,15 @@ describe('fields that this version does not know', { timeout: 60_000 }, () => {
           taskOf([{ name: 'work', type: 'ai', idempotent: false, validation: [], maxAttempts: 3 }]),
         );
         driver.send({ type: 'init' }, { type: 'setup_complete' }, { type: 'start_step' });
-        const file = JSON.parse(serializeHook(driver.current)) as Record<string, object> & { history: object[] };
+        const file = JSON.parse(serializeRecord(driver.current)) as Record<string, object> & { history: object[] };
         const told = JSON.parse(JSON.stringify(extra)) as object;
         Object.assign(file, told, { constructor: 'c', toString: 't', 'z z': null });
         Object.assign(file['current_step'] ?? {}, told);
         Object.assign(file.history[0] ?? {}, told);
-        driver.hook = hookSchema.parse(file);
+        driver.hook = taskRecordSchema.parse(file);
         for (const item of turns) driver.try(inputFor(driver, item));
-        const text = serializeHook(driver.current);
-        expect(Buffer.concat(new HookEncoder().encode(driver.current).pieces).toString('utf8')).toBe(text);
+        const text = serializeRecord(driver.current);
+        expect(Buffer.concat(new RecordEncoder().encode(driver.current).pieces).toString('utf8')).toBe(text);
         const written = JSON.parse(text) as Record<string, object> & { history: object[] };
         expect(written).toMatchObject({ ...told, constructor: 'c', toString: 't', 'z z': null });
         expect(written.history[0]).toMatchObject(told);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { foreignEdits } from '../../../src/core/task/foreignEdits';
-import { HOOK_STATES, type HookState } from '../../../src/core/task/taskRecord';
-import { EVENT_TYPES, type HookEventType, TRANSITIONS, targetsOf } from '../../../src/core/task/states';
+import { TASK_STATES, type TaskState } from '../../../src/core/task/taskRecord';
+import { EVENT_TYPES, type TaskEventType, TRANSITIONS, targetsOf } from '../../../src/core/task/states';
 import { deepFreeze, drivenTo, inputOf } from '../../support/fixtures/stateHooks';
 
-type Position = HookState | 'none';
+type Position = TaskState | 'none';
 
 /**
  * The specification's table, written down a second time: where each event leads a task of two `ai` steps whose first
  * is current. What isn't here is refused. `finish` needs a task without a step left, `acknowledge` an edit from outside: they have tests of their own.
  */
-const SPECIFIED: Readonly<Record<Position, Partial<Record<HookEventType, HookState>>>> = {
+const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskState>>>> = {
   none: { init: 'initializing' },
   initializing: { setup_complete: 'step_pending', crash_detected: 'recovering', fail: 'failed', abandon: 'abandoned' },
   step_pending: {
@@ -65,7 +65,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<HookEventType, HookSta
   abandoned: {},
 };
 
-const POSITIONS: readonly Position[] = ['none', ...HOOK_STATES];
+const POSITIONS: readonly Position[] = ['none', ...TASK_STATES];
 const PAIRS = POSITIONS.flatMap((state) =>
   EVENT_TYPES.map((event) => ({ state, event, target: SPECIFIED[state][event] })),
 );
@@ -84,10 +84,10 @@ const SITUATION = {
   completed: 'completed',
   failed: 'failed',
   abandoned: 'abandoned',
-} as const satisfies Record<HookState | 'none', string>;
+} as const satisfies Record<TaskState | 'none', string>;
 
 /** What is refused for a reason that doesn't depend on the state. */
-const OWN_WORDS: Partial<Readonly<Record<HookEventType, string>>> = {
+const OWN_WORDS: Partial<Readonly<Record<TaskEventType, string>>> = {
   init: 'already exists',
   acknowledge: 'No edit made outside Atlas',
 };
@@ -107,7 +107,7 @@ const WAYS_OUT = {
   completed: ['Start a new task'],
   failed: ['Start a new task'],
   abandoned: ['Start a new task'],
-} as const satisfies Record<HookState | 'none', readonly string[]>;
+} as const satisfies Record<TaskState | 'none', readonly string[]>;
 
 describe('the table of states and events', () => {
   it('has ten rows and twenty-five events', () => {
@@ -158,7 +158,7 @@ describe('the table of states and events', () => {
     expect(result.error.mend).toBe('Start a new task.');
   });
 
-  it.each(HOOK_STATES)('takes acknowledge in %s once for each edit from outside, and changes nothing else', (state) => {
+  it.each(TASK_STATES)('takes acknowledge in %s once for each edit from outside, and changes nothing else', (state) => {
     const driver = drivenTo(state);
     const before = driver.current;
     const edit = { timestamp: before.updated_at, from_state: state, to_state: state, trigger: 'adopted_edit' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Task, hookDamage, serializeTask, taskSchema, worktreeOf } from '../../../src/core/task/task';
+import { type Task, recordDamage, serializeTask, taskSchema, worktreeOf } from '../../../src/core/task/task';
 import { alignTask, taskStatusOf } from '../../../src/core/task/taskAlignment';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
 import { stepOf } from '../../support/drivers/drivenHook';
@@ -138,7 +138,7 @@ describe('damage of a hook', () => {
     ['step -1', { ...current, current_step: { ...step, step_index: -1 } }, task.id, [/step index -1/u]],
     ['step 2 of 2', { ...current, current_step: { ...step, step_index: 2 } }, task.id, [/step index 2 .* 2 steps/u]],
   ] as const)('%s', (_name, hook, folder, expected) => {
-    const damage = hookDamage(hook, task, folder);
+    const damage = recordDamage(hook, task, folder);
     expect(damage).toHaveLength(expected.length);
     for (const [index, pattern] of expected.entries()) expect(damage[index]).toMatch(pattern);
   });

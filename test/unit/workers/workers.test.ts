@@ -2,34 +2,34 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Result, unwrap } from '../../../src/core/shared/errors';
 import {
-  type HookState,
-  type HookTask,
+  type SlotState,
+  type SlotTask,
   buildContext,
-  hookContextSchema,
-  hookResultSchema,
-  hookStatusSchema,
-  hookTaskSchema,
+  slotContextSchema,
+  slotResultSchema,
+  slotStatusSchema,
+  slotTaskSchema,
 } from '../../../src/core/worker/slotContent';
 import {
-  HOOK_STEPS,
+  SLOT_STEPS,
   MAX_ATTEMPTS,
   checkLease,
   ended,
   givenUp,
   handedOff,
   leaseOf,
-  planHookRecovery,
+  planSlotRecovery,
   recordOf,
-  slung,
+  assigned,
   staleness,
   started,
 } from '../../../src/core/worker/slotSteps';
-import { branchOf, checkWorker, clashingWorker, workerOfBranch } from '../../../src/core/worker/names';
-import { compareStamps } from '../../../src/core/worker/versionVector';
+import { slotBranchName, checkWorker, clashingWorker, workerOfBranch } from '../../../src/core/worker/names';
+import { compareVersions } from '../../../src/core/worker/versionVector';
 import type { ProcessIdentity, Vitality } from '../../../src/core/recovery/liveness';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
-const TASK: HookTask = { id: 'convoy-a1b2.1', type: 'translate', input: {}, assigned: '2026-11-22T12:00:00.000Z' };
+const TASK: SlotTask = { id: 'convoy-a1b2.1', type: 'translate', input: {}, assigned: '2026-11-22T12:00:00.000Z' };
 const CLONE = 'this-clone';
 const OWNER: ProcessIdentity = {
   ...{ machine_id: 'm', boot_id: 'b', pid_namespace: 'n', pid: 1, start_time: '1', incarnation: 'x' },
@@ -39,12 +39,12 @@ function codeOf(result: Result<unknown>): string {
   return result.ok ? 'ok' : result.error.code;
 }
 
-function pending(): HookState {
-  return slung(TASK, 'translator-1', { claim: 0, incarnation: 0, sequence: 0 }, CLONE, NOW);
+function pending(): SlotState {
+  return assigned(TASK, 'translator-1', { claim: 0, incarnation: 0, sequence: 0 }, CLONE, NOW);
 }
 
-function running(state = pending()): HookState {
-  const plan = planHookRecovery(state, { owner: 'dead', partial: true });
+function running(state = pending()): SlotState {
+  const plan = planSlotRecovery(state, { owner: 'dead', partial: true });
   return unwrap(started(state, plan, { owner: OWNER, clone: CLONE }, NOW));
 }
 
@@ -53,7 +53,7 @@ describe('the name of a worker', () => {
     '%s is one, and its branch is of it alone',
     (name) => {
       expect(codeOf(checkWorker(name))).toBe('ok');
-      expect(workerOfBranch(branchOf(name))).toBe(name);
+      expect(workerOfBranch(slotBranchName(name))).toBe(name);
     },
   );
 
@@ -63,7 +63,7 @@ describe('the name of a worker', () => {
     ...['con', 'nul', 'com1', 'aux.txt', 'pool/prn', 'lpt9.x', 'a.lock', 'a.lock/b', 'x'.repeat(65)],
   ])('%j is none', (name) => {
     expect(codeOf(checkWorker(name))).toBe('invalid_name');
-    expect(workerOfBranch(branchOf(name))).toBeUndefined();
+    expect(workerOfBranch(slotBranchName(name))).toBeUndefined();
   });
 
   it('is not that of a pool', () => {
@@ -76,9 +76,9 @@ describe('the name of a worker', () => {
 describe('what lies on a hook', () => {
   it('keeps the fields that we do not know', () => {
     const task = { ...TASK, input: { componentId: 'c', deep: { x: [1] } }, later: { y: 1 } };
-    expect(hookTaskSchema.parse(task)).toEqual(task);
+    expect(slotTaskSchema.parse(task)).toEqual(task);
     const state = { ...running(), later: 1, owner: { ...OWNER, more: 'm' } };
-    expect(hookStatusSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
+    expect(slotStatusSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
     const hash = 'a'.repeat(64);
     const result = {
       ...{ taskId: 't', status: 'FAILED', output: { mpkPath: 'p', x: 1 }, later: 'l' },
@@ -86,7 +86,7 @@ describe('what lies on a hook', () => {
       evidence: { inputHash: hash, outputHash: hash, timestamp: '2026-11-22T12:00:00.000Z', x: 1 },
       discoveredTasks: [{ id: 'n', type: 'x', input: {}, later: true }],
     };
-    expect(hookResultSchema.parse(result)).toEqual(result);
+    expect(slotResultSchema.parse(result)).toEqual(result);
   });
 
   it.each([
@@ -97,7 +97,7 @@ describe('what lies on a hook', () => {
     [{ timeout: 'tomorrow' }, 'timeout'],
     [{ input: [] }, 'input'],
   ])('is refused where it is wrong: %j', (wrong, field) => {
-    const parsed = hookTaskSchema.safeParse({ ...TASK, ...wrong });
+    const parsed = slotTaskSchema.safeParse({ ...TASK, ...wrong });
     expect(parsed.error?.issues[0]?.path[0]).toBe(field);
   });
 
@@ -108,7 +108,7 @@ describe('what lies on a hook', () => {
     });
     const six = buildContext(TASK, [...tools, 'f']);
     expect(codeOf(six)).toBe('usage');
-    expect(hookContextSchema.safeParse({ task: TASK, tools: [...tools, 'f'] }).success).toBe(false);
+    expect(slotContextSchema.safeParse({ task: TASK, tools: [...tools, 'f'] }).success).toBe(false);
     const attempts = [1, 2, 3, 4].map((claim) => ({ claim, worker: 'w' }));
     expect(unwrap(buildContext(TASK, [], attempts)).previousAttempts?.map(({ claim }) => claim)).toEqual([2, 3, 4]);
     // What a caller adds doesn't replace what is ours.
@@ -118,7 +118,7 @@ describe('what lies on a hook', () => {
 
 describe('recovery', () => {
   const dead = { owner: 'dead', partial: false } as const;
-  it.each<[string, HookState, Parameters<typeof planHookRecovery>[1], string]>([
+  it.each<[string, SlotState, Parameters<typeof planSlotRecovery>[1], string]>([
     ['never begun', pending(), dead, 'run'],
     ['owner dead, nothing left', running(), dead, 'restart'],
     ['owner dead, something left', running(), { owner: 'dead', partial: true }, 'resume'],
@@ -134,7 +134,7 @@ describe('recovery', () => {
     ['complete', unwrap(ended(running(), 'complete', NOW)), dead, 'nothing'],
     ['failed', unwrap(ended(running(), 'fail', NOW)), dead, 'nothing'],
   ])('of work that was %s', (_what, state, signs, action) => {
-    expect(planHookRecovery(state, signs).action).toBe(action);
+    expect(planSlotRecovery(state, signs).action).toBe(action);
   });
 
   it('tries three times; a full context is no attempt', () => {
@@ -146,7 +146,7 @@ describe('recovery', () => {
       expect(state).toMatchObject({ attempts: attempt, incarnation: 2 * attempt, resumePoint: `page ${attempt}` });
       expect(state).not.toHaveProperty('handoffReason');
     }
-    expect(planHookRecovery(state, { owner: 'dead', partial: true }).action).toBe('give_up');
+    expect(planSlotRecovery(state, { owner: 'dead', partial: true }).action).toBe('give_up');
     const over = unwrap(givenUp(state, NOW));
     expect(over.status).toBe('FAILED');
     expect(codeOf(checkLease(over, leaseOf(state), CLONE))).toBe('stale_caller');
@@ -165,12 +165,12 @@ describe('a worker that comes late', () => {
       );
     expect(codeOf(checkLease(second, leaseOf(second), 'another')), 'in another clone').toBe('stale_caller');
     const late = recordOf(unwrap(ended({ ...first, sequence: 99 }, 'complete', NOW)), TASK);
-    expect(compareStamps(late, recordOf(second, TASK))).toBeLessThan(0);
+    expect(compareVersions(late, recordOf(second, TASK))).toBeLessThan(0);
   });
 });
 
 describe('unfinished work', () => {
-  it.each<[HookState, Vitality | undefined, string | undefined, string | undefined]>([
+  it.each<[SlotState, Vitality | undefined, string | undefined, string | undefined]>([
     [running(), 'alive', undefined, undefined],
     [running(), 'dead', undefined, 'owner_dead'],
     [running(), 'rebooted', undefined, 'owner_dead'],
@@ -200,16 +200,16 @@ describe('whatever happens on a hook', () => {
           const before = state;
           const result =
             what === 'start'
-              ? started(before, planHookRecovery(before, { owner, partial }), { owner: OWNER, clone: CLONE }, NOW)
+              ? started(before, planSlotRecovery(before, { owner, partial }), { owner: OWNER, clone: CLONE }, NOW)
               : what === 'handoff'
                 ? handedOff(before, reason, 'here', NOW)
                 : ended(before, what, NOW);
           if (!result.ok) continue;
           state = result.value;
-          const next: readonly string[] = Object.values(HOOK_STEPS[before.status]);
+          const next: readonly string[] = Object.values(SLOT_STEPS[before.status]);
           expect(next).toContain(state.status);
-          expect(compareStamps(before, state)).toBeLessThan(0);
-          expect(hookStatusSchema.safeParse(JSON.parse(JSON.stringify(state))).success).toBe(true);
+          expect(compareVersions(before, state)).toBeLessThan(0);
+          expect(slotStatusSchema.safeParse(JSON.parse(JSON.stringify(state))).success).toBe(true);
           expect(state.owner !== undefined).toBe(what === 'start');
         }
         expect(state.attempts).toBeLessThanOrEqual(MAX_ATTEMPTS);

@@ -1,30 +1,30 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type EvidenceRecord,
-  type TaskRecord,
+  type LedgerEvidence,
+  type LedgerTask,
   failedAttempts,
   openBlockers,
   readLedger,
   readyTasks,
-  taskRecordSchema,
+  ledgerTaskSchema,
 } from '../../../src/core/worker/ledger';
 import { appendRecords, foldLedger, mergeLedgers } from '../../../src/core/worker/ledgerLines';
-import { compareStamps } from '../../../src/core/worker/versionVector';
+import { compareVersions } from '../../../src/core/worker/versionVector';
 
 const AT = '2026-11-22T12:00:00.000Z';
 
-function record(id: string, more: Partial<TaskRecord> = {}): TaskRecord {
+function record(id: string, more: Partial<LedgerTask> = {}): LedgerTask {
   const task = { id, type: 'translate', input: {} };
   return { id, claim: 0, incarnation: 0, sequence: 0, at: AT, status: 'OPEN', task, ...more };
 }
 
-function text(...records: readonly TaskRecord[]): string {
+function text(...records: readonly LedgerTask[]): string {
   return appendRecords('', records);
 }
 
-function fold(content: string): ReturnType<typeof foldLedger<TaskRecord>> {
-  return foldLedger(taskRecordSchema, content);
+function fold(content: string): ReturnType<typeof foldLedger<LedgerTask>> {
+  return foldLedger(ledgerTaskSchema, content);
 }
 
 describe('a file of the ledger', () => {
@@ -131,7 +131,7 @@ describe('the union of files', () => {
         for (const [id, last] of both.last)
           for (const side of [ours, theirs]) {
             const other = side.last.get(id);
-            if (other !== undefined) expect(compareStamps(other, last)).toBeLessThanOrEqual(0);
+            if (other !== undefined) expect(compareVersions(other, last)).toBeLessThanOrEqual(0);
           }
         expect(new Set(both.last.keys())).toEqual(new Set([...ours.last.keys(), ...theirs.last.keys()]));
         // What an append adds is what a merge with it adds.
@@ -164,7 +164,7 @@ describe('the tasks', () => {
   it('tell their next worker of the last three attempts that failed', () => {
     const hash = 'a'.repeat(64);
     const error = { code: 'c', message: 'm', recoverable: true };
-    const evidence = [4, 1, 3, 2, 5].map((claim): EvidenceRecord => ({
+    const evidence = [4, 1, 3, 2, 5].map((claim): LedgerEvidence => ({
       ...{ id: `a#${claim}`, claim, incarnation: 1, sequence: claim, at: AT, taskId: 'a', worker: 'w' },
       ...{ status: claim === 5 ? 'COMPLETE' : 'FAILED', error, inputHash: hash, outputHash: hash },
     }));

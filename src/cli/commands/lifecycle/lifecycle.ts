@@ -2,7 +2,7 @@ import { EventLog, type LogEntry } from '../../../agents/lifecycle/eventLog';
 import { MAX_INPUT_BYTES, parseHostInput } from '../../../agents/hosts/hostInput';
 import { replyTo } from '../../../agents/hosts/hostReply';
 import { HOST_NAMES, type HostName, type LifecycleEvent } from '../../../agents/hosts/hosts';
-import { Occasion } from '../../../agents/lifecycle/lifecycleContext';
+import { LifecycleContext } from '../../../agents/lifecycle/lifecycleContext';
 import { reactTo } from '../../../agents/lifecycle/react';
 import { AtlasError, ok } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
@@ -24,7 +24,7 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
       'problem' in written ? { input: {}, problem: written.problem } : parseHostInput(written.text);
     const { env, folder } = context;
     if (context.folderProblem !== undefined) return ok(nothing(event, context.folderProblem));
-    const occasion = new Occasion(await context.atlas(), { event, input, env, folder });
+    const occasion = new LifecycleContext(await context.atlas(), { event, input, env, folder });
     if (problem !== undefined) occasion.problem(problem);
     const host = hostOf(call, input.writtenBy);
     const reaction = await reactTo(occasion, host);
@@ -109,7 +109,7 @@ function isWhole(text: string): boolean {
 }
 
 /** A hook that can't be logged has still done its work. */
-async function log(occasion: Occasion, host: HostName | undefined, exit: number): Promise<void> {
+async function log(occasion: LifecycleContext, host: HostName | undefined, exit: number): Promise<void> {
   const { atlas, called, problems } = occasion;
   try {
     const { workspace, worktree } = await occasion.where();

@@ -1,4 +1,4 @@
-import { type HookLine, lookAtHooks } from '../../../agents/install/hookReport';
+import { type LifecycleHookLine, checkHooks } from '../../../agents/install/hookReport';
 import { HOST_NAMES, type HostName } from '../../../agents/hosts/hosts';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import { count } from '../../../core/shared/text';
@@ -46,14 +46,18 @@ const INSTALL_AGAIN = 'Install the lifecycle hooks again: atlas lifecycle instal
 const NONE_INSTALLED =
   'No lifecycle hooks are installed here. Install them with: atlas lifecycle install --host <host>';
 
-function trialData({ trial }: HookLine): { works: boolean | null; took_ms: number | null; problem: string | null } {
+function trialData({ trial }: LifecycleHookLine): {
+  works: boolean | null;
+  took_ms: number | null;
+  problem: string | null;
+} {
   if (trial === undefined) return { works: null, took_ms: null, problem: null };
   const { problem, ms } = trial;
   return { works: problem === undefined, took_ms: Math.round(ms), problem: problem ?? null };
 }
 
 interface Look {
-  readonly lines: readonly HookLine[];
+  readonly lines: readonly LifecycleHookLine[];
   readonly notes: readonly string[];
   readonly now: number;
 }
@@ -62,7 +66,7 @@ async function reportOf(context: CliContext, fire: readonly HostName[]): Promise
   const atlas = await context.atlas();
   const { worktree } = await atlas.locate(context.folder);
   const { env } = context;
-  const report = await lookAtHooks({ ...atlas.ports, env, command: atlasCommand(env) }, worktree, fire);
+  const report = await checkHooks({ ...atlas.ports, env, command: atlasCommand(env) }, worktree, fire);
   return { lines: report.lines, notes: [...report.problems, ...report.notes], now: atlas.ports.clock.now() };
 }
 
@@ -71,12 +75,12 @@ function headOf(more: readonly string[]): { title: string }[] {
   return titles.map((title) => ({ title }));
 }
 
-function cellsOf({ installed, lastFired, event }: HookLine, now: number): string[] {
+function cellsOf({ installed, lastFired, event }: LifecycleHookLine, now: number): string[] {
   const fired = lastFired === undefined ? (installed ? 'never' : '') : roughAge(toMs(lastFired), now);
   return [yes(installed), fired, yes(event.inject), yes(event.block)];
 }
 
-function worksText({ trial }: HookLine): string {
+function worksText({ trial }: LifecycleHookLine): string {
   if (trial === undefined) return '';
   return trial.problem === undefined ? `${Math.round(trial.ms)} ms` : 'no';
 }
@@ -85,7 +89,12 @@ function yes(is: boolean): string {
   return is ? 'yes' : 'no';
 }
 
-function dataOf({ host, event, installed, lastFired }: HookLine): AnswerData<'lifecycle status'>['hooks'][number] {
+function dataOf({
+  host,
+  event,
+  installed,
+  lastFired,
+}: LifecycleHookLine): AnswerData<'lifecycle status'>['hooks'][number] {
   return {
     host: host.name,
     event: event.event,

@@ -1,5 +1,5 @@
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
-import type { Currency, ReceiptReport, Verdict } from '../../../core/receipt/receipt';
+import type { Freshness, ReceiptReport, Verdict } from '../../../core/receipt/receipt';
 import { failedCheck, provesPass } from '../../../core/receipt/receiptReport';
 import { count, oneLine } from '../../../core/shared/text';
 import type { BundledReceiptData, ReceiptData } from '../schemas';
@@ -123,7 +123,7 @@ export function bundledData(receipt: ValidationReceipt, report: ReceiptReport): 
 export function receiptData(
   receipt: ValidationReceipt,
   report: ReceiptReport,
-  currency: Currency | undefined,
+  currency: Freshness | undefined,
 ): ReceiptData {
   return {
     ...bundledData(receipt, report),
@@ -135,7 +135,7 @@ export function receiptData(
 }
 
 /** Whether the files are still those that a receipt was made on, in words. */
-export function describeCurrency(currency: Currency | undefined): string {
+export function describeCurrency(currency: Freshness | undefined): string {
   switch (currency?.kind) {
     case undefined:
       return 'unknown';

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shared/errors';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
-import type { Currency, ReceiptReport } from '../../../core/receipt/receipt';
+import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
 import { type BundleReport, exportBundle, isGood, verifyBundle } from '../../../service/receipts/receiptBundle';
 import { type PublicKeyEntry, parsePublicKeys } from '../../../signing/publicKeys';
@@ -76,7 +76,7 @@ function describeKeys(keyIds: readonly string[], keyFile: string | undefined): s
 interface Judged {
   readonly receipt: ValidationReceipt;
   readonly report: ReceiptReport;
-  readonly currency: Currency | undefined;
+  readonly currency: Freshness | undefined;
 }
 
 async function judge(context: CliContext, stored: StoredTask, only?: string): Promise<Result<Judged[]>> {

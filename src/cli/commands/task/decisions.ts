@@ -1,5 +1,5 @@
 import { type Result, ok } from '../../../core/shared/errors';
-import type { HookInput } from '../../../core/task/events';
+import type { TaskInput } from '../../../core/task/events';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { Call } from '../../parse/call';
@@ -12,7 +12,7 @@ async function decide(
   context: CliContext,
   call: Call,
   what: string,
-  input: HookInput,
+  input: TaskInput,
   done: string,
 ): Promise<Result<Answer>> {
   const allowed = context.humanOnly(what);

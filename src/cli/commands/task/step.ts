@@ -1,5 +1,5 @@
 import { type Result, ok } from '../../../core/shared/errors';
-import type { Expected, HookInput } from '../../../core/task/events';
+import type { Expected, TaskInput } from '../../../core/task/events';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { isHumanStep } from '../../../core/task/task';
 import { oneLine } from '../../../core/shared/text';
@@ -16,7 +16,7 @@ export async function drive(
   context: CliContext,
   call: Call,
   expect: Expected,
-  make: (driven: Driven) => HookInput,
+  make: (driven: Driven) => TaskInput,
   what: (driven: Driven) => string,
 ): Promise<Result<Answer>> {
   const driven = await taskToDrive(context, call, expect);
@@ -70,7 +70,7 @@ export async function note(context: CliContext, call: Call): Promise<Result<Answ
   const workingOn = call.operands[0] ?? call.text('workingOn');
   const lastOutput = call.text('output');
   const files = call.list('file');
-  const input: HookInput = {
+  const input: TaskInput = {
     type: 'note',
     ...(workingOn === undefined ? {} : { workingOn }),
     ...(lastOutput === undefined ? {} : { lastOutput }),
@@ -94,7 +94,7 @@ export async function output(context: CliContext, call: Call): Promise<Result<An
   if (!expect.ok) return expect;
   const text = await textOf(context, call.operands[0]);
   if (!text.ok) return text;
-  const input: HookInput = { type: 'step_output', ...(text.value === undefined ? {} : { output: text.value }) };
+  const input: TaskInput = { type: 'step_output', ...(text.value === undefined ? {} : { output: text.value }) };
   return drive(
     context,
     call,
@@ -110,7 +110,7 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
   if (!expect.ok) return expect;
   const text = await textOf(context, call.text('outputFile'));
   if (!text.ok) return text;
-  const input: HookInput = { type: 'step_complete', ...(text.value === undefined ? {} : { output: text.value }) };
+  const input: TaskInput = { type: 'step_complete', ...(text.value === undefined ? {} : { output: text.value }) };
   return drive(
     context,
     call,

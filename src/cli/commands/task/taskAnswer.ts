@@ -4,7 +4,7 @@ import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import type { Expected } from '../../../core/task/events';
 import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
-import type { HookEventType } from '../../../core/task/states';
+import type { TaskEventType } from '../../../core/task/states';
 import { isHumanStep } from '../../../core/task/task';
 import { oneLine } from '../../../core/shared/text';
 import { canApprove, waitKind } from '../../../core/task/waiting';
@@ -183,7 +183,7 @@ export function changed(
 }
 
 /** How what a task takes now is typed; what is a human's is left to people, and what ends a task is never suggested. */
-const COMMAND_OF: Partial<Readonly<Record<HookEventType, string>>> = {
+const COMMAND_OF: Partial<Readonly<Record<TaskEventType, string>>> = {
   start_step: 'atlas step start',
   note: 'atlas step note',
   checkpoint: 'atlas checkpoint',
@@ -198,7 +198,7 @@ const COMMAND_OF: Partial<Readonly<Record<HookEventType, string>>> = {
 };
 
 /** What a step takes only where no human decides it. */
-const AGENT_STEP_EVENTS: readonly HookEventType[] = [
+const AGENT_STEP_EVENTS: readonly TaskEventType[] = [
   'step_output',
   'step_complete',
   'validation_command',

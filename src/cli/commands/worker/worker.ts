@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from '../../../core/shared/errors';
-import type { HookState } from '../../../core/worker/slotContent';
+import type { SlotState } from '../../../core/worker/slotContent';
 import type { Lease } from '../../../core/worker/slotSteps';
 import { checkWorker } from '../../../core/worker/names';
 import { oneLine, plainLines } from '../../../core/shared/text';
@@ -124,7 +124,7 @@ function statusText(found: WorkerStatus): string {
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-function claimText({ claim, incarnation, attempts }: HookState): string {
+function claimText({ claim, incarnation, attempts }: SlotState): string {
   return `(claim ${claim}, incarnation ${incarnation}, attempts ${attempts})`;
 }
 

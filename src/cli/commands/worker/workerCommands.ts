@@ -1,9 +1,9 @@
-import type { HookStatus } from '../../../core/worker/slotContent';
+import type { SlotStatus } from '../../../core/worker/slotContent';
 import type { CommandSpec, Operand, OptionSpec } from '../../parse/commandLine';
 
 // Written out, since only types may come from where the work is done.
 const STATUSES = ['OPEN', 'PENDING', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as const satisfies readonly (
-  HookStatus | 'OPEN'
+  SlotStatus | 'OPEN'
 )[];
 const REASONS = ['context_limit', 'timeout', 'error'] as const;
 

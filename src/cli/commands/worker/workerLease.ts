@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type Result, fail, ok } from '../../../core/shared/errors';
 import type { ProcessIdentity } from '../../../core/recovery/liveness';
 import { oneLine } from '../../../core/shared/text';
-import { type HandoffReason, checkInput, hookResultSchema } from '../../../core/worker/slotContent';
+import { type HandoffReason, checkInput, slotResultSchema } from '../../../core/worker/slotContent';
 import type { Lease } from '../../../core/worker/slotSteps';
 import type { WorkerPorts } from '../../../workers/forgeFolder';
 import { identityOf } from '../../../workers/slot/leftovers';
@@ -92,9 +92,9 @@ function ownerOf(call: Call, ports: WorkerPorts): Result<ProcessIdentity | undef
 }
 
 const draftSchema = z.looseObject({
-  output: hookResultSchema.shape.output,
-  error: hookResultSchema.shape.error,
-  discoveredTasks: hookResultSchema.shape.discoveredTasks,
+  output: slotResultSchema.shape.output,
+  error: slotResultSchema.shape.error,
+  discoveredTasks: slotResultSchema.shape.discoveredTasks,
 });
 
 /** What `--result` holds. */

@@ -3,8 +3,8 @@ import { basename } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
 import { parseDuration } from '../../../core/shared/time';
-import type { RecoveryPlan } from '../../../core/worker/slotSteps';
-import { HookWatch } from '../../../workers/slot/slotWatch';
+import type { SlotPlan } from '../../../core/worker/slotSteps';
+import { SlotWatch } from '../../../workers/slot/slotWatch';
 import { type ProgramEnd, runProgram, temporaryFolder } from '../../../workers/slot/workProgram';
 import type { RanWork } from '../../../workers/workers';
 import { Cancellation } from '../../cancellation';
@@ -65,7 +65,7 @@ async function waited(
   const remote = await opened.workers.sharing.remoteName();
   const isShared = remote.ok && remote.value !== undefined;
   const { commonDir } = opened.workers;
-  const watch = new HookWatch(commonDir, wanted.worker, opened.ports.log, isShared ? ASKING_MS : undefined);
+  const watch = new SlotWatch(commonDir, wanted.worker, opened.ports.log, isShared ? ASKING_MS : undefined);
   try {
     while (!signal.aborted) {
       watch.arm();
@@ -216,7 +216,7 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
 }
 
 /** A hook that nothing hangs on needs nothing. */
-async function planOf({ workers }: OpenWorkers, { worker, ownerIsGone: gone }: Wanted): Promise<Result<RecoveryPlan>> {
+async function planOf({ workers }: OpenWorkers, { worker, ownerIsGone: gone }: Wanted): Promise<Result<SlotPlan>> {
   const plan = await workers.steps.plan(worker, gone);
   if (plan.ok || plan.error.code !== 'not_found') return plan;
   return ok({ action: 'nothing', reason: 'No task is assigned to it.' });

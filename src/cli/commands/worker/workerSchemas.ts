@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { HANDOFF_REASONS, HOOK_STATUSES } from '../../../core/worker/slotContent';
+import { HANDOFF_REASONS, SLOT_STATUSES } from '../../../core/worker/slotContent';
 import { TASK_STATUSES } from '../../../core/worker/ledger';
 import { REPAIR_ACTIONS } from '../../../core/worker/repair';
 
@@ -20,7 +20,7 @@ const worker = z.strictObject({
   folder: text,
   commit: maybe(text),
   /** null where nothing hangs on the hook, or nobody can say. */
-  status: maybe(z.enum(HOOK_STATUSES)),
+  status: maybe(z.enum(SLOT_STATUSES)),
   task_id: maybe(text),
   type: maybe(text),
   claim: maybe(integer),
@@ -58,13 +58,13 @@ const repairItem = z.strictObject({ action: z.enum(REPAIR_ACTIONS), subject: tex
 const side = z.looseObject({ id: text });
 
 const lease = z.strictObject({ worker: text, task_id: text, claim: integer, incarnation: integer });
-const ended = { worker: text, task_id: text, status: z.enum(HOOK_STATUSES), result: file, changed: z.boolean() };
+const ended = { worker: text, task_id: text, status: z.enum(SLOT_STATUSES), result: file, changed: z.boolean() };
 
 const run = z.strictObject({
   worker: text,
   task_id: text,
   /** IN_PROGRESS where the work was handed on. */
-  status: z.enum(HOOK_STATUSES),
+  status: z.enum(SLOT_STATUSES),
   result: maybe(file),
   /** Of the program; null where it was not started, or ended by a signal. */
   exit_code: maybe(integer),

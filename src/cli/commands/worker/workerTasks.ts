@@ -1,7 +1,7 @@
 import { type Result, fail, ok } from '../../../core/shared/errors';
 import { count, oneLine } from '../../../core/shared/text';
 import { normalizeTimestamp, parseDuration, toTimestamp } from '../../../core/shared/time';
-import { type Ledger, type TaskRecord, openBlockers } from '../../../core/worker/ledger';
+import { type Ledger, type LedgerTask, openBlockers } from '../../../core/worker/ledger';
 import { convoyStatuses, readyIn } from '../../../workers/ledger/convoys';
 import type { Call } from '../../parse/call';
 import type { CliContext } from '../../context';
@@ -133,7 +133,7 @@ export async function ready(context: CliContext, call: Call): Promise<Result<Ans
 
 async function tasksAnswer(
   context: CliContext,
-  choose: (ledger: Ledger) => readonly TaskRecord[],
+  choose: (ledger: Ledger) => readonly LedgerTask[],
 ): Promise<Result<Answer>> {
   const opened = await openWorkers(context);
   if (!opened.ok) return opened;
@@ -164,7 +164,7 @@ function damageNotes({ tasks, convoys, evidence }: Ledger): string[] {
 }
 
 /** What JSON says of a task. */
-function taskData(ledger: Ledger, record: TaskRecord): LedgerTaskData {
+function taskData(ledger: Ledger, record: LedgerTask): LedgerTaskData {
   const { task } = record;
   return {
     ...{ id: record.id, type: task.type, status: record.status, worker: record.worker ?? null },

@@ -1,4 +1,4 @@
-import type { RecoveryPlan } from '../../../core/worker/slotSteps';
+import type { SlotPlan } from '../../../core/worker/slotSteps';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 
 /** Why unfinished work needs a look, in words. */
@@ -17,7 +17,7 @@ export const ORPHANED: Readonly<Record<WorkerStatus['orphaned'][number], string>
     'another worker has the same task and takes precedence; to unassign this one, run: atlas worker repair',
 };
 
-const PLANS: Readonly<Record<RecoveryPlan['action'], string>> = {
+const PLANS: Readonly<Record<SlotPlan['action'], string>> = {
   run: 'run it',
   resume: 'continue from its files',
   restart: 'start again',
@@ -27,7 +27,7 @@ const PLANS: Readonly<Record<RecoveryPlan['action'], string>> = {
 };
 
 /** A plan in words. */
-export function ofPlan({ action, reason }: RecoveryPlan): string {
+export function ofPlan({ action, reason }: SlotPlan): string {
   return `${PLANS[action]}. ${reason}`;
 }
 

@@ -1,5 +1,5 @@
 import { flat } from '../../../core/hookMarkdown/escape';
-import type { Currency } from '../../../core/receipt/receipt';
+import type { Freshness } from '../../../core/receipt/receipt';
 import { failedCheck } from '../../../core/receipt/receiptReport';
 import {
   RECEIPT_STANDINGS,
@@ -75,7 +75,7 @@ function row(item: ReceiptItem, index: number, texts: ReceiptsPanelTexts): Recei
 }
 
 function currency(
-  known: Currency | undefined,
+  known: Freshness | undefined,
   texts: ReceiptsPanelTexts,
 ): Pick<ReceiptRow, 'currency' | 'currencyLabel' | 'currencyHint'> {
   switch (known?.kind) {

@@ -1,6 +1,6 @@
 import type { Result } from '../../../core/shared/errors';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
-import type { Currency, ReceiptReport } from '../../../core/receipt/receipt';
+import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
 import type { Disposal, PanelTaskRef } from '../../tasks/panel/hookPanelSource';
 
 /** A receipt with what is known about it. */
@@ -9,7 +9,7 @@ export interface ReceiptItem {
   /** Undefined until it was verified. */
   readonly report: ReceiptReport | undefined;
   /** Undefined until the files were looked at. */
-  readonly currency: Currency | undefined;
+  readonly currency: Freshness | undefined;
   /** Whether the command's output is still there to be opened. */
   readonly kept: { readonly stdout: boolean; readonly stderr: boolean };
 }

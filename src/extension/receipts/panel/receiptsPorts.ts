@@ -5,17 +5,17 @@ import type { PanelTaskRef } from '../../tasks/panel/hookPanelSource';
 import type { ReceiptsPanelParts } from './receiptsPanel';
 import type { ReceiptsPanelCommands, ReceiptsPanelData, ReceiptsPanelSource } from './receiptsPanelSource';
 import type { Verdicts } from '../verdicts';
-import type { Session } from '../../windowTasks';
+import type { WindowTasks } from '../../windowTasks';
 
 /** What the receipts panels are made of in a window. */
-export function receiptsPanelParts(session: Session, verdicts: Verdicts): ReceiptsPanelParts {
+export function receiptsPanelParts(session: WindowTasks, verdicts: Verdicts): ReceiptsPanelParts {
   return { source: new SessionReceiptsSource(session, verdicts), commands: new ReceiptCommands(session, verdicts) };
 }
 
 /** Where the receipts panels have their data from: the window's verdicts on a task's receipts. */
 class SessionReceiptsSource implements ReceiptsPanelSource {
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {}
 
@@ -52,7 +52,7 @@ class SessionReceiptsSource implements ReceiptsPanelSource {
 /** What the receipts panels' buttons do: the same commands as everywhere. */
 class ReceiptCommands implements ReceiptsPanelCommands {
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {}
 

@@ -1,7 +1,7 @@
 import { DEFAULT_CONFIG } from '../../../core/config/config';
-import type { HookInput, TransitionContext } from '../../../core/task/events';
+import type { TaskInput, TransitionContext } from '../../../core/task/events';
 import { guardOf } from '../../../core/task/guards';
-import { type Hook, RECOVERY_ACTIONS, type RecoveryAction } from '../../../core/task/taskRecord';
+import { type TaskRecord, RECOVERY_ACTIONS, type RecoveryAction } from '../../../core/task/taskRecord';
 import { targetsOf } from '../../../core/task/states';
 import { type Task, commandsOf, stepTypeOf } from '../../../core/task/task';
 import type { HookPanelAction, HookPanelActionName } from '../../../protocol/hookPanel';
@@ -22,7 +22,7 @@ const EVENTS = {
   acknowledge: { type: 'acknowledge' },
   failTask: { type: 'fail' },
   abandonTask: { type: 'abandon' },
-} as const satisfies Partial<Record<HookPanelActionName, HookInput>>;
+} as const satisfies Partial<Record<HookPanelActionName, TaskInput>>;
 
 const RECOVERIES = {
   retry_step: { type: 'retry_step' },
@@ -31,9 +31,9 @@ const RECOVERIES = {
   skip_step: { type: 'skip_step' },
   manual: { type: 'manual_required' },
   await_human: undefined,
-} as const satisfies Record<RecoveryAction, HookInput | undefined>;
+} as const satisfies Record<RecoveryAction, TaskInput | undefined>;
 
-function isLegal(hook: Hook, task: Task, input: HookInput): boolean {
+function isLegal(hook: TaskRecord, task: Task, input: TaskInput): boolean {
   if (targetsOf(hook.state, input.type).length === 0) return false;
   const context: TransitionContext = {
     now: hook.updated_at,
@@ -45,7 +45,7 @@ function isLegal(hook: Hook, task: Task, input: HookInput): boolean {
 }
 
 /** What a person can do about the task in its state, the likely thing first and what ends the task last. */
-export function offeredActions(hook: Hook, task: Task): OfferedAction[] {
+export function offeredActions(hook: TaskRecord, task: Task): OfferedAction[] {
   const legal = (name: keyof typeof EVENTS): boolean => isLegal(hook, task, EVENTS[name]);
   const secondary = (name: HookPanelActionName): OfferedAction => ({ action: name, rank: 'secondary' });
   const offered: OfferedAction[] = [];
@@ -63,22 +63,22 @@ export function offeredActions(hook: Hook, task: Task): OfferedAction[] {
   return [...likely, ...ending.map((action): OfferedAction => ({ action, rank: 'ending' }))];
 }
 
-function stepType(hook: Hook, task: Task): string | undefined {
+function stepType(hook: TaskRecord, task: Task): string | undefined {
   const step = hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
   return step === undefined ? undefined : stepTypeOf(step);
 }
 
-function isHumanStep(hook: Hook, task: Task): boolean {
+function isHumanStep(hook: TaskRecord, task: Task): boolean {
   return stepType(hook, task) === 'human';
 }
 
 /** Validation is two events in one command: the output is submitted, then the commands run. */
-export function canValidate(hook: Hook, task: Task): boolean {
+export function canValidate(hook: TaskRecord, task: Task): boolean {
   return hook.state === 'step_validating' || (hook.state === 'step_running' && !isHumanStep(hook, task));
 }
 
 /** Whether the step that runs ends by its validation; any other may be validated too, but that isn't what it waits for. */
-function isDecidedByCommands(hook: Hook, task: Task): boolean {
+function isDecidedByCommands(hook: TaskRecord, task: Task): boolean {
   if (!canValidate(hook, task)) return false;
   const step = hook.current_step === undefined ? undefined : task.steps[hook.current_step.step_index];
   if (hook.state === 'step_validating' || step === undefined) return hook.state === 'step_validating';
@@ -86,7 +86,7 @@ function isDecidedByCommands(hook: Hook, task: Task): boolean {
 }
 
 /** In `recovering`, the computed plan and every other that is legal; elsewhere, to look for a crash. */
-function recoveries(hook: Hook, task: Task): OfferedAction[] {
+function recoveries(hook: TaskRecord, task: Task): OfferedAction[] {
   if (hook.state !== 'recovering') {
     const possible = targetsOf(hook.state, 'crash_detected').length > 0;
     return possible ? [{ action: 'recover', rank: 'secondary' }] : [];
@@ -103,7 +103,7 @@ function recoveries(hook: Hook, task: Task): OfferedAction[] {
 }
 
 /** The offered actions in words. */
-export function panelActions(hook: Hook, task: Task, texts: HookPanelTexts): HookPanelAction[] {
+export function panelActions(hook: TaskRecord, task: Task, texts: HookPanelTexts): HookPanelAction[] {
   const plan = RECOVERY_ACTIONS.find((name) => name === hook.recovery?.recommended_action);
   return offeredActions(hook, task).map((offered): HookPanelAction => {
     if (offered.action !== 'recover' || hook.state !== 'recovering') {

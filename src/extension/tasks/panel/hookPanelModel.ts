@@ -1,6 +1,6 @@
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { flat } from '../../../core/hookMarkdown/escape';
-import type { Hook } from '../../../core/task/taskRecord';
+import type { TaskRecord } from '../../../core/task/taskRecord';
 import { alignTask } from '../../../core/task/taskAlignment';
 import { toMs, toTimestamp } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
@@ -87,14 +87,14 @@ function notices({ hook, journal, diagnosis, untrusted }: HookPanelData, texts: 
 }
 
 /** From the start of the task to its last change; a checkpoint outside, of a wrong clock, widens it. */
-function span(hook: Hook): { from: string; to: string } {
+function span(hook: TaskRecord): { from: string; to: string } {
   const times = [hook.created_at, hook.updated_at, ...hook.checkpoints.map((checkpoint) => checkpoint.created_at)]
     .map(toMs)
     .filter((time) => !Number.isNaN(time));
   return { from: toTimestamp(Math.min(...times)), to: toTimestamp(Math.max(...times)) };
 }
 
-function marks(hook: Hook, texts: HookPanelTexts): TimelineMark[] {
+function marks(hook: TaskRecord, texts: HookPanelTexts): TimelineMark[] {
   return hook.checkpoints
     .map((checkpoint): TimelineMark => {
       const triggerLabel = texts.trigger(checkpoint.trigger);

@@ -1,6 +1,6 @@
 import type { FileDrift } from '../../../core/checkpoint/checkpoint';
 import type { Result } from '../../../core/shared/errors';
-import type { Hook, RecoveryAction } from '../../../core/task/taskRecord';
+import type { TaskRecord, RecoveryAction } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import type { Task } from '../../../core/task/task';
 import type { HookPanelActionName } from '../../../protocol/hookPanel';
@@ -16,7 +16,7 @@ export type JournalStanding = 'sound' | 'edited' | 'rolled_back' | 'behind' | 'r
 
 /** What the panel is made from: as stored, nothing translated. */
 export interface HookPanelData {
-  readonly hook: Hook;
+  readonly hook: TaskRecord;
   readonly task: Task;
   /** The text of HOOK.md. */
   readonly markdown: string;

@@ -1,5 +1,5 @@
 import type { DriftKind } from '../../../core/checkpoint/checkpoint';
-import type { CheckpointTrigger, HookState, RecoveryAction } from '../../../core/task/taskRecord';
+import type { CheckpointTrigger, TaskState, RecoveryAction } from '../../../core/task/taskRecord';
 import type { HookPanelActionName, HookPanelStrings } from '../../../protocol/hookPanel';
 import type { JournalStanding } from './hookPanelSource';
 
@@ -12,7 +12,7 @@ export interface ActionText {
 /** Every text that the panel's model is made of, in the editor's language. */
 export interface HookPanelTexts {
   readonly strings: HookPanelStrings;
-  state(state: HookState): string;
+  state(state: TaskState): string;
   action(action: HookPanelActionName): ActionText;
   recovery(recovery: RecoveryAction, computed: boolean): ActionText;
   trigger(trigger: CheckpointTrigger): string;

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../../../core/shared/errors';
 import type { Verdicts } from '../../receipts/verdicts';
-import type { Session } from '../../windowTasks';
+import type { WindowTasks } from '../../windowTasks';
 import type { HookPanels } from './hookPanel';
 import type { PanelTaskRef } from './hookPanelSource';
 import type { ReceiptsPanels } from '../../receipts/panel/receiptsPanel';
@@ -57,7 +57,7 @@ export class LatePanels implements vscode.Disposable {
   private readonly hook: LateKind<HookPanels>;
   private readonly receipts: LateKind<ReceiptsPanels>;
 
-  constructor(host: PanelHost, session: Session, verdicts: Verdicts) {
+  constructor(host: PanelHost, session: WindowTasks, verdicts: Verdicts) {
     this.hook = new LateKind(HOOK_VIEW, host, async () => {
       const [{ hookPanels }, { hookPanelParts }] = await Promise.all([import('./hookPanel'), import('./panelPorts')]);
       return hookPanels(HOOK_VIEW, { ...host, ...hookPanelParts(session) });

@@ -1,12 +1,12 @@
 import { l10n } from 'vscode';
 import type { DriftKind } from '../../../core/checkpoint/checkpoint';
-import type { CheckpointTrigger, HookState, RecoveryAction } from '../../../core/task/taskRecord';
+import type { CheckpointTrigger, TaskState, RecoveryAction } from '../../../core/task/taskRecord';
 import type { HookPanelActionName } from '../../../protocol/hookPanel';
 import type { JournalStanding } from './hookPanelSource';
 import { recoveryLabel } from '../../shared/stateLook';
 import type { ActionText, HookPanelTexts } from './hookPanelTexts';
 
-const states = (): Readonly<Record<HookState, string>> => ({
+const states = (): Readonly<Record<TaskState, string>> => ({
   initializing: l10n.t('Setting up'),
   step_pending: l10n.t('Ready'),
   step_running: l10n.t('Running'),

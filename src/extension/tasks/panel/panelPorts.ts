@@ -3,18 +3,18 @@ import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shar
 import { worktreeOf } from '../../../core/task/task';
 import { insideWorktree } from '../../../system/files/worktreePath';
 import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } from './hookPanelSource';
-import type { Session } from '../../windowTasks';
+import type { WindowTasks } from '../../windowTasks';
 
 const MAX_MARKDOWN_BYTES = 4 * 1024 * 1024;
 
 /** What the HOOK.md panels are made of in a window. */
-export function hookPanelParts(session: Session): { source: HookPanelSource; commands: HookPanelCommands } {
+export function hookPanelParts(session: WindowTasks): { source: HookPanelSource; commands: HookPanelCommands } {
   return { source: new SessionPanelSource(session), commands: new CommandPanelActions(session) };
 }
 
 /** Where the HOOK.md panels have their data from: the session's view of a task and the file itself. */
 class SessionPanelSource implements HookPanelSource {
-  constructor(private readonly session: Session) {}
+  constructor(private readonly session: WindowTasks) {}
 
   readonly onDidChange: HookPanelSource['onDidChange'] = (listener) => this.session.onDidChange(listener);
 
@@ -50,7 +50,7 @@ class SessionPanelSource implements HookPanelSource {
 
 /** What the panels' buttons do: the same commands as everywhere. */
 class CommandPanelActions implements HookPanelCommands {
-  constructor(private readonly session: Session) {}
+  constructor(private readonly session: WindowTasks) {}
 
   async run(...[ref, action, recovery]: Parameters<HookPanelCommands['run']>): Promise<Result<void>> {
     await vscode.commands.executeCommand(`atlas.${action}`, { kind: 'task', ref, recovery });

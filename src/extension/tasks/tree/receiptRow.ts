@@ -2,8 +2,8 @@ import * as vscode from 'vscode';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import type { Verdict } from '../../../core/receipt/receipt';
 import { plain } from '../../shared/messages';
-import { standingDetail, standingLabel } from '../../receipts/standingText';
-import type { Standing } from '../../receipts/verdicts';
+import { statusDetail, statusLabel } from '../../receipts/standingText';
+import type { ReceiptStatus } from '../../receipts/verdicts';
 import type { TreeNode } from './nodes';
 import { row } from './rows';
 import { themeIcon } from '../../shared/stateLook';
@@ -18,7 +18,7 @@ const ICONS: Readonly<Record<Verdict, { icon: string; color?: string }>> = {
 const FAILED = { icon: 'error', color: 'charts.red' };
 const OUTDATED = { icon: 'verified' };
 
-function lookOf(receipt: ValidationReceipt, standing: Standing | undefined): { icon: string; color?: string } {
+function lookOf(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): { icon: string; color?: string } {
   if (standing === undefined) return { icon: 'circle-outline' };
   const { verdict } = standing.report;
   if (verdict !== 'valid') return ICONS[verdict];
@@ -30,10 +30,10 @@ function lookOf(receipt: ValidationReceipt, standing: Standing | undefined): { i
 export function receiptRow(
   node: TreeNode & { kind: 'receipt' },
   receipt: ValidationReceipt,
-  standing: Standing | undefined,
+  standing: ReceiptStatus | undefined,
 ): vscode.TreeItem {
   const item = row(node, receipt.command, vscode.TreeItemCollapsibleState.None);
-  const said = standingLabel(receipt, standing);
+  const said = statusLabel(receipt, standing);
   item.description = plain([said, receipt.duration].filter((part) => part !== '').join(' · '));
   item.iconPath = themeIcon(lookOf(receipt, standing));
   item.contextValue = 'receipt';
@@ -43,11 +43,11 @@ export function receiptRow(
 }
 
 /** The Markdown of a receipt's tooltip. */
-export function receiptTooltip(receipt: ValidationReceipt, standing: Standing | undefined): vscode.MarkdownString {
+export function receiptTooltip(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
   text.appendText(plain(receipt.command, 500));
   text.appendMarkdown('\n\n');
-  text.appendText(plain(standingDetail(standing), 800));
+  text.appendText(plain(statusDetail(standing), 800));
   text.appendMarkdown('\n\n');
   const attempt = receipt.attempt === undefined ? '' : vscode.l10n.t('attempt {0}', receipt.attempt);
   const parts = [receipt.receipt_id, attempt, receipt.completed_at, receipt.key_path ?? ''];

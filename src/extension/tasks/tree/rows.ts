@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { foreignEdits } from '../../../core/task/foreignEdits';
-import { type HookEvent, RECOVERY_ACTIONS, type StepCheckpoint } from '../../../core/task/taskRecord';
+import { type RecordedEvent, RECOVERY_ACTIONS, type StepCheckpoint } from '../../../core/task/taskRecord';
 import type { TaskStep } from '../../../core/task/task';
 import { formatDuration, toMs } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
@@ -212,7 +212,7 @@ export function checkpointTooltip(checkpoint: StepCheckpoint): vscode.MarkdownSt
 }
 
 /** The row of a history event. */
-export function eventRow(node: TreeNode & { kind: 'event' }, event: HookEvent, now: number): vscode.TreeItem {
+export function eventRow(node: TreeNode & { kind: 'event' }, event: RecordedEvent, now: number): vscode.TreeItem {
   const item = row(node, event.trigger, vscode.TreeItemCollapsibleState.None);
   const moved = event.from_state === event.to_state ? '' : `→ ${event.to_state}`;
   item.description = plain(

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../../service/tasks/catalog';
 import { type TaskRef, refKey } from '../../../core/task/taskRef';
-import type { Session, TaskView } from '../../windowTasks';
+import type { WindowTasks, TaskView } from '../../windowTasks';
 
 /** Looks at each task once for all the rows that are drawn without a pause: there may be thousands. */
 export class TaskSnapshotCache {
@@ -8,7 +8,7 @@ export class TaskSnapshotCache {
   private readonly views = new Map<string, TaskView>();
   private readonly lists = new Map<string, readonly TaskRef[]>();
 
-  constructor(private readonly session: Session) {}
+  constructor(private readonly session: WindowTasks) {}
 
   /** A task as it is stored, or why it can't be read. */
   read(ref: TaskRef): ReturnType<Catalog['read']> {

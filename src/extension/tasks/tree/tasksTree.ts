@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { explain } from '../../../core/shared/errors';
 import { refKey, type TaskRef } from '../../../core/task/taskRef';
-import type { Session } from '../../windowTasks';
+import type { WindowTasks } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
 import { RefreshThrottle } from '../../shared/refreshThrottle';
@@ -48,7 +48,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   readonly onDidChangeTreeData = this.changes.event;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {
     this.looks = new TaskSnapshotCache(session);

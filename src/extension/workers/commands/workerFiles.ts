@@ -1,26 +1,26 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { serializeContent } from '../../../core/worker/slotContent';
-import { HOOK_FILES } from '../../../workers/slot/evidence';
+import { SLOT_FILES } from '../../../workers/slot/evidence';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import type { TextDocuments } from '../../shared/textDocuments';
-import { HOOK_PARTS, type HookPart } from '../tree/nodes';
+import { SLOT_PARTS, type SlotPart } from '../tree/nodes';
 import type { CommandHandler } from '../../shared/context';
 import type { Choice } from '../../shared/questions';
 import { askOne, workerFor } from './workerChoices';
 
-type Shown = HookPart | 'status' | 'folder';
+type Shown = SlotPart | 'status' | 'folder';
 
 /** Atlas: Show Worker. What its branch holds, read-only, or its folder. */
 export function showWorker(documents: TextDocuments): CommandHandler {
   return async (context, argument) => {
     const { model } = await context.workers();
     const { status } = await workerFor(model, argument, vscode.l10n.t('Show Worker'), undefined);
-    const part = HOOK_PARTS.find((each) => each === (argument as { part?: unknown } | undefined)?.part);
+    const part = SLOT_PARTS.find((each) => each === (argument as { part?: unknown } | undefined)?.part);
     const shown = part ?? (await askPart(status));
     const text = shown === 'folder' ? undefined : textOf(status, shown);
     if (shown === 'folder' || text === undefined) await openFolder(status);
-    else await documents.show(`${status.worker}/${HOOK_FILES[shown]}`, text);
+    else await documents.show(`${status.worker}/${SLOT_FILES[shown]}`, text);
   };
 }
 
@@ -34,7 +34,7 @@ async function askPart(status: WorkerStatus): Promise<Shown> {
   const there = (['task', 'context', 'result', 'status'] as const).filter((part) => textOf(status, part) !== undefined);
   if (there.length === 0) return 'folder';
   const items: Choice<Shown>[] = [
-    ...there.map((value) => ({ label: `$(json) ${HOOK_FILES[value]}`, value })),
+    ...there.map((value) => ({ label: `$(json) ${SLOT_FILES[value]}`, value })),
     { label: `$(folder-opened) ${vscode.l10n.t('Reveal Folder')}`, value: 'folder' },
   ];
   const title = vscode.l10n.t('Show Worker {0}', status.worker);
@@ -42,6 +42,6 @@ async function askPart(status: WorkerStatus): Promise<Shown> {
 }
 
 async function openFolder({ folder }: WorkerStatus): Promise<void> {
-  const inside = vscode.Uri.file(join(folder, HOOK_FILES.task));
+  const inside = vscode.Uri.file(join(folder, SLOT_FILES.task));
   await vscode.commands.executeCommand('revealInExplorer', inside);
 }

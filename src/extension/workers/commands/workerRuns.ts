@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { AtlasError } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
-import type { RecoveryPlan } from '../../../core/worker/slotSteps';
+import type { SlotPlan } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
 import type { WorkersWindow } from '../workersWindow';
 import type { CommandHandler } from '../../shared/context';
@@ -82,7 +82,7 @@ async function follow(
   window: WorkersWindow,
   found: FoundWorker,
   again: string,
-  plan: RecoveryPlan,
+  plan: SlotPlan,
   ownerIsGone: boolean,
 ): Promise<void> {
   const { looked, status } = found;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { AtlasError } from '../../../core/shared/errors';
-import { HANDOFF_REASONS, type HandoffReason, type HookState } from '../../../core/worker/slotContent';
+import { HANDOFF_REASONS, type HandoffReason, type SlotState } from '../../../core/worker/slotContent';
 import { leaseOf } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
 import { chosen } from '../../shared/arguments';
@@ -9,7 +9,7 @@ import { type Question, askInTurn, askPick, askText } from '../../shared/questio
 import { type FoundWorker, askOneText, unwrapped, workerFor } from './workerChoices';
 
 /** The state of work that is under way; the lease of its present incarnation is what a person speaks for. */
-function stateOf({ status }: FoundWorker): HookState {
+function stateOf({ status }: FoundWorker): SlotState {
   const { state, damage, worker } = status;
   if (damage !== undefined) throw damage;
   if (state !== undefined) return state;
@@ -81,7 +81,7 @@ export function endWork(how: 'complete' | 'fail'): CommandHandler {
 }
 
 /** Completes the work with what lies in its folder, once that was confirmed; gives what could not be kept. */
-async function complete({ looked, status }: FoundWorker, state: HookState): Promise<readonly string[]> {
+async function complete({ looked, status }: FoundWorker, state: SlotState): Promise<readonly string[]> {
   const button: vscode.MessageItem = { title: vscode.l10n.t('Complete') };
   const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep It Open'), isCloseAffordance: true };
   const answer = await vscode.window.showWarningMessage(
@@ -100,7 +100,7 @@ async function complete({ looked, status }: FoundWorker, state: HookState): Prom
   return unwrapped(await looked.workers.steps.ending.end(leaseOf(state), 'complete')).skipped;
 }
 
-async function fail({ looked }: FoundWorker, state: HookState, title: string): Promise<readonly string[]> {
+async function fail({ looked }: FoundWorker, state: SlotState, title: string): Promise<readonly string[]> {
   const message = await askOneText({
     title,
     prompt: vscode.l10n.t('Why did {0} fail? The next attempt sees the reason.', plain(state.taskId)),

@@ -1,6 +1,6 @@
-import type { EvidenceRecord } from '../../../core/worker/ledger';
+import type { LedgerEvidence } from '../../../core/worker/ledger';
 import { sha256 } from '../../../store/task/recordFile';
-import { HOOK_FILES, outputsOf } from '../../../workers/slot/evidence';
+import { SLOT_FILES, outputsOf } from '../../../workers/slot/evidence';
 import type { FolderFile } from '../../../workers/slot/slotTree';
 
 /**
@@ -37,12 +37,12 @@ function parseList(file: FolderFile | undefined): Map<string, string> {
  */
 export function checkFiles(
   files: ReadonlyMap<string, FolderFile>,
-  recorded: Pick<EvidenceRecord, 'inputHash' | 'outputHash'> | undefined,
+  recorded: Pick<LedgerEvidence, 'inputHash' | 'outputHash'> | undefined,
 ): CheckedFile[] {
   const outputs = outputsOf(files);
   if (recorded === undefined) return outputs.map(([path]) => ({ path, verdict: 'open' }));
   const { inputHash, outputHash } = recorded;
-  const list = files.get(HOOK_FILES.outputHash);
+  const list = files.get(SLOT_FILES.outputHash);
   const listed = parseList(list);
   const isList = list !== undefined && sha256(list.bytes) === outputHash;
   const isNamed = [...listed.values()].includes(outputHash);
@@ -62,9 +62,9 @@ export function checkFiles(
     return { path, verdict: isSo(file.bytes) ? 'verified' : 'changed' };
   };
   return [
-    own(HOOK_FILES.context, (bytes) => sha256(bytes) === inputHash),
-    own(HOOK_FILES.inputHash, (bytes) => Buffer.from(bytes).toString('utf8').startsWith(`${inputHash} `)),
-    own(HOOK_FILES.outputHash, () => isList || isNamed),
+    own(SLOT_FILES.context, (bytes) => sha256(bytes) === inputHash),
+    own(SLOT_FILES.inputHash, (bytes) => Buffer.from(bytes).toString('utf8').startsWith(`${inputHash} `)),
+    own(SLOT_FILES.outputHash, () => isList || isNamed),
     ...[...new Set([...hashes.keys(), ...listed.keys()])].sort().map((path) => ({ path, verdict: judge(path) })),
   ];
 }

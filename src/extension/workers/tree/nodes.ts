@@ -13,9 +13,9 @@ interface OfWorker extends InRepository {
 type Rows<K extends string, T> = K extends string ? { readonly kind: K } & T : never;
 
 /** The files of a hook that say what the work is and what came of it. */
-export const HOOK_PARTS = ['task', 'context', 'result'] as const;
+export const SLOT_PARTS = ['task', 'context', 'result'] as const;
 /** One of them. */
-export type HookPart = (typeof HOOK_PARTS)[number];
+export type SlotPart = (typeof SLOT_PARTS)[number];
 
 /** What a row of the Workers view stands for. Commands get these as arguments, and check them again. */
 export type WorkerNode =
@@ -23,7 +23,7 @@ export type WorkerNode =
   | ({ readonly kind: 'pool'; readonly pool: string } & InRepository)
   | Rows<'worker' | 'evidence' | 'history', OfWorker>
   | ({ readonly kind: 'problem'; readonly problem: Problem } & OfWorker)
-  | ({ readonly kind: 'part'; readonly part: HookPart } & OfWorker)
+  | ({ readonly kind: 'part'; readonly part: SlotPart } & OfWorker)
   | ({ readonly kind: 'file'; readonly path: string } & OfWorker)
   | ({ readonly kind: 'commit'; readonly commit: string } & OfWorker)
   | ({ readonly kind: 'note'; readonly of: 'evidence' | 'history' } & OfWorker)
@@ -39,7 +39,7 @@ export type WorkerNode =
 export type NodeOf<K extends WorkerNode['kind']> = Extract<WorkerNode, { kind: K }>;
 
 /** A stable id of a row, so that it stays open and selected over a refresh. */
-export function nodeId(node: WorkerNode): string {
+export function workerNodeId(node: WorkerNode): string {
   const { kind, repository, ...rest } = node;
   return JSON.stringify([kind, repository, ...Object.values(rest)]);
 }

@@ -1,9 +1,9 @@
-import { type HookStatus, isOver } from '../../../core/worker/slotContent';
-import { type Ledger, type TaskRecord, openBlockers, readyTasks } from '../../../core/worker/ledger';
+import { type SlotStatus, isOver } from '../../../core/worker/slotContent';
+import { type Ledger, type LedgerTask, openBlockers, readyTasks } from '../../../core/worker/ledger';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
 
 /** What is shown of a worker: a status of its hook, or that nothing hangs there, or that nobody can tell. */
-export type WorkerShape = HookStatus | 'FREE' | 'DAMAGED' | 'LOST';
+export type WorkerShape = SlotStatus | 'FREE' | 'DAMAGED' | 'LOST';
 
 /** How a worker's hook is shown. */
 export function shapeOf({ damage, state, commit }: WorkerStatus): WorkerShape {
@@ -94,9 +94,9 @@ export const BUCKETS = ['ready', 'blocked', 'in_progress', 'failed', 'complete']
 export type Bucket = (typeof BUCKETS)[number];
 
 /** The tasks of the ledger by how they stand: what is ready by age, all others the one changed last first. */
-export function bucketsOf(ledger: Ledger): Readonly<Record<Bucket, readonly TaskRecord[]>> {
+export function bucketsOf(ledger: Ledger): Readonly<Record<Bucket, readonly LedgerTask[]>> {
   const all = [...ledger.tasks.last.values()].sort((a, b) => (a.at < b.at ? 1 : Number(a.at > b.at) * -1));
-  const only = (...statuses: readonly TaskRecord['status'][]): TaskRecord[] =>
+  const only = (...statuses: readonly LedgerTask['status'][]): LedgerTask[] =>
     all.filter(({ status }) => statuses.includes(status));
   return {
     ready: readyTasks(ledger),
@@ -108,7 +108,7 @@ export function bucketsOf(ledger: Ledger): Readonly<Record<Bucket, readonly Task
 }
 
 /** The bucket of one task. */
-export function bucketOf(ledger: Ledger, record: TaskRecord): Bucket {
+export function bucketOf(ledger: Ledger, record: LedgerTask): Bucket {
   switch (record.status) {
     case 'OPEN':
       return openBlockers(ledger, record.task).length === 0 ? 'ready' : 'blocked';
@@ -123,7 +123,7 @@ export function bucketOf(ledger: Ledger, record: TaskRecord): Bucket {
 }
 
 /** Whether a task can be slung to a worker now: nobody has it, or it failed, and nothing blocks it. */
-export function isSlingable(ledger: Ledger, record: TaskRecord): boolean {
+export function isSlingable(ledger: Ledger, record: LedgerTask): boolean {
   const isFree = record.status === 'OPEN' || record.status === 'FAILED';
   return isFree && openBlockers(ledger, record.task).length === 0;
 }

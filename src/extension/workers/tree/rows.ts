@@ -9,7 +9,7 @@ import { type Look, themeIcon } from '../../shared/stateLook';
 import type { CheckedFile } from './evidenceCheck';
 import type { HistoryEntry } from './slotDetails';
 import { SHAPE_LOOKS, VERDICT_LOOKS, problemLabel, problemText, shapeLabel, verdictLabel } from './looks';
-import { type NodeOf, type WorkerNode, nodeId } from './nodes';
+import { type NodeOf, type WorkerNode, workerNodeId } from './nodes';
 import { type Ability, needsHuman, problemsOf, shapeOf } from './outline';
 
 /** What a row is made of. */
@@ -27,7 +27,7 @@ export function rowOf(node: WorkerNode, { label, description, look, open, contex
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   const state = open === undefined ? None : open === 'expanded' ? Expanded : Collapsed;
   const row = new vscode.TreeItem(label, state);
-  row.id = nodeId(node);
+  row.id = workerNodeId(node);
   row.iconPath = themeIcon(look);
   row.contextValue = context ?? node.kind;
   if (description !== undefined) row.description = description;

@@ -1,6 +1,6 @@
 import { AtlasError, type Result, messageOf, ok } from '../../../core/shared/errors';
 import { evidenceId } from '../../../core/worker/ledger';
-import { branchOf } from '../../../core/worker/names';
+import { slotBranchName } from '../../../core/worker/names';
 import { readFolder } from '../../../workers/slot/slotTree';
 import { WorkerGit } from '../../../workers/git/workerGit';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
@@ -19,7 +19,7 @@ export interface HistoryEntry {
 const MAX_HISTORY = 30;
 
 /** What only open rows ask for: a hook's files against the ledger, and its branch's history. Kept until the next look. */
-export class HookDetails {
+export class SlotDetails {
   private readonly evidence = new Map<string, Promise<Result<readonly CheckedFile[]>>>();
   private readonly history = new Map<string, Promise<Result<readonly HistoryEntry[]>>>();
 
@@ -56,7 +56,7 @@ export class HookDetails {
     return remembered(this.history, `${repository}\n${worker}`, async () => {
       const looked = this.model.at(repository);
       if (looked === undefined || this.model.worker(repository, worker)?.commit === undefined) return ok([]);
-      const args = ['log', '-z', `--max-count=${MAX_HISTORY}`, '--format=%H%n%cI%n%s', branchOf(worker), '--'];
+      const args = ['log', '-z', `--max-count=${MAX_HISTORY}`, '--format=%H%n%cI%n%s', slotBranchName(worker), '--'];
       const printed = await new WorkerGit(looked.repository).text(args);
       return printed.ok ? ok(parseLog(printed.value)) : printed;
     });

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Ledger, type TaskRecord, openBlockers } from '../../../core/worker/ledger';
+import { type Ledger, type LedgerTask, openBlockers } from '../../../core/worker/ledger';
 import { convoyStatuses } from '../../../workers/ledger/convoys';
 import { plain } from '../../shared/messages';
 import { ageOf } from '../../shared/ages';
@@ -47,7 +47,7 @@ export function taskRow(node: NodeOf<'task'>, ledger: Ledger, now: number): vsco
 }
 
 /** How a task stands, as a description. */
-export function taskDetails(ledger: Ledger, record: TaskRecord, now: number): string {
+export function taskDetails(ledger: Ledger, record: LedgerTask, now: number): string {
   const blockers = record.status === 'OPEN' ? openBlockers(ledger, record.task) : [];
   return [
     ...(blockers.length === 0 ? [] : [vscode.l10n.t('blocked by {0}', blockers.join(', '))]),

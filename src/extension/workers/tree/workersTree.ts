@@ -4,8 +4,8 @@ import { convoyStatuses } from '../../../workers/ledger/convoys';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
 import { TreeDiffer } from '../../shared/treeDiffer';
 import type { CheckedFile } from './evidenceCheck';
-import { HookDetails, type HistoryEntry } from './slotDetails';
-import { type NodeOf, type WorkerNode, nodeId } from './nodes';
+import { SlotDetails, type HistoryEntry } from './slotDetails';
+import { type NodeOf, type WorkerNode, workerNodeId } from './nodes';
 import { BUCKETS, LEDGER_KINDS, abilitiesOf, bucketsOf, isEmpty, poolOf, poolsOf, problemsOf } from './outline';
 import {
   commitRow,
@@ -38,19 +38,19 @@ const PAGE = 50;
 
 /** The Workers view: pools and their workers with what hangs on each hook, then the ledger's tasks. */
 export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.Disposable {
-  private readonly details: HookDetails;
+  private readonly details: SlotDetails;
   private readonly rows = new TreeDiffer<WorkerNode>({
     childrenOf: async (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
     rowOf: async (node) => this.rowOf(node),
     hintOf: (node) => this.tooltipOf(node)?.value,
-    idOf: nodeId,
+    idOf: workerNodeId,
   });
   private readonly shown = new Map<string, number>();
   private readonly subscription: vscode.Disposable;
   readonly onDidChangeTreeData = this.rows.onDidChange;
 
   constructor(private readonly model: WorkersModel) {
-    this.details = new HookDetails(model);
+    this.details = new SlotDetails(model);
     this.subscription = model.onDidLook(() => {
       this.details.clear();
       // What nobody sees is not read again to be compared.
