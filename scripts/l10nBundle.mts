@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { getL10nJson } from '@vscode/l10n-dev';
+import { ACTION_LABELS, STATE_LABELS } from '../src/core/task/labels.ts';
 import { PROJECT } from '../test/support/project.ts';
 
 /** Where the bundle lies, from the project's root. */
@@ -20,6 +21,9 @@ export async function messagesByFile(): Promise<ReadonlyMap<string, readonly str
     const name = path.relative(PROJECT, file).split(path.sep).join('/');
     if (messages.length > 0) found.set(name, messages.sort());
   }
+  // What the core calls things, on every surface; the window translates it by these tables.
+  const labels = [...Object.values(STATE_LABELS), ...Object.values(ACTION_LABELS)];
+  found.set('src/core/task/labels.ts', [...new Set<string>(labels)].sort());
   return found;
 }
 

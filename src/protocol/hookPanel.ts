@@ -1,29 +1,11 @@
 import * as z from 'zod/mini';
+import { TASK_ACTIONS } from '../core/task/taskActions';
 import { CHECKPOINT_TRIGGERS, TASK_STATES, RECOVERY_ACTIONS } from '../core/task/taskRecord';
 import { documentNodeSchema, webLinkSchema } from './document';
 import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './panel';
 
-/** What a person can start from the panel; the commands are `atlas.<action>`. */
-export const HOOK_PANEL_ACTIONS = [
-  'startStep',
-  'completeStep',
-  'runValidation',
-  'submitStepOutput',
-  'approve',
-  'reject',
-  'resume',
-  'recover',
-  'checkpoint',
-  'acknowledge',
-  'failTask',
-  'abandonTask',
-] as const;
-
-/** What a person can start from the panel. */
-export type HookPanelActionName = (typeof HOOK_PANEL_ACTIONS)[number];
-
 const actionSchema = z.object({
-  action: z.enum(HOOK_PANEL_ACTIONS),
+  action: z.enum(TASK_ACTIONS),
   /** Of `recover`: another plan than the computed one. */
   recovery: z.optional(z.enum(RECOVERY_ACTIONS)),
   label: z.string(),
@@ -126,7 +108,7 @@ export type ToHookPanel = z.infer<typeof toHookPanelSchema>;
 export const hookPanelRequestSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('run'),
-    action: z.enum(HOOK_PANEL_ACTIONS),
+    action: z.enum(TASK_ACTIONS),
     recovery: z.optional(z.enum(RECOVERY_ACTIONS)),
   }),
   z.object({ kind: z.literal('openLink'), href: webLinkSchema }),

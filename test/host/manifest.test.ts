@@ -4,7 +4,7 @@ import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import { SETTINGS } from '../../src/extension/shared/config';
-import { HOOK_PANEL_ACTIONS } from '../../src/protocol/hookPanel';
+import { TASK_ACTIONS } from '../../src/core/task/taskActions';
 import { atlasApi } from './support/atlasApi';
 
 interface Manifest {
@@ -45,7 +45,7 @@ describe('the manifest and the code agree', () => {
 
   it('every button of the panel is one of the commands', () => {
     const contributed = new Set(manifest.contributes.commands.map(({ command }) => command));
-    for (const action of HOOK_PANEL_ACTIONS) assert.ok(contributed.has(`atlas.${action}`), action);
+    for (const action of TASK_ACTIONS) assert.ok(contributed.has(`atlas.${action}`), action);
   });
 
   it('every setting has the default that the code uses, and the reverse', () => {

@@ -1,6 +1,7 @@
 import { oneLine } from '../shared/text';
 import { roughAge, roughDuration, toMs } from '../shared/time';
 import type { CrashCause, Diagnosis } from '../recovery/liveness';
+import { recoveryDetails } from '../recovery/recoveryDetails';
 import type { TaskRecord, TaskState, RecoveryAction } from './taskRecord';
 import type { WaitKind } from './waiting';
 
@@ -79,9 +80,9 @@ export function healthLabel(hook: TaskRecord, diagnosis: Diagnosis, now: number)
 
 /** As for a crash that is just being found, from what was recorded of it. */
 function interrupted(hook: TaskRecord, now: number): string {
-  const { cause, last_sign_of_life: lastSign } = hook.recovery?.details ?? {};
-  const age = typeof lastSign === 'string' ? ` ${roughAge(toMs(lastSign), now)}` : '';
-  const known = typeof cause === 'string' && Object.hasOwn(CAUSE_LABELS, cause);
+  const { cause, lastSignOfLife } = recoveryDetails(hook.recovery);
+  const age = lastSignOfLife === undefined ? '' : ` ${roughAge(toMs(lastSignOfLife), now)}`;
+  const known = cause !== undefined && Object.hasOwn(CAUSE_LABELS, cause);
   return `${STATE_LABELS.recovering}${age}${known ? ` (${CAUSE_LABELS[cause as CrashCause]})` : ''}`;
 }
 

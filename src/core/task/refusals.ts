@@ -1,9 +1,10 @@
-import { eventsFor } from './authority';
+import type { Task } from './task';
+import { openEvents } from './taskActions';
 import type { Caller } from './events';
 import { ACTION_LABELS, situation } from './labels';
 import type { TaskEventType } from './states';
 import { type TaskRecord, type TerminalState, isTerminal } from './taskRecord';
-import { canApprove, waitKind } from './waiting';
+import { waitKind } from './waiting';
 import { sentenceList } from '../shared/text';
 
 /** What can't be done, for each event; what the task is doing instead follows. */
@@ -75,11 +76,10 @@ function lowered(label: string): string {
 }
 
 /** A sentence saying what a caller can do with a task now. */
-export function possibleNow(hook: TaskRecord | undefined, by: Caller): string {
+export function possibleNow(hook: TaskRecord | undefined, task: Task, by: Caller): string {
   if (hook === undefined) return 'Create the task first.';
   if (isTerminal(hook.state)) return 'Start a new task.';
-  const events = eventsFor(hook, by).filter((type) => type !== 'human_approve' || canApprove(waitKind(hook)));
-  const possible = events.flatMap((type) => POSSIBLE[type] ?? []);
+  const possible = openEvents(hook, task, by).flatMap((type) => POSSIBLE[type] ?? []);
   if (hook.state === 'initializing') return 'Wait until the task is set up.';
   return `You can ${sentenceList(possible, 'or')}.`;
 }

@@ -11,8 +11,13 @@ import { possibleNow, whyRefused } from './refusals';
 import { type TaskEventType, targetsOf } from './states';
 import { nextAttempt } from './stepAttempt';
 
-function illegal(hook: TaskRecord | undefined, { type: event, by = 'agent' }: TaskInput, why?: string): Result<never> {
-  return fail('illegal_transition', why ?? whyRefused(hook, event), { mend: possibleNow(hook, by) });
+function illegal(
+  hook: TaskRecord | undefined,
+  { type: event, by = 'agent' }: TaskInput,
+  { task }: TransitionContext,
+  why?: string,
+): Result<never> {
+  return fail('illegal_transition', why ?? whyRefused(hook, event), { mend: possibleNow(hook, task, by) });
 }
 
 /** What only a human decides is refused to everybody else, whatever way it came. */
@@ -61,14 +66,14 @@ export function transition(
   context: TransitionContext,
 ): Result<Transitioned> {
   const state = hook?.state ?? 'none';
-  if (targetsOf(state, input.type).length === 0) return illegal(hook, input);
+  if (targetsOf(state, input.type).length === 0) return illegal(hook, input, context);
   if (hook === undefined) return ok({ hook: initialHook(context), changed: true });
   const stale = checkExpected(hook, input);
   if (stale !== undefined) return stale;
   const decision = refuseDecision(hook, input.type, input.by ?? 'agent');
   if (decision !== undefined) return decision;
   const refused = guardOf(hook, input, context);
-  if (refused !== undefined) return illegal(hook, input, refused);
+  if (refused !== undefined) return illegal(hook, input, context, refused);
   if (isRepetition(hook, input)) return ok({ hook, changed: false });
   const draft = new TransitionBuilder(hook, context);
   applyEffect(draft, input);

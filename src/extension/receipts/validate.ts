@@ -3,7 +3,7 @@ import { worktreeOf } from '../../core/task/task';
 import { currentCommands } from '../../core/task/taskAlignment';
 import { refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
-import { canValidate } from '../tasks/panel/hookPanelActions';
+import { canValidate } from '../../core/task/taskActions';
 import { plain } from '../shared/messages';
 import { ValidationTerminal } from './validationTerminal';
 import { chosen, taskFor } from '../shared/arguments';

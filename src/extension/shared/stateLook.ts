@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { TaskState, RecoveryAction } from '../../core/task/taskRecord';
 import type { Diagnosis } from '../../core/recovery/liveness';
+import { ACTION_LABELS, STATE_LABELS } from '../../core/task/labels';
 
 /** How a state looks: a codicon and, where it matters, a theme colour. */
 export interface Look {
@@ -32,53 +33,21 @@ export function themeIcon(look: Look): vscode.ThemeIcon {
   return new vscode.ThemeIcon(look.icon, look.color === undefined ? undefined : new vscode.ThemeColor(look.color));
 }
 
-/** A state in words. */
+/** A state in words, in the editor's language. */
 export function stateLabel(state: TaskState): string {
-  switch (state) {
-    case 'initializing':
-      return vscode.l10n.t('Setting up');
-    case 'step_pending':
-      return vscode.l10n.t('Ready');
-    case 'step_running':
-      return vscode.l10n.t('Running');
-    case 'step_validating':
-      return vscode.l10n.t('Validating');
-    case 'awaiting_human':
-      return vscode.l10n.t('Waiting for you');
-    case 'recovering':
-      return vscode.l10n.t('Interrupted');
-    case 'completed':
-      return vscode.l10n.t('Completed');
-    case 'failed':
-      return vscode.l10n.t('failed');
-    case 'abandoned':
-      return vscode.l10n.t('Abandoned');
-  }
+  return vscode.l10n.t(STATE_LABELS[state]);
 }
 
-/** A recovery action in words. */
+/** A recovery action in words, in the editor's language. */
 export function recoveryLabel(action: RecoveryAction): string {
-  switch (action) {
-    case 'retry_step':
-      return vscode.l10n.t('Restart the step');
-    case 'retry_from_checkpoint':
-      return vscode.l10n.t('Continue from the checkpoint');
-    case 'retry_validation':
-      return vscode.l10n.t('Validate again');
-    case 'skip_step':
-      return vscode.l10n.t('Mark the step done');
-    case 'manual':
-      return vscode.l10n.t('Decide yourself');
-    case 'await_human':
-      return vscode.l10n.t('Wait for you');
-  }
+  return vscode.l10n.t(ACTION_LABELS[action]);
 }
 
 /** How a task fares, where that is more than its state. */
 export function diagnosisLabel(diagnosis: Diagnosis): string | undefined {
   switch (diagnosis.kind) {
     case 'crashed':
-      return vscode.l10n.t('Interrupted');
+      return stateLabel('recovering');
     case 'quiet':
       return vscode.l10n.t('Quiet');
     case 'agent_left':

@@ -3,8 +3,7 @@ import type { TaskInput } from '../../core/task/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
 import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';
-import type { HookPanelActionName } from '../../protocol/hookPanel';
-import { offeredActions } from './panel/hookPanelActions';
+import { type TaskAction, openActions } from '../../core/task/taskActions';
 import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { chosen, taskFor } from '../shared/arguments';
@@ -12,8 +11,8 @@ import { type CommandContext, type CommandHandler, took } from '../shared/contex
 import { recoveryLabel } from '../shared/stateLook';
 
 /** Which tasks an action fits, by the same table that the panel's buttons and the menus come from. */
-export function offers(action: HookPanelActionName): (task: StoredTask) => boolean {
-  return ({ hook, task }) => offeredActions(hook, task).some((offered) => offered.action === action);
+export function offers(action: TaskAction): (task: StoredTask) => boolean {
+  return ({ hook, task }) => openActions(hook, task).some((offered) => offered.action === action);
 }
 
 /** The step and attempt that the person saw: a task that moved on meanwhile refuses. */
@@ -146,7 +145,7 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
       detail: plain(plan.reason, 300),
       action: undefined,
     },
-    ...offeredActions(task.hook, task.task).flatMap((offered): ActionItem[] =>
+    ...openActions(task.hook, task.task).flatMap((offered): ActionItem[] =>
       offered.action === 'recover' && offered.recovery !== undefined && offered.recovery !== plan.action
         ? [
             {

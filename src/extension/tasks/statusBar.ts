@@ -76,7 +76,7 @@ export class StatusBar implements vscode.Disposable {
     const { diagnosis } = view;
     if (diagnosis.kind === 'quiet') return staleFor(now - diagnosis.since);
     if (diagnosis.kind === 'crashed') return staleFor(now - diagnosis.lastSign);
-    if (diagnosis.kind === 'recovering') return `$(warning) ${vscode.l10n.t('Interrupted')}`;
+    if (diagnosis.kind === 'recovering') return `$(warning) ${stateLabel('recovering')}`;
     if (diagnosis.kind === 'agent_left') return `$(warning) ${vscode.l10n.t('Agent left')}`;
     return undefined;
   }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { offeredActions } from './panel/hookPanelActions';
+import { openActions } from '../../core/task/taskActions';
 import { plain } from '../shared/messages';
 import { chosen, taskFor } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
@@ -11,7 +11,7 @@ export const showTaskActions: CommandHandler = async (context, argument) => {
   const fares = view?.diagnosis.kind;
   const stuck = fares === 'quiet' || fares === 'crashed' || fares === 'recovering' || fares === 'agent_left';
   const trusted = vscode.workspace.isTrusted;
-  const offered = new Set(trusted ? offeredActions(task.hook, task.task).map(({ action }) => action as string) : []);
+  const offered = new Set(trusted ? openActions(task.hook, task.task).map(({ action }) => action as string) : []);
   const items: { label: string; command: string; show: boolean }[] = [
     {
       label: `$(debug-continue) ${vscode.l10n.t('Resume Task')}`,

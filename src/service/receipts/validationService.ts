@@ -140,7 +140,7 @@ export class ValidationService {
     const planned = step === undefined ? undefined : task.steps[step.step_index];
     if (step === undefined || planned === undefined || !mayValidate(hook)) {
       return fail('illegal_transition', whyRefused(hook, 'validation_command'), {
-        mend: possibleNow(hook, options.caller),
+        mend: possibleNow(hook, task, options.caller),
       });
     }
     const expect = options.expect ?? {};

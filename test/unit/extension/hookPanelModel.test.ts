@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { STEP_TYPES } from '../../../src/core/task/template';
 import { hookPanelModel } from '../../../src/extension/tasks/panel/hookPanelModel';
-import { offeredActions } from '../../../src/extension/tasks/panel/hookPanelActions';
+import { openActions } from '../../../src/core/task/taskActions';
 import type { HookPanelData } from '../../../src/extension/tasks/panel/hookPanelSource';
 import { localizedTexts } from '../../../src/extension/tasks/panel/localizedTexts';
 import { hookPanelModelSchema, type HookPanelModel } from '../../../src/protocol/hookPanel';
@@ -20,7 +20,7 @@ const modelOf = (driven: DrivenHook, more: Partial<HookPanelData> = {}): HookPan
     localizedTexts(),
   );
 const names = (driven: DrivenHook): string[] =>
-  offeredActions(driven.now, driven.task).map(({ action, recovery }) =>
+  openActions(driven.now, driven.task).map(({ action, recovery }) =>
     recovery === undefined ? action : `${action}:${recovery}`,
   );
 

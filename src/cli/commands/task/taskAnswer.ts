@@ -1,13 +1,11 @@
+import { openEvents } from '../../../core/task/taskActions';
 import { AgentSessions } from '../../../agents/lifecycle/agentSessions';
-import { eventsFor } from '../../../core/task/authority';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import type { Expected } from '../../../core/task/events';
 import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
 import type { TaskEventType } from '../../../core/task/states';
-import { isHumanStep } from '../../../core/task/task';
 import { oneLine } from '../../../core/shared/text';
-import { canApprove, waitKind } from '../../../core/task/waiting';
 import { type Advice, adviceOf } from '../../../service/tasks/advice';
 import type { Atlas } from '../../../service/atlas';
 import { chooseTask } from '../../../service/tasks/taskChoice';
@@ -197,24 +195,11 @@ const COMMAND_OF: Partial<Readonly<Record<TaskEventType, string>>> = {
   retry_step: 'atlas resume',
 };
 
-/** What a step takes only where no human decides it. */
-const AGENT_STEP_EVENTS: readonly TaskEventType[] = [
-  'step_output',
-  'step_complete',
-  'validation_command',
-  'retry_validation',
-  'human_resume',
-];
-
 /** A refusal in the words of the command line: which commands the task takes now. */
 export function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasError): AtlasError {
   const error = withNotes(refused, notes);
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
-  const approvable = canApprove(waitKind(stored.hook));
-  const step = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
-  const events = eventsFor(stored.hook, context.caller)
-    .filter((event) => event !== 'human_approve' || approvable)
-    .filter((event) => !isHumanStep(step) || !AGENT_STEP_EVENTS.includes(event));
+  const events = openEvents(stored.hook, stored.task, context.caller);
   const commands = [...new Set(events.flatMap((event) => COMMAND_OF[event] ?? []))];
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {

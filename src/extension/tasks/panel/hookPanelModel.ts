@@ -1,12 +1,13 @@
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { flat } from '../../../core/hookMarkdown/escape';
-import type { TaskRecord } from '../../../core/task/taskRecord';
+import { openActions } from '../../../core/task/taskActions';
+import type { Task } from '../../../core/task/task';
+import { RECOVERY_ACTIONS, type TaskRecord } from '../../../core/task/taskRecord';
 import { alignTask } from '../../../core/task/taskAlignment';
 import { toMs, toTimestamp } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
 import type { DocumentNode } from '../../../protocol/document';
-import type { HookPanelModel, HookPanelNotice, TimelineMark } from '../../../protocol/hookPanel';
-import { panelActions } from './hookPanelActions';
+import type { HookPanelAction, HookPanelModel, HookPanelNotice, TimelineMark } from '../../../protocol/hookPanel';
 import type { HookPanelData, PanelTaskRef } from './hookPanelSource';
 import type { HookPanelTexts } from './hookPanelTexts';
 
@@ -108,4 +109,14 @@ function marks(hook: TaskRecord, texts: HookPanelTexts): TimelineMark[] {
       };
     })
     .sort((a, b) => toMs(a.at) - toMs(b.at));
+}
+
+/** The open actions in words. */
+function panelActions(hook: TaskRecord, task: Task, texts: HookPanelTexts): HookPanelAction[] {
+  const plan = RECOVERY_ACTIONS.find((name) => name === hook.recovery?.recommended_action);
+  return openActions(hook, task).map((open): HookPanelAction => {
+    if (open.action !== 'recover' || hook.state !== 'recovering') return { ...open, ...texts.action(open.action) };
+    const computed = open.recovery === undefined;
+    return { ...open, ...texts.recovery(open.recovery ?? plan ?? 'manual', computed) };
+  });
 }

@@ -3,7 +3,7 @@ import type { Result } from '../../../core/shared/errors';
 import type { TaskRecord, RecoveryAction } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import type { Task } from '../../../core/task/task';
-import type { HookPanelActionName } from '../../../protocol/hookPanel';
+import type { TaskAction } from '../../../core/task/taskActions';
 
 /** A task's name, structurally that of the store. */
 export interface PanelTaskRef {
@@ -44,7 +44,7 @@ export interface HookPanelSource {
 
 /** What the panel lets a person do. A cancelled dialog is a success; only what failed is an error. */
 export interface HookPanelCommands {
-  run(ref: PanelTaskRef, action: HookPanelActionName, recovery: RecoveryAction | undefined): Promise<Result<void>>;
+  run(ref: PanelTaskRef, action: TaskAction, recovery: RecoveryAction | undefined): Promise<Result<void>>;
   /** Opens a file of the task's worktree; the path is one that `load` named. */
   openFile(ref: PanelTaskRef, path: string): Promise<Result<void>>;
   showCheckpoint(ref: PanelTaskRef, checkpointId: string): Promise<Result<void>>;

@@ -1,6 +1,7 @@
 import type { DriftKind } from '../../../core/checkpoint/checkpoint';
 import type { CheckpointTrigger, TaskState, RecoveryAction } from '../../../core/task/taskRecord';
-import type { HookPanelActionName, HookPanelStrings } from '../../../protocol/hookPanel';
+import type { TaskAction } from '../../../core/task/taskActions';
+import type { HookPanelStrings } from '../../../protocol/hookPanel';
 import type { JournalStanding } from './hookPanelSource';
 
 /** A button's label and what it does. */
@@ -13,7 +14,7 @@ export interface ActionText {
 export interface HookPanelTexts {
   readonly strings: HookPanelStrings;
   state(state: TaskState): string;
-  action(action: HookPanelActionName): ActionText;
+  action(action: TaskAction): ActionText;
   recovery(recovery: RecoveryAction, computed: boolean): ActionText;
   trigger(trigger: CheckpointTrigger): string;
   drift(kind: DriftKind): string;

@@ -1,24 +1,12 @@
 import { l10n } from 'vscode';
 import type { DriftKind } from '../../../core/checkpoint/checkpoint';
-import type { CheckpointTrigger, TaskState, RecoveryAction } from '../../../core/task/taskRecord';
-import type { HookPanelActionName } from '../../../protocol/hookPanel';
+import type { CheckpointTrigger, RecoveryAction } from '../../../core/task/taskRecord';
+import type { TaskAction } from '../../../core/task/taskActions';
 import type { JournalStanding } from './hookPanelSource';
-import { recoveryLabel } from '../../shared/stateLook';
+import { recoveryLabel, stateLabel } from '../../shared/stateLook';
 import type { ActionText, HookPanelTexts } from './hookPanelTexts';
 
-const states = (): Readonly<Record<TaskState, string>> => ({
-  initializing: l10n.t('Setting up'),
-  step_pending: l10n.t('Ready'),
-  step_running: l10n.t('Running'),
-  step_validating: l10n.t('Validating'),
-  awaiting_human: l10n.t('Waiting for you'),
-  recovering: l10n.t('Interrupted'),
-  completed: l10n.t('Completed'),
-  failed: l10n.t('Failed'),
-  abandoned: l10n.t('Abandoned'),
-});
-
-const actions = (): Readonly<Record<HookPanelActionName, ActionText>> => ({
+const actions = (): Readonly<Record<TaskAction, ActionText>> => ({
   startStep: { label: l10n.t('Start Step'), hint: l10n.t('Start the step that is ready') },
   completeStep: { label: l10n.t('Complete Step'), hint: l10n.t('Mark the step done and continue with the next one') },
   runValidation: { label: l10n.t('Run Validation'), hint: l10n.t("Run the step's checks; they pass or fail it") },
@@ -93,7 +81,7 @@ const strings = (): HookPanelTexts['strings'] => ({
 export function localizedTexts(): HookPanelTexts {
   return {
     strings: strings(),
-    state: (state) => states()[state],
+    state: stateLabel,
     action: (action) => actions()[action],
     recovery,
     trigger: (trigger) => triggers()[trigger],

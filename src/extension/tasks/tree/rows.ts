@@ -4,7 +4,7 @@ import { type RecordedEvent, RECOVERY_ACTIONS, type StepCheckpoint } from '../..
 import type { TaskStep } from '../../../core/task/task';
 import { formatDuration, toMs } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
-import { offeredActions } from '../panel/hookPanelActions';
+import { openActions } from '../../../core/task/taskActions';
 import { plain } from '../../shared/messages';
 import type { TaskView } from '../../windowTasks';
 import { ageOf } from '../../shared/ages';
@@ -50,7 +50,7 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
   const edited = foreignEdits(hook) !== undefined;
   item.description = edited ? vscode.l10n.t('edited outside Atlas · {0}', standing) : standing;
   item.iconPath = edited ? EDITED_ICON : themeIcon(lookOf(hook.state, view.diagnosis));
-  item.contextValue = ['task', hook.state, ...offeredActions(hook, task).map(({ action }) => action)].join(' ');
+  item.contextValue = ['task', hook.state, ...openActions(hook, task).map(({ action }) => action)].join(' ');
   item.command = { command: OPEN_HOOK, title: vscode.l10n.t('Open HOOK.md'), arguments: [node] };
   item.accessibilityInformation = {
     label: plain(
@@ -152,14 +152,14 @@ export function stepRow(
   const fares = waits
     ? stateLabel('awaiting_human')
     : current && hook.state === 'step_pending'
-      ? vscode.l10n.t('Ready')
+      ? stateLabel('step_pending')
       : '';
   item.description = plain([fares, attempt, stepDuration(step)].filter((part) => part !== '').join(' · '));
   item.iconPath = themeIcon(
     waits || stuck ? lookOf(hook.state, view.diagnosis) : (STEP_ICONS[step.status] ?? { icon: 'circle-small' }),
   );
   item.contextValue = current
-    ? ['currentStep', ...offeredActions(hook, view.stored.task).map(({ action }) => action)].join(' ')
+    ? ['currentStep', ...openActions(hook, view.stored.task).map(({ action }) => action)].join(' ')
     : 'step';
   item.tooltip = plain(`${step.name}: ${step.status} (${step.type})`);
   item.accessibilityInformation = { label: plain(`${step.name}, ${step.status}, ${item.description}`) };
