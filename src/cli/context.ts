@@ -4,7 +4,7 @@ import type { ProcessIdentity } from '../core/recovery/liveness';
 import type { Logger } from '../core/shared/ports';
 import { oneLine } from '../core/shared/text';
 import type { Atlas } from '../service/atlas';
-import type { AtlasReader } from '../service/atlasReader';
+import type { OpenAtlas } from '../service/createAtlas';
 import { resolveRoot } from '../store/paths';
 import { callingAgent } from './agentCaller';
 import type { Streams } from './render/output';
@@ -31,7 +31,7 @@ export class CliContext {
   readonly folderProblem: string | undefined;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
-  private loaded: Promise<AtlasReader> | undefined;
+  private loaded: Promise<OpenAtlas> | undefined;
   private told: string | undefined;
 
   constructor(
@@ -48,7 +48,7 @@ export class CliContext {
   }
 
   /** The store, for reading; what changes tasks is loaded by {@link drive}. */
-  async atlas(): Promise<AtlasReader> {
+  async atlas(): Promise<OpenAtlas> {
     return (this.loaded ??= (async () => {
       const [{ createAtlas }, { systemPorts }] = await Promise.all([
         import('../service/createAtlas'),

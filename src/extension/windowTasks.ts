@@ -6,7 +6,7 @@ import type { TaskConfig } from '../core/config/config';
 import { DEFAULT_CONFIG } from '../core/config/config';
 import { worktreeOf } from '../core/task/task';
 import type { Place } from '../service/atlasReader';
-import type { AtlasReader } from '../service/atlasReader';
+import type { OpenAtlas } from '../service/createAtlas';
 import { setContext } from './shared/contextKeys';
 import type { WindowSpool } from './gitHooks/windowSpool';
 import { WindowOwnership } from '../service/sessions/ownership';
@@ -74,7 +74,7 @@ export class WindowTasks implements vscode.Disposable {
   /** Tells what is wrong in the configuration files, each time they were read. */
   readonly onDidReadConfig = this.configReads.event;
 
-  constructor(readonly atlas: AtlasReader) {
+  constructor(readonly atlas: OpenAtlas) {
     this.ownership = new WindowOwnership(atlas);
     this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => {
       this.noticed(refs);

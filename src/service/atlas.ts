@@ -50,7 +50,7 @@ export class Atlas {
 
   constructor(
     readonly ports: ServicePorts,
-    readonly reader: AtlasReader = new AtlasReader(ports, async () => Promise.resolve(this)),
+    readonly reader: AtlasReader = new AtlasReader(ports, async () => Promise.resolve(this.store)),
   ) {
     ({ owners: this.owners, workspaces: this.workspaces, catalog: this.catalog, configs: this.configs } = reader);
     ({ git: this.git, receipts: this.receipts, spool: this.spool, inbox: this.inbox } = reader);

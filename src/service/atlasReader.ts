@@ -15,7 +15,6 @@ import { ConfigSource } from './tasks/configSource';
 import type { GitCheckpoints } from './checkpoints/gitCheckpoints';
 import type { GitHooks } from './git/gitHooks';
 import type { Inbox } from './inbox/inbox';
-import type { Atlas } from './atlas';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receipts/receiptService';
 import type { SpoolService } from './git/spoolService';
@@ -30,7 +29,7 @@ export interface Place {
 
 /**
  * What can be said of a store without changing a task: all that a window needs until something happens. The part that
- * changes tasks is several times larger; made by `createAtlas`, which has it loaded when it is first needed.
+ * changes tasks is several times larger; `createAtlas` has it loaded when it is first needed.
  */
 export class AtlasReader {
   readonly owners: OwnerStore;
@@ -46,10 +45,10 @@ export class AtlasReader {
   /** What sessions are asked to do. */
   readonly inbox: () => Promise<Inbox>;
 
-  /** @param drive the use cases that change tasks, on this reader; loaded when they are first needed */
+  /** @param store where commits and pushes become checkpoints; loaded when there are any */
   constructor(
     readonly ports: ServicePorts,
-    readonly drive: () => Promise<Atlas>,
+    store: () => Promise<TaskStore>,
   ) {
     this.owners = new OwnerStore(ports);
     this.workspaces = new WorkspaceStore(ports);
@@ -59,7 +58,7 @@ export class AtlasReader {
       const { ReceiptService } = await import('./receipts/receiptService');
       return new ReceiptService(ports, this.configs);
     });
-    const send: TaskStore['send'] = async (...event) => (await drive()).store.send(...event);
+    const send: TaskStore['send'] = async (...event) => (await store()).send(...event);
     this.git = lazy(async () => {
       const { GitCheckpoints } = await import('./checkpoints/gitCheckpoints');
       return new GitCheckpoints(ports, send, this.catalog, this.workspaces, this.configs);

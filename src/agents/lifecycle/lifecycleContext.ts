@@ -3,7 +3,7 @@ import { messageOf } from '../../core/shared/errors';
 import { isInFlight, isTerminal } from '../../core/task/taskRecord';
 import { oneLine } from '../../core/shared/text';
 import type { Place } from '../../service/atlasReader';
-import type { AtlasReader } from '../../service/atlasReader';
+import type { OpenAtlas } from '../../service/createAtlas';
 import { chooseTask } from '../../service/tasks/taskChoice';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { HostInput } from '../hosts/hostInput';
@@ -41,7 +41,7 @@ export class LifecycleContext {
   private found: Promise<FoundTask> | undefined;
 
   constructor(
-    readonly atlas: AtlasReader,
+    readonly atlas: OpenAtlas,
     readonly called: Called,
   ) {
     this.kind = sessionKind(called.env);

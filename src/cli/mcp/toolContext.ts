@@ -1,7 +1,7 @@
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { ProcessIdentity } from '../../core/recovery/liveness';
 import type { Atlas } from '../../service/atlas';
-import type { AtlasReader } from '../../service/atlasReader';
+import type { OpenAtlas } from '../../service/createAtlas';
 import { CliContext } from '../context';
 
 /** For whom a tool is called. */
@@ -53,7 +53,7 @@ export class ToolContext extends CliContext {
   }
 
   /** One store for all calls. */
-  override async atlas(): Promise<AtlasReader> {
+  override async atlas(): Promise<OpenAtlas> {
     return this.server.atlas();
   }
 

@@ -1,4 +1,5 @@
-import type { ProgramTexts } from './commandLine';
+/** The programs: `forge` has the commands of workers alone. */
+export type ProgramName = 'atlas' | 'forge';
 
 /** What a group of commands is for; the commands of workers are called `forge hook …` too. */
 const GROUPS = {
@@ -18,10 +19,10 @@ const GROUPS = {
 export const PROGRAM_TEXTS = {
   atlas: 'Record the progress of a coding task so that work can continue after a crash.',
   forge: GROUPS.worker,
-} as const satisfies Record<ProgramTexts['program'], string>;
+} as const satisfies Record<ProgramName, string>;
 
 /** One line on a group of commands, by the name that a program knows it by. */
-export function groupText(name: string, program: ProgramTexts['program'] = 'atlas'): string {
+export function groupText(name: string, program: ProgramName = 'atlas'): string {
   const known: Readonly<Record<string, string>> = GROUPS;
   return known[program === 'forge' ? name.replace(/^hook/u, 'worker') : name] ?? '';
 }

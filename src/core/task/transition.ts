@@ -7,7 +7,8 @@ import { type Result, fail, ok } from '../shared/errors';
 import { freezeTask } from './frozenSteps';
 import { guardOf } from './guards';
 import { type TaskRecord, SCHEMA_VERSION } from './taskRecord';
-import { possibleNow, whyRefused } from './refusals';
+import { possibleNow } from './possible';
+import { whyRefused } from './refusals';
 import { type TaskEventType, targetsOf } from './states';
 import { nextAttempt } from './stepAttempt';
 

@@ -1,7 +1,7 @@
 import { isInFlight } from '../../core/task/taskRecord';
 import { messageOf } from '../../core/shared/errors';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
-import type { AtlasReader } from '../atlasReader';
+import type { OpenAtlas } from '../createAtlas';
 
 /** A window ticks every few seconds; after a pause this long (ms), its machine or its process stood still. */
 const ASLEEP_MS = 60_000;
@@ -15,7 +15,7 @@ export class WindowOwnership {
   /** In ms. */
   private lastTick: number | undefined;
 
-  constructor(private readonly atlas: AtlasReader) {}
+  constructor(private readonly atlas: OpenAtlas) {}
 
   /**
    * Adopts the tasks that are in flight and lets go of those that no longer are.

@@ -7,7 +7,7 @@ import type { ProcessIdentity, Vitality } from '../../../src/core/recovery/liven
 import type { Clock, Processes } from '../../../src/core/shared/ports';
 import { toTimestamp } from '../../../src/core/shared/time';
 import { createAtlas } from '../../../src/service/createAtlas';
-import type { AtlasReader } from '../../../src/service/atlasReader';
+import type { OpenAtlas } from '../../../src/service/createAtlas';
 import { WindowOwnership } from '../../../src/service/sessions/ownership';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
@@ -22,7 +22,7 @@ class Desk {
 
   constructor(private readonly root: string) {}
 
-  open(name: string): { atlas: AtlasReader; ownership: WindowOwnership; kill: () => void } {
+  open(name: string): { atlas: OpenAtlas; ownership: WindowOwnership; kill: () => void } {
     const identity: ProcessIdentity = {
       machine_id: 'desk',
       boot_id: 'boot',
@@ -49,7 +49,7 @@ describe('windows as owners of a running step', () => {
   let ref: TaskRef;
 
   const sound = (): boolean => false;
-  const fares = (window: { atlas: AtlasReader }): string =>
+  const fares = (window: { atlas: OpenAtlas }): string =>
     window.atlas.diagnose(unwrap(window.atlas.catalog.read(ref)), 5 * MINUTE).kind;
 
   beforeEach(async () => {
