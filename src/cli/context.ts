@@ -1,5 +1,5 @@
 import { type Result, fail, messageOf, ok } from '../core/shared/errors';
-import type { Caller } from '../core/task/events';
+import type { Caller } from '../core/transition/events';
 import type { ProcessIdentity } from '../core/recovery/liveness';
 import type { Logger } from '../core/shared/ports';
 import { oneLine } from '../core/shared/text';

@@ -1,8 +1,8 @@
 import type * as vscode from 'vscode';
 import { unwrap } from '../core/shared/errors';
-import type { TaskInput } from '../core/task/events';
+import type { TaskInput } from '../core/transition/events';
 import type { TaskRecord } from '../core/task/taskRecord';
-import { HUMAN_EVENTS } from '../core/task/states';
+import { HUMAN_EVENTS } from '../core/transition/states';
 import type { ReceiptReport } from '../core/receipt/receipt';
 import type { Diagnosis } from '../core/recovery/liveness';
 import type { Task } from '../core/task/task';

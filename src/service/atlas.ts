@@ -1,6 +1,6 @@
 import type { CheckpointTrigger } from '../core/task/taskRecord';
 import { type Result, fail, ok } from '../core/shared/errors';
-import type { Caller, Expected, TaskInput } from '../core/task/events';
+import type { Caller, Expected, TaskInput } from '../core/transition/events';
 import type { Diagnosis } from '../core/recovery/liveness';
 import { lazy } from '../core/shared/lazy';
 import { createTask, declaredCommands } from '../core/task/task';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { unwrap } from '../../src/core/shared/errors';
-import type { TaskInput } from '../../src/core/task/events';
-import { EVENT_TYPES } from '../../src/core/task/states';
+import type { TaskInput } from '../../src/core/transition/events';
+import { EVENT_TYPES } from '../../src/core/transition/states';
 import type { AtlasApi, AtlasEvent, AtlasTask } from '../../src/extension/api';
 import type { Atlas } from '../../src/service/atlas';
 import type { TaskRef } from '../../src/core/task/taskRef';

@@ -1,6 +1,6 @@
 import { ACTION_LABELS } from '../task/labels';
 import { type Result, fail, ok } from '../shared/errors';
-import type { TaskInput } from '../task/events';
+import type { TaskInput } from '../transition/events';
 import type { TaskRecord, RecoveryAction } from '../task/taskRecord';
 
 type RecoveryInput = Extract<

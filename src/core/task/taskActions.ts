@@ -1,8 +1,8 @@
 import { DEFAULT_CONFIG } from '../config/config';
-import { eventsFor } from './authority';
-import type { Caller, TaskInput, TransitionContext } from './events';
-import { guardOf } from './guards';
-import { type TaskEventType, targetsOf } from './states';
+import { eventsFor } from '../transition/authority';
+import type { Caller, TaskInput, TransitionContext } from '../transition/events';
+import { guardOf } from '../transition/guards';
+import { type TaskEventType, targetsOf } from '../transition/states';
 import { type Task, commandsOf, isHumanStep, stepTypeOf } from './task';
 import { RECOVERY_ACTIONS, type RecoveryAction, type TaskRecord } from './taskRecord';
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { TaskInput } from '../../core/task/events';
+import type { TaskInput } from '../../core/transition/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
 import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';

@@ -1,10 +1,10 @@
 import { eventsOf } from '../../core/history/historyEvent';
 import { isAbsolute } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import type { Expected, TaskInput } from '../../core/task/events';
+import type { Expected, TaskInput } from '../../core/transition/events';
 import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
-import { possibleNow } from '../../core/task/possible';
-import { whyRefused } from '../../core/task/refusals';
+import { possibleNow } from '../../core/transition/possible';
+import { whyRefused } from '../../core/transition/refusals';
 import type { Repository } from '../../core/shared/ports';
 import { type ReceiptPlace, nextPlace } from '../../core/receipt/receipt';
 import { type Task, commandsOf, worktreeOf } from '../../core/task/task';

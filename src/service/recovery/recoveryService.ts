@@ -2,7 +2,7 @@ import { recoveryDetails } from '../../core/recovery/recoveryDetails';
 import { lastEventOf } from '../../core/history/historyEvent';
 import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
 import { type Result, fail, ok } from '../../core/shared/errors';
-import type { Caller, TaskInput } from '../../core/task/events';
+import type { Caller, TaskInput } from '../../core/transition/events';
 import type { TaskRecord, RecoveryAction } from '../../core/task/taskRecord';
 import { type CrashFinding, type Diagnosis } from '../../core/recovery/liveness';
 import {

@@ -1,5 +1,5 @@
 import type { Result } from '../../core/shared/errors';
-import type { TaskInput } from '../../core/task/events';
+import type { TaskInput } from '../../core/transition/events';
 import type { Updated } from '../../core/task/storedTask';
 import type { TaskRef } from '../../core/task/taskRef';
 import type { TaskStore } from '../../store/task/taskStore';

@@ -1,10 +1,10 @@
 import { hasCheckpoint } from '../../core/history/historyEvent';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import type { TaskInput, TransitionContext } from '../../core/task/events';
+import type { TaskInput, TransitionContext } from '../../core/transition/events';
 import { type TaskRecord, serializeRecord } from '../../core/task/taskRecord';
 import type { Task } from '../../core/task/task';
 import { toTimestamp } from '../../core/shared/time';
-import { transition } from '../../core/task/transition';
+import { transition } from '../../core/transition/transition';
 import { fileError } from '../../system/files/fileErrors';
 import { sha256 } from './recordFile';
 import { TaskReader } from './taskReader';

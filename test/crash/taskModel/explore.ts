@@ -1,4 +1,4 @@
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import { type TaskRecord, isInFlight, isTerminal } from '../../../src/core/task/taskRecord';
 import { type CrashFinding, type Owner, diagnose } from '../../../src/core/recovery/liveness';
 import { planRecovery, recoveryContext } from '../../../src/core/recovery/recovery';

@@ -1,4 +1,4 @@
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { type RecoveryPlan, planRecovery } from '../../../src/core/recovery/recovery';
 import { nextAttempt } from '../../../src/core/task/stepAttempt';

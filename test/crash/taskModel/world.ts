@@ -1,11 +1,11 @@
 import { DEFAULT_CONFIG, type TaskConfig } from '../../../src/core/config/config';
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import type { TaskRecord, RecoveryAction } from '../../../src/core/task/taskRecord';
 import type { RecoveryEvidence } from '../../../src/core/recovery/recovery';
 import { type Task, commandsOf, createTask, stepTypeOf } from '../../../src/core/task/task';
 import { type GitEffect, type TaskTemplate, type TemplateStep, gitEffect } from '../../../src/core/task/template';
 import { toMs, toTimestamp } from '../../../src/core/shared/time';
-import { transition } from '../../../src/core/task/transition';
+import { transition } from '../../../src/core/transition/transition';
 import { START } from '../../support/fixtures/stateHooks';
 
 /* What the model of task × crash × recovery is made of: the real hook, the world that steps act on, two writers. */

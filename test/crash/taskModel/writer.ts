@@ -1,4 +1,4 @@
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import type { TaskRecord, RecoveryAction } from '../../../src/core/task/taskRecord';
 import { plannedState, planRecovery } from '../../../src/core/recovery/recovery';
 import { recoveryInput } from '../../../src/core/recovery/recoveryInput';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HUMAN_EVENTS } from '../../../src/core/task/states';
+import { HUMAN_EVENTS } from '../../../src/core/transition/states';
 import { TOOLS } from '../../../src/cli/mcp/tools';
 import { BuiltCli } from '../../support/drivers/cli';
 import { Desk, type DeskStep } from '../../support/drivers/cliDesk';

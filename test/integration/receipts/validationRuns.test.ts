@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import type { Validated } from '../../../src/service/receipts/validationService';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { errorOf } from '../../support/fixtures/keyFolders';

@@ -1,11 +1,11 @@
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { TaskInput, TransitionContext } from '../../../src/core/task/events';
+import type { TaskInput, TransitionContext } from '../../../src/core/transition/events';
 import type { TaskRecord, RecoveryContext, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import { type Task, createTask } from '../../../src/core/task/task';
 import type { StepType, TaskTemplate, TemplateStep } from '../../../src/core/task/template';
 import { toTimestamp } from '../../../src/core/shared/time';
-import { transition } from '../../../src/core/task/transition';
+import { transition } from '../../../src/core/transition/transition';
 
 const START = Date.UTC(2026, 0, 17, 14, 30, 22);
 const MINUTE = 60_000;

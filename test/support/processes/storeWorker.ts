@@ -1,7 +1,7 @@
 /* A process of its own on a store, bundled and started by the tests: `node <bundle> <command> <root> <arguments…>`. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { unwrap } from '../../../src/core/shared/errors';
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { FileKeyManager } from '../../../src/signing/keyManager';
 import { StoreWatcher } from '../../../src/store/storeWatcher';

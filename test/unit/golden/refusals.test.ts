@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { exitOf } from '../../../src/cli/render/output';
 import type { AtlasError } from '../../../src/core/shared/errors';
-import type { Caller, TaskInput } from '../../../src/core/task/events';
+import type { Caller, TaskInput } from '../../../src/core/transition/events';
 import { TASK_STATES } from '../../../src/core/task/taskRecord';
-import { EVENT_TYPES } from '../../../src/core/task/states';
+import { EVENT_TYPES } from '../../../src/core/transition/states';
 import type { StepType } from '../../../src/core/task/template';
 import { stepOf } from '../../support/drivers/drivenHook';
 import {

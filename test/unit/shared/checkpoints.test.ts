@@ -7,7 +7,7 @@ import {
   pruneCheckpoints,
 } from '../../../src/core/checkpoint/checkpoint';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import { CHECKPOINT_TRIGGERS, type FileSnapshot } from '../../../src/core/task/taskRecord';
 import { diffRecord } from '../../../src/core/history/recordDelta';
 import { toTimestamp } from '../../../src/core/shared/time';

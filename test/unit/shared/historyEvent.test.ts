@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventsOf, hasCheckpoint, historyEvent, lastEventOf } from '../../../src/core/history/historyEvent';
 import { TASK_STATES, type RecordedEvent } from '../../../src/core/task/taskRecord';
-import { EVENT_TYPES } from '../../../src/core/task/states';
+import { EVENT_TYPES } from '../../../src/core/transition/states';
 import { drivenTo } from '../../support/fixtures/stateHooks';
 
 const event = (trigger: string, details?: Record<string, unknown>): RecordedEvent => ({

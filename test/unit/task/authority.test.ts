@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import { RECOVERY_ACTIONS, type RecoveryAction } from '../../../src/core/task/taskRecord';
-import { EVENT_TYPES, HUMAN_EVENTS, legalEvents } from '../../../src/core/task/states';
+import { EVENT_TYPES, HUMAN_EVENTS, legalEvents } from '../../../src/core/transition/states';
 import type { WaitKind } from '../../../src/core/task/waiting';
 import { stepOf } from '../../support/drivers/drivenHook';
 import { Driver, inputOf, recoveryOf, taskOf } from '../../support/fixtures/stateHooks';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
-import type { TaskInput } from '../../../src/core/task/events';
+import type { TaskInput } from '../../../src/core/transition/events';
 import {
   CHECKPOINT_TRIGGERS,
   type TaskRecord,
@@ -12,7 +12,7 @@ import {
 } from '../../../src/core/task/taskRecord';
 import { type RecordDelta } from '../../../src/core/history/journal';
 import { applyDelta, diffRecord } from '../../../src/core/history/recordDelta';
-import { EVENT_TYPES, type TaskEventType, legalEvents, targetsOf } from '../../../src/core/task/states';
+import { EVENT_TYPES, type TaskEventType, legalEvents, targetsOf } from '../../../src/core/transition/states';
 import { serializeTask, taskSchema } from '../../../src/core/task/task';
 import { alignTask, keepsAlignment } from '../../../src/core/task/taskAlignment';
 import { STEP_TYPES, type TemplateStep } from '../../../src/core/task/template';

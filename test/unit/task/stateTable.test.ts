@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { foreignEdits } from '../../../src/core/task/foreignEdits';
 import { TASK_STATES, type TaskState } from '../../../src/core/task/taskRecord';
-import { EVENT_TYPES, type TaskEventType, TRANSITIONS, targetsOf } from '../../../src/core/task/states';
+import { EVENT_TYPES, type TaskEventType, TRANSITIONS, targetsOf } from '../../../src/core/transition/states';
 import { deepFreeze, drivenTo, inputOf } from '../../support/fixtures/stateHooks';
 
 type Position = TaskState | 'none';

@@ -1,5 +1,5 @@
 import { type Result, ok } from '../../../core/shared/errors';
-import type { TaskInput } from '../../../core/task/events';
+import type { TaskInput } from '../../../core/transition/events';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { Call } from '../../parse/call';

@@ -1,7 +1,7 @@
 import { type Result, fail, ok } from '../../../core/shared/errors';
-import type { Caller } from '../../../core/task/events';
+import type { Caller } from '../../../core/transition/events';
 import { RECOVERY_ACTIONS, type RecoveryAction, isTerminal } from '../../../core/task/taskRecord';
-import { otherActionDecision } from '../../../core/task/authority';
+import { otherActionDecision } from '../../../core/transition/authority';
 import { ACTION_LABELS, STATE_LABELS, healthLabel } from '../../../core/task/labels';
 import { oneLine } from '../../../core/shared/text';
 import type { PrintablePlan } from '../../../service/recovery/recoveryService';

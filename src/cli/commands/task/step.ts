@@ -1,5 +1,5 @@
 import { type Result, ok } from '../../../core/shared/errors';
-import type { Expected, TaskInput } from '../../../core/task/events';
+import type { Expected, TaskInput } from '../../../core/transition/events';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { isHumanStep } from '../../../core/task/task';
 import { oneLine } from '../../../core/shared/text';

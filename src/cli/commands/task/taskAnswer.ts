@@ -1,10 +1,10 @@
 import { openEvents } from '../../../core/task/taskActions';
 import { AgentSessions } from '../../../agents/lifecycle/agentSessions';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
-import type { Expected } from '../../../core/task/events';
+import type { Expected } from '../../../core/transition/events';
 import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
-import type { TaskEventType } from '../../../core/task/states';
+import type { TaskEventType } from '../../../core/transition/states';
 import { oneLine } from '../../../core/shared/text';
 import { type Advice, adviceOf } from '../../../service/tasks/advice';
 import type { Atlas } from '../../../service/atlas';

@@ -1,7 +1,7 @@
 import { AtlasError, type Result, fail, ok, unwrap } from '../../../core/shared/errors';
 import { commandsOf, worktreeOf } from '../../../core/task/task';
 import { currentCommands } from '../../../core/task/taskAlignment';
-import type { Expected } from '../../../core/task/events';
+import type { Expected } from '../../../core/transition/events';
 import { count, oneLine } from '../../../core/shared/text';
 import type { ValidationWatch } from '../../../service/receipts/validationService';
 import type { OutputStream } from '../../../store/receipts/receiptFiles';

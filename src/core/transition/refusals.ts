@@ -1,7 +1,7 @@
-import { situation } from './labels';
+import { situation } from '../task/labels';
 import type { TaskEventType } from './states';
-import { type TaskRecord, type TerminalState, isTerminal } from './taskRecord';
-import { waitKind } from './waiting';
+import { type TaskRecord, type TerminalState, isTerminal } from '../task/taskRecord';
+import { waitKind } from '../task/waiting';
 
 /** What can't be done, for each event; what the task is doing instead follows. */
 const REFUSED = {

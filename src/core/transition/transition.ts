@@ -4,13 +4,13 @@ import { humanDecision } from './authority';
 import { applyEffect } from './effects';
 import type { Caller, TaskInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from '../shared/errors';
-import { freezeTask } from './frozenSteps';
+import { freezeTask } from '../task/frozenSteps';
 import { guardOf } from './guards';
-import { type TaskRecord, SCHEMA_VERSION } from './taskRecord';
+import { type TaskRecord, SCHEMA_VERSION } from '../task/taskRecord';
 import { possibleNow } from './possible';
 import { whyRefused } from './refusals';
 import { type TaskEventType, targetsOf } from './states';
-import { nextAttempt } from './stepAttempt';
+import { nextAttempt } from '../task/stepAttempt';
 
 function illegal(
   hook: TaskRecord | undefined,

@@ -1,4 +1,4 @@
-import type { TaskState } from './taskRecord';
+import type { TaskState } from '../task/taskRecord';
 
 /** Everything that can happen to a task. */
 export const EVENT_TYPES = [

@@ -15,7 +15,7 @@ import {
   stepCheckpointSchema,
   stepContextSchema,
   validationReceiptSchema,
-} from './taskRecord';
+} from '../task/taskRecord';
 import { oneLine } from '../shared/text';
 
 /** The most characters of a description or of what is being worked on. */

@@ -1,11 +1,16 @@
 import { lastEventOf } from '../history/historyEvent';
 import type { TaskInput, InputOf, TransitionContext } from './events';
-import { foreignEdits } from './foreignEdits';
-import { type TaskRecord, type ValidationReceipt, recoveryContextSchema, validationReceiptSchema } from './taskRecord';
-import { type TaskStep, commandsOf, isHumanStep, stepTypeOf } from './task';
+import { foreignEdits } from '../task/foreignEdits';
+import {
+  type TaskRecord,
+  type ValidationReceipt,
+  recoveryContextSchema,
+  validationReceiptSchema,
+} from '../task/taskRecord';
+import { type TaskStep, commandsOf, isHumanStep, stepTypeOf } from '../task/task';
 import { count, oneLine } from '../shared/text';
 import { whyRefused } from './refusals';
-import { canApprove, waitKind } from './waiting';
+import { canApprove, waitKind } from '../task/waiting';
 
 type Guard<T extends TaskInput['type']> = (
   hook: TaskRecord,

@@ -1,10 +1,10 @@
 import { sentenceList } from '../shared/text';
 import type { Caller } from './events';
-import { ACTION_LABELS } from './labels';
+import { ACTION_LABELS } from '../task/labels';
 import type { TaskEventType } from './states';
-import type { Task } from './task';
-import { openEvents } from './taskActions';
-import { type TaskRecord, isTerminal } from './taskRecord';
+import type { Task } from '../task/task';
+import { openEvents } from '../task/taskActions';
+import { type TaskRecord, isTerminal } from '../task/taskRecord';
 
 /** What a caller can do about an event that was refused. What ends a task is never suggested. */
 const POSSIBLE: Partial<Readonly<Record<TaskEventType, string>>> = {

@@ -1,10 +1,10 @@
 import type { Caller } from './events';
-import { foreignEdits } from './foreignEdits';
-import { actionLabel, waitsFor } from './labels';
-import type { TaskRecord, RecoveryAction } from './taskRecord';
+import { foreignEdits } from '../task/foreignEdits';
+import { actionLabel, waitsFor } from '../task/labels';
+import type { TaskRecord, RecoveryAction } from '../task/taskRecord';
 import { HUMAN_EVENTS, type TaskEventType, legalEvents } from './states';
-import { attemptsSpent } from './stepAttempt';
-import { canApprove, waitKind } from './waiting';
+import { attemptsSpent } from '../task/stepAttempt';
+import { canApprove, waitKind } from '../task/waiting';
 
 const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
   human_approve: 'approve a step',

@@ -1,8 +1,8 @@
 import type { Capture, GitSource } from '../checkpoint/checkpoint';
 import type { TaskConfig } from '../config/config';
-import type { CheckpointTrigger, TaskRecord, RecoveryContext, ValidationReceipt } from './taskRecord';
+import type { CheckpointTrigger, TaskRecord, RecoveryContext, ValidationReceipt } from '../task/taskRecord';
 import type { ChainLink } from '../receipt/receipt';
-import type { Task } from './task';
+import type { Task } from '../task/task';
 
 /** The step and attempt that a caller believes to drive; a mismatch is refused. */
 export interface Expected {
