@@ -207,7 +207,7 @@ describe('a link that leads out of the repository', () => {
     symlinkSync(outside, file);
     const install = ['lifecycle', 'install', '--host', 'claude'];
     const dry = await desk.run(...install, '--dry-run');
-    expect(dry.out).toContain(`(a link leads to ${outside}, outside this repository)`);
+    expect(dry.out).toContain(`(symbolic link to ${outside}, outside this repository)`);
     const refused = await desk.run(...install);
     expect(refused.code).toBe(1);
     expect(refused.err).toContain(`A symbolic link points outside this repository, to ${outside}. `);
@@ -238,7 +238,9 @@ describe('a link that leads out of the repository', () => {
     symlinkSync(outside, path.join(desk.folder, '.git', 'hooks'));
     const refused = await desk.run('hook', 'install');
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain(`This repository's git hooks are a symbolic link to ${outside}, outside it. `);
+    expect(refused.err).toContain(
+      `This repository's git hooks are a symbolic link to ${outside}, outside the repository. `,
+    );
     expect(readdirSync(outside)).toEqual([]);
     const started = await desk.run('start', 'Sample', '--git-hooks');
     expect(started.code).toBe(0);
@@ -246,7 +248,7 @@ describe('a link that leads out of the repository', () => {
     expect(readdirSync(outside)).toEqual([]);
     const made = await desk.run('hook', 'install', '--yes');
     expect(made.code).toBe(0);
-    expect(made.err).toContain(`out of this repository, to ${outside}.`);
+    expect(made.err).toContain(`is a symbolic link to ${outside}, outside this repository.`);
     expect(existsSync(path.join(outside, 'post-commit'))).toBe(true);
   });
 });
