@@ -1,8 +1,9 @@
+import type { TaskRef } from '../../core/task/taskRef';
 import * as vscode from 'vscode';
 import { type AtlasError, type Result, messageOf } from '../../core/shared/errors';
 import type { Logger } from '../../core/shared/ports';
 import { type FromPanel, type PanelMessage, type Parser, panelStateSchema } from '../../protocol/panel';
-import type { Disposal, PanelTaskRef } from '../tasks/panel/hookPanelSource';
+import type { Disposal } from '../tasks/panel/hookPanelSource';
 import { type WebviewName, webviewPage, webviewRoot } from './webviewPage';
 
 /** What every panel needs of the extension. */
@@ -27,7 +28,7 @@ export interface Filling<Message> {
 }
 
 interface Changes {
-  onDidChange(listener: (ref: PanelTaskRef | undefined) => void): Disposal;
+  onDidChange(listener: (ref: TaskRef | undefined) => void): Disposal;
 }
 
 /** All open panels of a kind, at most one a task. */
@@ -37,11 +38,11 @@ export class TaskPanels<P extends vscode.Disposable & { reveal(): void }> implem
   constructor(
     private readonly viewType: string,
     private readonly title: string,
-    private readonly make: (ref: PanelTaskRef, panel: vscode.WebviewPanel) => P,
+    private readonly make: (ref: TaskRef, panel: vscode.WebviewPanel) => P,
   ) {}
 
   /** Shows a task's panel, the open one if there is one. */
-  open(ref: PanelTaskRef): P {
+  open(ref: TaskRef): P {
     const known = this.panels.get(keyOf(ref));
     if (known !== undefined) {
       known.reveal();
@@ -65,7 +66,7 @@ export class TaskPanels<P extends vscode.Disposable & { reveal(): void }> implem
     for (const panel of [...this.panels.values()]) panel.dispose();
   }
 
-  private adopt(ref: PanelTaskRef, panel: vscode.WebviewPanel): P {
+  private adopt(ref: TaskRef, panel: vscode.WebviewPanel): P {
     const key = keyOf(ref);
     const made = this.make(ref, panel);
     this.panels.set(key, made);
@@ -77,7 +78,7 @@ export class TaskPanels<P extends vscode.Disposable & { reveal(): void }> implem
   }
 }
 
-function keyOf(ref: PanelTaskRef): string {
+function keyOf(ref: TaskRef): string {
   return `${ref.workspace}/${ref.id}`;
 }
 
@@ -90,7 +91,7 @@ export abstract class TaskPanel<Message, Request> implements vscode.Disposable {
   private disposed = false;
 
   constructor(
-    protected readonly ref: PanelTaskRef,
+    protected readonly ref: TaskRef,
     private readonly panel: vscode.WebviewPanel,
     private readonly kind: PanelKind<Request>,
     private readonly host: PanelHost,

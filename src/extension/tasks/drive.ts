@@ -1,3 +1,5 @@
+import { worktreeOf } from '../../core/task/task';
+import { refKey } from '../../core/task/taskRef';
 import * as vscode from 'vscode';
 import type { TaskInput } from '../../core/transition/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
@@ -188,11 +190,11 @@ function startAgent(context: CommandContext, task: StoredTask): void {
   if (command === '') return;
   const hookMd = context.session.atlas.ports.paths.markdown(task.ref);
   const prompt = vscode.l10n.t('Read {0} and follow its section "What To Do Now".', hookMd);
-  const worktree = task.task.metadata['worktree'];
+  const cwd = worktreeOf(task.task);
   const terminal = vscode.window.createTerminal({
     name: vscode.l10n.t('Atlas agent'),
-    env: { ATLAS_TASK: task.ref.id },
-    ...(typeof worktree === 'string' ? { cwd: worktree } : {}),
+    env: { ATLAS_TASK: refKey(task.ref) },
+    ...(cwd === undefined ? {} : { cwd }),
   });
   terminal.show();
   terminal.sendText(`${command} ${quote(prompt)}`);

@@ -1,3 +1,4 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import * as vscode from 'vscode';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import {
@@ -7,7 +8,7 @@ import {
   type ToReceiptsPanel,
   fromReceiptsPanelSchema,
 } from '../../../protocol/receiptsPanel';
-import type { PanelTaskRef } from '../../tasks/panel/hookPanelSource';
+
 import { receiptDetails } from './receiptsDetails';
 import { keyOfItem, receiptsPanelModel } from './receiptsPanelModel';
 import type { ReceiptItem, ReceiptsPanelCommands, ReceiptsPanelSource } from './receiptsPanelSource';
@@ -50,7 +51,7 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
   private toReveal: string | undefined;
 
   constructor(
-    ref: PanelTaskRef,
+    ref: TaskRef,
     panel: vscode.WebviewPanel,
     private readonly ports: ReceiptsPanelPorts,
   ) {

@@ -1,3 +1,4 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import { flat } from '../../../core/hookMarkdown/escape';
 import type { Freshness } from '../../../core/receipt/receipt';
 import { failedCheck } from '../../../core/receipt/receiptReport';
@@ -7,7 +8,7 @@ import {
   type ReceiptStanding,
   type ReceiptsPanelModel,
 } from '../../../protocol/receiptsPanel';
-import type { PanelTaskRef } from '../../tasks/panel/hookPanelSource';
+
 import type { ReceiptItem, ReceiptsPanelData } from './receiptsPanelSource';
 import type { ReceiptsPanelTexts } from './receiptsPanelTexts';
 
@@ -17,7 +18,7 @@ const LONGEST_KEY_ID = 100;
 
 /** Makes all that the panel shows but for the details. Pure: no clock, no editor. */
 export function receiptsPanelModel(
-  ref: PanelTaskRef,
+  ref: TaskRef,
   data: ReceiptsPanelData,
   texts: ReceiptsPanelTexts,
 ): ReceiptsPanelModel {

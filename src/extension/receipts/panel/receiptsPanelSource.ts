@@ -1,7 +1,8 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import type { Result } from '../../../core/shared/errors';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
-import type { Disposal, PanelTaskRef } from '../../tasks/panel/hookPanelSource';
+import type { Disposal } from '../../tasks/panel/hookPanelSource';
 
 /** A receipt with what is known about it. */
 export interface ReceiptItem {
@@ -27,17 +28,17 @@ export interface ReceiptsPanelData {
 
 /** Where the panel has its data from. */
 export interface ReceiptsPanelSource {
-  load(ref: PanelTaskRef): Promise<Result<ReceiptsPanelData>>;
+  load(ref: TaskRef): Promise<Result<ReceiptsPanelData>>;
   /** Tells that a task's receipts or what is known about them, or without a name any task's, may have changed. */
-  onDidChange(listener: (ref: PanelTaskRef | undefined) => void): Disposal;
+  onDidChange(listener: (ref: TaskRef | undefined) => void): Disposal;
 }
 
 /** What the panel lets a person do. A cancelled dialog is a success; only what failed is an error. */
 export interface ReceiptsPanelCommands {
-  verify(ref: PanelTaskRef, receiptId: string): Promise<Result<void>>;
-  verifyAll(ref: PanelTaskRef): Promise<Result<void>>;
-  exportReceipts(ref: PanelTaskRef): Promise<Result<void>>;
+  verify(ref: TaskRef, receiptId: string): Promise<Result<void>>;
+  verifyAll(ref: TaskRef): Promise<Result<void>>;
+  exportReceipts(ref: TaskRef): Promise<Result<void>>;
   /** Opens what a command wrote; only where it was kept. */
-  openOutput(ref: PanelTaskRef, receiptId: string, stream: 'stdout' | 'stderr'): Promise<Result<void>>;
-  openHookMd(ref: PanelTaskRef): Promise<Result<void>>;
+  openOutput(ref: TaskRef, receiptId: string, stream: 'stdout' | 'stderr'): Promise<Result<void>>;
+  openHookMd(ref: TaskRef): Promise<Result<void>>;
 }

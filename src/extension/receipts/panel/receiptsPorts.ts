@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import type { TaskRef } from '../../../core/task/taskRef';
-import type { PanelTaskRef } from '../../tasks/panel/hookPanelSource';
+
 import type { ReceiptsPanelParts } from './receiptsPanel';
 import type { ReceiptsPanelCommands, ReceiptsPanelData, ReceiptsPanelSource } from './receiptsPanelSource';
 import type { Verdicts } from '../verdicts';
@@ -22,7 +22,7 @@ class SessionReceiptsSource implements ReceiptsPanelSource {
   readonly onDidChange: ReceiptsPanelSource['onDidChange'] = (listener) =>
     vscode.Disposable.from(this.session.onDidChange(listener), this.verdicts.onDidChange(listener));
 
-  async load(ref: PanelTaskRef): Promise<Result<ReceiptsPanelData>> {
+  async load(ref: TaskRef): Promise<Result<ReceiptsPanelData>> {
     const read = this.session.atlas.catalog.read(ref);
     if (!read.ok) return read;
     const { hook, task } = read.value;

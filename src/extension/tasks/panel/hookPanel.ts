@@ -1,10 +1,11 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import * as vscode from 'vscode';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import { synopsis } from '../../../core/hookMarkdown/hookMarkdown';
 import type { DocumentNode } from '../../../protocol/document';
 import { type HookPanelRequest, type ToHookPanel, fromHookPanelSchema } from '../../../protocol/hookPanel';
 import { hookPanelModel } from './hookPanelModel';
-import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } from './hookPanelSource';
+import type { HookPanelCommands, HookPanelData, HookPanelSource } from './hookPanelSource';
 import { localizedTexts } from './localizedTexts';
 import { type Filling, type PanelHost, type PanelKind, TaskPanel, TaskPanels, tabTitle } from '../../shared/taskPanel';
 
@@ -35,7 +36,7 @@ class HookPanel extends TaskPanel<ToHookPanel, HookPanelRequest> {
   private data: HookPanelData | undefined;
 
   constructor(
-    ref: PanelTaskRef,
+    ref: TaskRef,
     panel: vscode.WebviewPanel,
     private readonly ports: HookPanelPorts,
   ) {

@@ -1,3 +1,4 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { flat } from '../../../core/hookMarkdown/escape';
 import { openActions } from '../../../core/task/taskActions';
@@ -8,12 +9,12 @@ import { toMs, toTimestamp } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
 import type { DocumentNode } from '../../../protocol/document';
 import type { HookPanelAction, HookPanelModel, HookPanelNotice, TimelineMark } from '../../../protocol/hookPanel';
-import type { HookPanelData, PanelTaskRef } from './hookPanelSource';
+import type { HookPanelData } from './hookPanelSource';
 import type { HookPanelTexts } from './hookPanelTexts';
 
 /** Makes all that the panel shows. Pure: no clock, no editor. */
 export function hookPanelModel(
-  ref: PanelTaskRef,
+  ref: TaskRef,
   data: HookPanelData,
   document: DocumentNode[],
   texts: HookPanelTexts,

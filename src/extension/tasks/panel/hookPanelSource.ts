@@ -1,15 +1,10 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import type { FileDrift } from '../../../core/checkpoint/checkpoint';
 import type { Result } from '../../../core/shared/errors';
 import type { TaskRecord, RecoveryAction } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import type { Task } from '../../../core/task/task';
 import type { TaskAction } from '../../../core/task/taskActions';
-
-/** A task's name, structurally that of the store. */
-export interface PanelTaskRef {
-  readonly workspace: string;
-  readonly id: string;
-}
 
 /** How hook.json stands to its journal, as found on reading; `sound` when they agree. */
 export type JournalStanding = 'sound' | 'edited' | 'rolled_back' | 'behind' | 'read_only';
@@ -37,15 +32,15 @@ export interface Disposal {
 
 /** Where the panel has its data from. */
 export interface HookPanelSource {
-  load(ref: PanelTaskRef): Promise<Result<HookPanelData>>;
+  load(ref: TaskRef): Promise<Result<HookPanelData>>;
   /** Tells that a task, or without a name any task, may have changed. */
-  onDidChange(listener: (ref: PanelTaskRef | undefined) => void): Disposal;
+  onDidChange(listener: (ref: TaskRef | undefined) => void): Disposal;
 }
 
 /** What the panel lets a person do. A cancelled dialog is a success; only what failed is an error. */
 export interface HookPanelCommands {
-  run(ref: PanelTaskRef, action: TaskAction, recovery: RecoveryAction | undefined): Promise<Result<void>>;
+  run(ref: TaskRef, action: TaskAction, recovery: RecoveryAction | undefined): Promise<Result<void>>;
   /** Opens a file of the task's worktree; the path is one that `load` named. */
-  openFile(ref: PanelTaskRef, path: string): Promise<Result<void>>;
-  showCheckpoint(ref: PanelTaskRef, checkpointId: string): Promise<Result<void>>;
+  openFile(ref: TaskRef, path: string): Promise<Result<void>>;
+  showCheckpoint(ref: TaskRef, checkpointId: string): Promise<Result<void>>;
 }

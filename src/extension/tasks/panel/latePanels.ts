@@ -1,9 +1,10 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import * as vscode from 'vscode';
 import { messageOf } from '../../../core/shared/errors';
 import type { Verdicts } from '../../receipts/verdicts';
 import type { WindowTasks } from '../../windowTasks';
 import type { HookPanels } from './hookPanel';
-import type { PanelTaskRef } from './hookPanelSource';
+
 import type { ReceiptsPanels } from '../../receipts/panel/receiptsPanel';
 import type { PanelHost } from '../../shared/taskPanel';
 
@@ -72,12 +73,12 @@ export class LatePanels implements vscode.Disposable {
   }
 
   /** Shows a task's HOOK.md, the open panel if there is one. */
-  open(ref: PanelTaskRef): void {
+  open(ref: TaskRef): void {
     this.hook.use((panels) => panels.open(ref));
   }
 
   /** Shows a task's receipts, and the details of one of them. */
-  openReceipts(ref: PanelTaskRef, receiptId?: string): void {
+  openReceipts(ref: TaskRef, receiptId?: string): void {
     this.receipts.use((panels) => {
       panels.open(ref).showReceipt(receiptId);
     });

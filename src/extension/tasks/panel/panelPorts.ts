@@ -1,8 +1,9 @@
+import type { TaskRef } from '../../../core/task/taskRef';
 import * as vscode from 'vscode';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shared/errors';
 import { worktreeOf } from '../../../core/task/task';
 import { insideWorktree } from '../../../system/files/worktreePath';
-import type { HookPanelCommands, HookPanelData, HookPanelSource, PanelTaskRef } from './hookPanelSource';
+import type { HookPanelCommands, HookPanelData, HookPanelSource } from './hookPanelSource';
 import type { WindowTasks } from '../../windowTasks';
 
 const MAX_MARKDOWN_BYTES = 4 * 1024 * 1024;
@@ -18,7 +19,7 @@ class SessionPanelSource implements HookPanelSource {
 
   readonly onDidChange: HookPanelSource['onDidChange'] = (listener) => this.session.onDidChange(listener);
 
-  async load(ref: PanelTaskRef): Promise<Result<HookPanelData>> {
+  async load(ref: TaskRef): Promise<Result<HookPanelData>> {
     const { atlas } = this.session;
     const read = atlas.catalog.read(ref);
     if (!read.ok) return read;
@@ -57,7 +58,7 @@ class CommandPanelActions implements HookPanelCommands {
     return ok(undefined);
   }
 
-  async openFile(ref: PanelTaskRef, path: string): Promise<Result<void>> {
+  async openFile(ref: TaskRef, path: string): Promise<Result<void>> {
     const read = this.session.atlas.catalog.read(ref);
     if (!read.ok) return read;
     const worktree = worktreeOf(read.value.task);
@@ -69,7 +70,7 @@ class CommandPanelActions implements HookPanelCommands {
     return ok(undefined);
   }
 
-  async showCheckpoint(ref: PanelTaskRef, checkpointId: string): Promise<Result<void>> {
+  async showCheckpoint(ref: TaskRef, checkpointId: string): Promise<Result<void>> {
     await vscode.commands.executeCommand('atlas.showCheckpoint', { kind: 'checkpoint', ref, id: checkpointId });
     return ok(undefined);
   }
