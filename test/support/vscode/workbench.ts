@@ -187,9 +187,22 @@ export class Workbench {
     return this.page.locator('.quick-input-list .monaco-list-row', text === undefined ? {} : { hasText: text });
   }
 
-  /** Chooses the row with that text in the open quick pick. */
+  /** Chooses the row with that text in the open quick pick, once that has come to rest: its rows are those of the one before at first. */
   async quickPick(text: string | RegExp): Promise<void> {
-    await this.#row(text).click();
+    const row = this.#row(text);
+    await row.waitFor();
+    await row.evaluate(
+      `(row) => new Promise((resolve) => {
+        let [last, same] = ['', 0];
+        const look = () => {
+          const now = JSON.stringify([row.getBoundingClientRect(), row.textContent]);
+          [last, same] = [now, now === last ? same + 1 : 0];
+          if (same === 10 || !row.isConnected) resolve(); else requestAnimationFrame(look);
+        };
+        look();
+      })`,
+    );
+    await row.click();
   }
 
   /** Types into the open input box and accepts. */
