@@ -71,7 +71,7 @@ describe('the workers', () => {
     await workbench.quickType('translate-1');
     await workbench.quickTitle('Assign to Worker (2/2)');
     await workbench.quickType('No Worker');
-    await workbench.page.locator('.quick-input-message', { hasText: "is not a valid worker name" }).waitFor();
+    await workbench.page.locator('.quick-input-message', { hasText: 'is not a valid worker name' }).waitFor();
     await workbench.quickType('translators/ada');
     await until('the task is slung', async () => (await stateOf('translators/ada')) === 'PENDING');
     await pane().click();
