@@ -164,9 +164,14 @@ describe('the workers', () => {
   async function openRows(): Promise<void> {
     const tasks = workbench.page.locator('.pane-header', { hasText: 'Tasks' });
     if ((await tasks.getAttribute('aria-expanded')) === 'true') await tasks.click();
-    for (const text of [/^done/, /^Evidence/, /^Tasks/]) await workbench.expand(row(text));
-    await row(/^late\.mdnot recorded$/).waitFor();
-    await row(/^Reviews1 of 3 complete$/).waitFor();
+    const tree = workbench.page.locator('.pane', { has: pane() });
+    for (const text of [/^done/, /^Evidence/, /^Tasks/]) {
+      await workbench.revealRow(tree, row(text), 'down');
+      await workbench.expand(row(text));
+    }
+    await workbench.revealRow(tree, row(/^Reviews1 of 3 complete$/), 'down');
+    await workbench.revealRow(tree, row(/^late\.mdnot recorded$/), 'up');
+    await workbench.revealRow(tree, row(/^translators/), 'up');
   }
 
   async function shoot(name: string): Promise<void> {

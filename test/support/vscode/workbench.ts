@@ -234,6 +234,16 @@ export class Workbench {
     await target.waitFor();
   }
 
+  /** Turns the wheel over a tree until it shows that row: a tree draws only the rows that fit. */
+  async revealRow(tree: Locator, target: Locator, direction: 'down' | 'up'): Promise<void> {
+    await tree.locator('.monaco-list').hover();
+    for (let turns = 0; turns < 100 && !(await target.isVisible()); turns += 1) {
+      await this.page.mouse.wheel(0, direction === 'down' ? 60 : -60);
+      await this.page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    await target.waitFor();
+  }
+
   /** Shows a view container by the beginning of its activity bar label. */
   async openSidebar(label: string, page = this.page): Promise<void> {
     const item = page.locator('.activitybar .action-item', { has: page.locator(`a[aria-label^="${label}"]`) });
