@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
-import { runGit } from '../read/gitCommand';
+import { askGit } from '../read/gitCommand';
 
 /** Where git looks for a repository's hooks. */
 export interface HooksFolder {
@@ -15,8 +15,9 @@ export interface HooksFolder {
 }
 
 async function answer(folder: string, args: readonly string[]): Promise<string | undefined> {
-  const run = await runGit(folder, args);
-  return run.ok && run.value.code === 0 ? run.value.stdout.replace(/\r?\n$/u, '') : undefined;
+  // The folder need not be the top one of its worktree.
+  const printed = await askGit(folder, args, { env: { GIT_CEILING_DIRECTORIES: '' } });
+  return printed?.replace(/\r?\n$/u, '');
 }
 
 function real(path: string): string {

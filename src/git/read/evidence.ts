@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { GitStatus, Repository } from '../../core/shared/ports';
 import type { GitEvidence } from '../../core/recovery/recovery';
 import { toMs } from '../../core/shared/time';
-import { runGit } from './gitCommand';
+import { askGit, runGit, runGitHub } from './gitCommand';
 import { commitsOf } from './gitEvents';
 import { readReflog } from './reflog';
 
@@ -32,11 +32,10 @@ async function pushEvidence(repository: Repository): Promise<GitEvidence> {
     return { upstreamHasHead: has.value.code === 0 };
   }
   // No upstream is set: a push without -u still moves a remote-tracking branch.
-  const remotes = await runGit(repository.worktree, ['remote']);
-  if (!remotes.ok || remotes.value.code !== 0 || remotes.value.stdout.trim() === '') return {};
-  const containing = await runGit(repository.worktree, ['branch', '-r', '--contains', 'HEAD']);
-  if (!containing.ok || containing.value.code !== 0) return {};
-  return { upstreamHasHead: containing.value.stdout.trim() !== '' };
+  const remotes = await askGit(repository.worktree, ['remote']);
+  if (remotes === undefined || remotes.trim() === '') return {};
+  const containing = await askGit(repository.worktree, ['branch', '-r', '--contains', 'HEAD']);
+  return containing === undefined ? {} : { upstreamHasHead: containing.trim() !== '' };
 }
 
 /** New commits that HEAD's reflog has since a time (whole seconds, as git writes them), newest first. */
@@ -51,21 +50,16 @@ async function commitsSince(repository: Repository, since: string | undefined): 
 
 /** Those of some commits that HEAD still has: one that was reset away is no evidence. */
 async function stillThere(repository: Repository, commits: readonly string[]): Promise<string[] | undefined> {
-  const listed = await runGit(repository.worktree, ['rev-list', ...commits, '--not', 'HEAD', '--']);
-  if (!listed.ok || listed.value.code !== 0) return undefined;
-  const gone = new Set(listed.value.stdout.split('\n'));
+  const listed = await askGit(repository.worktree, ['rev-list', ...commits, '--not', 'HEAD', '--']);
+  if (listed === undefined) return undefined;
+  const gone = new Set(listed.split('\n'));
   return commits.filter((commit) => !gone.has(commit));
 }
 
 /** Asks GitHub's command; without it, or without a connection, nothing is known. */
 async function pullRequestEvidence(repository: Repository): Promise<GitEvidence> {
-  const { execFile } = await import('node:child_process');
-  return new Promise((resolve) => {
-    const args = ['pr', 'view', '--json', 'url'];
-    const options = { cwd: repository.worktree, timeout: 10_000, windowsHide: true };
-    execFile('gh', args, options, (error, _stdout, stderr) => {
-      if (error === null) resolve({ pullRequest: true });
-      else resolve(/no pull requests? found/iu.test(stderr) ? { pullRequest: false } : {});
-    });
-  });
+  const viewed = await runGitHub(repository.worktree, ['pr', 'view', '--json', 'url']);
+  if (!viewed.ok) return {};
+  if (viewed.value.code === 0) return { pullRequest: true };
+  return /no pull requests? found/iu.test(viewed.value.stderr) ? { pullRequest: false } : {};
 }

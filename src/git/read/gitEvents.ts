@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import type { Repository } from '../../core/shared/ports';
 import { oneLine } from '../../core/shared/text';
-import { runGit } from './gitCommand';
+import { askGit, runGit } from './gitCommand';
 import { listWorktrees } from './locate';
 import { readHead } from './refs';
 import {
@@ -158,15 +158,14 @@ export async function commitsOf(
 }
 
 async function isChild(worktree: Repository, parent: string, commit: string): Promise<boolean> {
-  const output = await runGit(worktree.worktree, ['rev-list', '--parents', '-n', '1', commit, '--']);
-  if (!output.ok || output.value.code !== 0) return false;
-  const parents = output.value.stdout.trim().split(' ').slice(1);
+  const listed = await askGit(worktree.worktree, ['rev-list', '--parents', '-n', '1', commit, '--']);
+  if (listed === undefined) return false;
+  const parents = listed.trim().split(' ').slice(1);
   return ZERO.test(parent) ? parents.length === 0 : parents.includes(parent);
 }
 
 async function subject(worktree: Repository, commit: string): Promise<string> {
-  const output = await runGit(worktree.worktree, ['log', '-1', '--format=%s', commit, '--']);
-  return output.ok ? output.value.stdout.trim() : '';
+  return (await askGit(worktree.worktree, ['log', '-1', '--format=%s', commit, '--']))?.trim() ?? '';
 }
 
 /** Without a reflog: HEAD moved to a child of what it was. Anything else could be a pull or a checkout. */
@@ -177,8 +176,7 @@ async function compareHead(
 ): Promise<GitEvent[]> {
   if (now === undefined || now === before) return [];
   if (!(await isChild(worktree, before ?? '0', now))) return [];
-  const output = await runGit(worktree.worktree, ['log', '-1', '--format=%ct', now, '--']);
-  const at = output.ok ? Number(output.value.stdout.trim()) * 1000 : 0;
+  const at = Number((await askGit(worktree.worktree, ['log', '-1', '--format=%ct', now, '--'])) ?? 0) * 1000;
   return [{ kind: 'commit', worktree: worktree.worktree, commit: now, subject: await subject(worktree, now), at }];
 }
 
@@ -190,7 +188,7 @@ async function pushesOf(repository: Repository, ref: string, entries: readonly R
     const range = isNew
       ? [entry.to, '--not', `--exclude=${ref.slice('refs/remotes/'.length)}`, '--remotes']
       : [`${entry.from}..${entry.to}`];
-    const counted = await runGit(repository.worktree, ['rev-list', '--count', ...range]);
+    const counted = await askGit(repository.worktree, ['rev-list', '--count', ...range]);
     const ancestor = isNew
       ? undefined
       : await runGit(repository.worktree, ['merge-base', '--is-ancestor', entry.from, entry.to]);
@@ -199,7 +197,7 @@ async function pushesOf(repository: Repository, ref: string, entries: readonly R
       ...splitRef(ref),
       ref,
       commit: entry.to,
-      commits: counted.ok && counted.value.code === 0 ? Number(counted.value.stdout.trim()) : undefined,
+      commits: counted === undefined ? undefined : Number(counted),
       forced: ancestor?.ok === true && ancestor.value.code === 1,
       at: entry.at,
     });
@@ -210,7 +208,6 @@ async function pushesOf(repository: Repository, ref: string, entries: readonly R
 /** Paths that a commit changed against its first parent, relative to the worktree; empty if git can't say. */
 export async function filesOfCommit(worktree: string, commit: string): Promise<string[]> {
   const args = ['diff-tree', '--no-commit-id', '--name-only', '-r', '--root', '-z', commit, '--'];
-  const output = await runGit(worktree, args);
-  if (!output.ok || output.value.code !== 0) return [];
-  return output.value.stdout.split('\0').filter((path) => path !== '');
+  const printed = await askGit(worktree, args);
+  return printed?.split('\0').filter((path) => path !== '') ?? [];
 }

@@ -2,7 +2,7 @@ import type { GitState } from '../../core/checkpoint/checkpoint';
 import type { Result } from '../../core/shared/errors';
 import type { CachedStatus, GitReader, GitStatus, Repository } from '../../core/shared/ports';
 import type { GitEvidence } from '../../core/recovery/recovery';
-import { runGit } from './gitCommand';
+import { askGit } from './gitCommand';
 import { StatusCache } from './statusCache';
 import { locateRepository } from './locate';
 import { readHead } from './refs';
@@ -25,15 +25,11 @@ export class CommandGitReader implements GitReader {
   async status(repository: Repository, timeoutMs: number): Promise<GitStatus | undefined> {
     const { waitsFor } = await import('./blockedGit');
     if (waitsFor(repository) !== undefined) return undefined;
-    const output = await runGit(
-      repository.worktree,
-      ['status', '--porcelain=v1', '-z', '--untracked-files=all'],
-      timeoutMs,
-      { bytes: true },
-    );
-    if (!output.ok || output.value.code !== 0) return undefined;
+    const args = ['status', '--porcelain=v1', '-z', '--untracked-files=all'];
+    const printed = await askGit(repository.worktree, args, { timeoutMs, bytes: true });
+    if (printed === undefined) return undefined;
     const { shownPath } = await import('./gitPath');
-    const files = parseStatus(output.value.stdout).map(shownPath);
+    const files = parseStatus(printed).map(shownPath);
     return { dirty: files.length > 0, files };
   }
 

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { Repository } from '../../core/shared/ports';
 import { waitsFor } from './blockedGit';
-import { runGit } from './gitCommand';
+import { runGit, withoutHooks } from './gitCommand';
 import { bytesBelow, recordsOf, shownPath } from './gitPath';
 import { Slices } from '../../system/slices';
 import { OwnIndex } from './ownIndex';
@@ -43,6 +43,8 @@ function environment(repository: Repository, scratch: string, index: string | un
 function settings(repository: Repository): string[] {
   const isCaseless = existsSync(join(repository.worktree, '.GiT'));
   return [
+    // An index that changed has a hook, too.
+    withoutHooks(repository),
     'core.trustctime=true',
     'core.checkStat=default',
     'core.untrackedCache=false',
@@ -59,8 +61,8 @@ type Git = (args: readonly string[], input?: string) => Promise<Result<string>>;
 function gitOf(repository: Repository, env: Readonly<Record<string, string>>): Git {
   const fixed = settings(repository);
   return async (args, input) => {
-    const more = { env, settings: fixed, bytes: true, ...(input === undefined ? {} : { input }) };
-    const run = await runGit(repository.worktree, args, TIMEOUT_MS, more);
+    const call = { env, settings: fixed, input, bytes: true, timeoutMs: TIMEOUT_MS };
+    const run = await runGit(repository.worktree, args, call);
     if (!run.ok) return run;
     if (run.value.code !== 0) return fail('git_failed', `git ${args[0] ?? ''} exited with code ${run.value.code}.`);
     return ok(run.value.stdout);

@@ -6,7 +6,8 @@ import { readSmall } from '../../git/read/locate';
 import { type BranchProblem, blockingProblems, shortName } from '../operations/branchProblems';
 import type { ForgeBranches } from './forgeBranches';
 import type { GitObjects } from './gitObjects';
-import { GitFailure, type WorkerGit } from './workerGit';
+import { gitFailed } from '../../git/read/gitCommand';
+import type { WorkerGit } from './workerGit';
 
 /** How long a remote may take, in ms: meanwhile nobody else in this clone claims anything. */
 const TIMEOUT_MS = 60_000;
@@ -23,7 +24,7 @@ export interface PushedRef {
 
 /** The names of a repository's remotes. */
 export async function remoteNames(git: WorkerGit): Promise<Result<readonly string[]>> {
-  const said = await git.text(['remote']);
+  const said = await git.run(['remote']);
   return said.ok ? ok(said.value.split('\n').filter((name) => name !== '')) : said;
 }
 
@@ -57,7 +58,7 @@ export class ForgeRemote {
 
   /** Where one branch keeps git from all: those that it can't fetch are found by halves. Only names that workers can have are asked for. */
   private async fetchEach(branches: ForgeBranches, error: Error): Promise<Result<readonly BranchProblem[]>> {
-    const listed = await this.git.text(['ls-remote', '--refs', this.name, `${OURS}*`], { timeoutMs: TIMEOUT_MS });
+    const listed = await this.git.run(['ls-remote', '--refs', this.name, `${OURS}*`], { timeoutMs: TIMEOUT_MS });
     if (!listed.ok) return this.unreachable(error);
     const names = listed.value.split('\n').map((line) => line.split('\t')[1] ?? '');
     const refs = names
@@ -108,15 +109,25 @@ export class ForgeRemote {
     const config = readSmall(join(this.git.repository.commonDir, 'config')) ?? '';
     if (!/^\s*promisor\s*=/imu.test(config)) return false;
     const glob = `--remotes=${this.name}/forge/*`;
-    const listed = await this.git.text(['rev-list', '--objects', '--no-walk', '--missing=print', glob]);
+    const listed = await this.git.run(['rev-list', '--objects', '--no-walk', '--missing=print', glob]);
     return !listed.ok || /^\?/mu.test(listed.value);
   }
 
   private async fetchWith(refspecs: readonly string[], more: readonly string[]): Promise<Result<void>> {
     const args = [
-      ...['fetch', '--quiet', '--no-tags', '--no-prune', '--no-write-fetch-head', '--no-auto-maintenance', ...more],
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-prune',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      ...more,
+      '--no-recurse-submodules',
       // In a clone without all contents, ours are wanted all the same.
-      ...['--no-recurse-submodules', '--no-filter', '--refmap=', '--stdin', this.name],
+      '--no-filter',
+      '--refmap=',
+      '--stdin',
+      this.name,
     ];
     const input = refspecs.map((refspec) => `${refspec}\n`).join('');
     for (let tries = 1; ; tries += 1) {
@@ -133,17 +144,21 @@ export class ForgeRemote {
    */
   async push(refs: readonly PushedRef[]): Promise<Result<{ readonly refused: string | undefined }>> {
     const args = [
-      ...['-c', 'push.followTags=false', '-c', `remote.${this.name}.mirror=false`],
-      ...['push', '--porcelain', '--atomic', '--no-verify', '--no-signed', '--recurse-submodules=no'],
-      ...[this.name, ...refs.map(({ ref, commit }) => `${commit}:${ref}`)],
+      'push',
+      '--porcelain',
+      '--atomic',
+      '--no-verify',
+      '--no-signed',
+      '--recurse-submodules=no',
+      this.name,
+      ...refs.map(({ ref, commit }) => `${commit}:${ref}`),
     ];
-    const pushed = await this.git.run(args, { timeoutMs: TIMEOUT_MS });
-    if (pushed.ok) return ok({ refused: undefined });
-    const { cause } = pushed.error;
-    const refusals = (cause instanceof GitFailure ? cause.printed : '')
-      .split('\n')
-      .filter((line) => line.startsWith('!'));
-    if (refusals.length === 0) return this.unreachable(pushed.error);
+    const settings = ['push.followTags=false', `remote.${this.name}.mirror=false`];
+    const pushed = await this.git.answer(args, { timeoutMs: TIMEOUT_MS, settings });
+    if (!pushed.ok) return this.unreachable(pushed.error);
+    if (pushed.value.code === 0) return ok({ refused: undefined });
+    const refusals = pushed.value.stdout.split('\n').filter((line) => line.startsWith('!'));
+    if (refusals.length === 0) return this.unreachable(gitFailed(args, pushed.value));
     return ok({
       refused: refusals
         .map((line) => line.split('\t').slice(1).join(' '))

@@ -128,7 +128,7 @@ export class GitObjects {
   /** How the repository names objects. */
   async hash(): Promise<Result<HashName>> {
     if (this.format === undefined) {
-      const said = await this.git.text(['rev-parse', '--show-object-format']);
+      const said = await this.git.run(['rev-parse', '--show-object-format']);
       if (!said.ok) return said;
       this.format = said.value === 'sha256' ? 'sha256' : 'sha1';
     }
@@ -147,7 +147,7 @@ export class GitObjects {
   }
 
   private async listed(prefixes: readonly string[]): Promise<Result<ReadonlyMap<string, string>>> {
-    const listed = await this.git.text(['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]);
+    const listed = await this.git.run(['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]);
     return listed.ok ? ok(new Map(refLines(listed.value, prefixes))) : listed;
   }
 
@@ -222,7 +222,7 @@ export class GitObjects {
    */
   async newCommits(tips: readonly string[], others: readonly string[]): Promise<Result<ReadonlyMap<string, string[]>>> {
     const input = [...tips, ...others.map((other) => `^${other}`)].map((line) => `${line}\n`).join('');
-    const listed = await this.git.text(['rev-list', '--parents', '--stdin'], { input });
+    const listed = await this.git.run(['rev-list', '--parents', '--stdin'], { input });
     if (!listed.ok) return listed;
     const lines = listed.value.split('\n').map((line) => line.split(' '));
     return ok(new Map(lines.map(([commit = '', ...parents]) => [commit, parents])));

@@ -57,7 +57,7 @@ export class SlotDetails {
       const looked = this.model.at(repository);
       if (looked === undefined || this.model.worker(repository, worker)?.commit === undefined) return ok([]);
       const args = ['log', '-z', `--max-count=${MAX_HISTORY}`, '--format=%H%n%cI%n%s', slotBranchName(worker), '--'];
-      const printed = await new WorkerGit(looked.repository).text(args);
+      const printed = await new WorkerGit(looked.repository).run(args);
       return printed.ok ? ok(parseLog(printed.value)) : printed;
     });
   }
