@@ -41,7 +41,18 @@ const IMPURE_GLOBALS = ['crypto', 'performance', 'process', 'Buffer', 'fetch', '
   .concat(['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'require', '__dirname', '__filename'])
   .map((name) => ({ name, message: 'The core is pure: what it needs comes in as an argument or a port.' }));
 
-/** @typedef {{ regex: string, message: string }} Ban */
+/** What changes files. Whoever else does so is not seen by the tests that kill a process at each of its writes. */
+const FILE_WRITES = ['appendFile', 'chmod', 'copyFile', 'cp', 'ftruncate', 'link', 'mkdir', 'mkdtemp', 'rename', 'rm']
+  .concat(['rmdir', 'symlink', 'truncate', 'unlink', 'utimes', 'write', 'writeFile', 'writev'])
+  .flatMap((name) => [name, `${name}Sync`])
+  .concat(['createWriteStream', 'promises', 'default']);
+
+const WRITES_THROUGH_PORT = [
+  { regex: '^(node:)?fs$', importNames: FILE_WRITES, message: 'Files are changed through the FileSystem port.' },
+  { regex: '^(node:)?fs/promises$', message: 'Files are changed through the FileSystem port.' },
+];
+
+/** @typedef {{ regex: string, message: string, importNames?: string[] }} Ban */
 
 /**
  * Bans for both `import … from` and `import(…)`, which `no-restricted-imports` alone does not see.
@@ -97,6 +108,7 @@ function bansOf(room) {
   for (const [name, owner] of Object.entries(OWNED)) {
     if (owner !== room) bans.push({ regex: `^${name}(/|$)`, message: `Only ${owner} imports ${name}.` });
   }
+  if (room !== 'webview' && room !== 'system') bans.push(...WRITES_THROUGH_PORT);
   if (room === 'webview' || PURE_ROOMS.includes(room)) {
     bans.push({
       regex: '^(node:|(fs|path|os|crypto|child_process|util|events)(/|$))',

@@ -20,13 +20,14 @@ export interface ServicePorts {
 
 /** The ports of this machine for a store. */
 export function systemPorts(root: string, version: string, log: Logger): ServicePorts {
+  const files = new NodeFileSystem();
   return {
     paths: new StorePaths(root),
-    files: new NodeFileSystem(),
+    files,
     processes: new SystemProcesses(),
     clock: systemClock,
     ids: systemIds,
-    git: new CommandGitReader(),
+    git: new CommandGitReader({ files, ids: systemIds }),
     log,
     version,
   };

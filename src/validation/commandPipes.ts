@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import * as fs from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { makeTemporaryFolder, removeTemporaryFolder } from '../system/files/temporaryFolder';
 
 const run = promisify(execFile);
 
@@ -22,13 +22,13 @@ export interface CommandPipes {
 }
 
 function openPipe(path: string): Pipe {
-  const readEnd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+  const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     // Once it can be read from, this doesn't wait; and a command's own end must block as any other.
-    const writeEnd = fs.openSync(path, fs.constants.O_WRONLY);
+    const writeEnd = openSync(path, constants.O_WRONLY);
     return { readable: new Socket({ fd: readEnd, readable: true, writable: false }), writeEnd };
   } catch (error) {
-    fs.closeSync(readEnd);
+    closeSync(readEnd);
     throw error;
   }
 }
@@ -36,7 +36,7 @@ function openPipe(path: string): Pipe {
 /** Closes this process's copy of the ends that a command writes to; only then a stream can end. */
 export function closeWriteEnds(pipes: CommandPipes | undefined): void {
   if (pipes === undefined) return;
-  for (const { writeEnd } of [pipes.stdout, pipes.stderr]) fs.closeSync(writeEnd);
+  for (const { writeEnd } of [pipes.stdout, pipes.stderr]) closeSync(writeEnd);
 }
 
 /**
@@ -46,14 +46,14 @@ export function closeWriteEnds(pipes: CommandPipes | undefined): void {
 export async function makePipes(): Promise<CommandPipes | undefined> {
   let folder: string | undefined;
   try {
-    folder = fs.mkdtempSync(join(tmpdir(), 'atlas-run-'));
+    folder = makeTemporaryFolder('atlas-run-');
     const [out, err] = [join(folder, 'stdout'), join(folder, 'stderr')];
     await run('mkfifo', ['-m', '600', out, err], { timeout: 5000 });
     const stdout = openPipe(out);
     try {
       return { stdout, stderr: openPipe(err) };
     } catch (error) {
-      fs.closeSync(stdout.writeEnd);
+      closeSync(stdout.writeEnd);
       stdout.readable.destroy();
       throw error;
     }
@@ -61,6 +61,6 @@ export async function makePipes(): Promise<CommandPipes | undefined> {
     return undefined;
   } finally {
     // What is open stays open without its name.
-    if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
+    if (folder !== undefined) removeTemporaryFolder(folder);
   }
 }

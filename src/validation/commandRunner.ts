@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type Result, fail, messageOf, ok } from '../core/shared/errors';
@@ -183,10 +183,7 @@ function openCaptures({ keepStdout, keepStderr, onOutput }: CommandRun): Result<
     path = keepStderr;
     return ok({ stdout, stderr: open('stderr') });
   } catch (error) {
-    if (stdout !== undefined) {
-      void stdout.close();
-      rmSync(keepStdout, { force: true });
-    }
+    stdout?.discard();
     return { ok: false, error: fileError('write_failed', `The output could not be stored in ${path}`, error) };
   }
 }

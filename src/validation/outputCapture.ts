@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import * as fs from 'node:fs';
+// eslint-disable-next-line no-restricted-imports -- output comes in pieces into a file that counts only once its receipt is written through the port
+import { closeSync, fsync, openSync, rmSync, writeSync } from 'node:fs';
 import { finished, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 
@@ -16,7 +17,7 @@ export interface StreamRecord {
   readonly kept: number;
 }
 
-const syncFile = promisify(fs.fsync);
+const syncFile = promisify(fsync);
 
 /**
  * Hashes a stream whole and keeps its beginning in a file. Each chunk is dealt with before the next is read, so a
@@ -36,11 +37,11 @@ export class OutputCapture {
 
   /** Makes the file (0600), which must not be there yet; throws Node's file errors. */
   constructor(
-    path: string,
+    private readonly path: string,
     listener: ((chunk: Uint8Array) => void) | undefined,
     private readonly maxKept = MAX_KEPT_BYTES,
   ) {
-    this.fd = fs.openSync(path, 'wx', 0o600);
+    this.fd = openSync(path, 'wx', 0o600);
     this.listener = listener;
   }
 
@@ -69,8 +70,14 @@ export class OutputCapture {
     } catch {
       // The record stands without it: the hash is of what was written, not of what was kept.
     }
-    fs.closeSync(this.fd);
+    closeSync(this.fd);
     return { sha256: this.hash.digest('hex'), bytes: this.bytes, kept: this.kept };
+  }
+
+  /** Closes the file and removes it: nothing is going to be written. */
+  discard(): void {
+    closeSync(this.fd);
+    rmSync(this.path, { force: true });
   }
 
   private take(chunk: Uint8Array): void {
@@ -90,7 +97,7 @@ export class OutputCapture {
     const end = Math.min(chunk.length, this.maxKept - this.kept);
     try {
       for (let at = 0; at < end;) {
-        const written = fs.writeSync(this.fd, chunk, at, end - at);
+        const written = writeSync(this.fd, chunk, at, end - at);
         at += written;
         this.kept += written;
       }

@@ -42,6 +42,8 @@ export function realUseCases(): UseCase[] {
     {
       name: 'validate with a command',
       arrange: async (world) => {
+        // What the receipt covers is the worktree, which is noted in an index of Atlas's own.
+        makeRepository(world.stage.folder);
         config(world, ED25519);
         const ref = await taskIn(world, 'step_running');
         await keyOf(world.process(), 'ed25519');

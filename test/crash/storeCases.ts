@@ -1,8 +1,9 @@
-import { fail, ok, unwrap } from '../../src/core/shared/errors';
+import { type Result, fail, ok, unwrap } from '../../src/core/shared/errors';
 import { GIT_HOOK_NAMES, OWN_SHEBANG } from '../../src/git/hooks/hookScript';
 import type { Atlas } from '../../src/service/atlas';
 import { GitHookFiles } from '../../src/git/hooks/gitHookFiles';
 import { writeLauncher } from '../../src/system/launcher/launcher';
+import { type MadeLink, linkLauncher } from '../../src/system/launcher/launcherLink';
 import { TrustFile } from '../../src/store/workspace/trustFile';
 import { keyOf, must, tried } from '../support/fixtures/caseHelpers';
 import { taskIndexesOf } from '../support/fixtures/signedStore';
@@ -84,6 +85,24 @@ const recording: UseCase[] = [
         check: (atlas) => {
           unwrap(writeLauncher(atlas.ports, target, 'linux'));
           must(!unwrap(writeLauncher(atlas.ports, target, 'linux')), 'the launcher is written again and again');
+        },
+      };
+    },
+  },
+  {
+    name: 'link the launcher for other shells',
+    arrange: (world) => {
+      const { folder } = world.stage;
+      const request = { path: '', home: `${folder}/home`, name: 'atlas', platform: 'win32' } as const;
+      const link = (atlas: Atlas, launcher: string): Result<MadeLink> =>
+        linkLauncher(atlas.ports, { ...request, launcher });
+      unwrap(link(world.process(), 'first'));
+      return {
+        repeatable: true,
+        act: (atlas) => link(atlas, 'second'),
+        check: (atlas) => {
+          const { path } = unwrap(link(atlas, 'second'));
+          must(Buffer.from(atlas.ports.files.read(path, 1e6)).toString().includes('"second"'), 'the link is not ours');
         },
       };
     },

@@ -44,6 +44,7 @@ export interface FileSystem {
   truncate(path: string, size: number): void;
   rename(from: string, to: string): void;
   link(existing: string, path: string): void;
+  symlink(target: string, path: string): void;
   unlink(path: string): void;
   removeFolder(path: string): void;
   makeFolder(path: string, mode?: number): void;

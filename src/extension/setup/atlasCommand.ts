@@ -12,7 +12,7 @@ export function installAtlasCommand(documents: TextDocuments): CommandHandler {
   return async (context) => {
     const { platform } = process;
     for (let name = 'atlas'; ; name = await askName()) {
-      const made = linkLauncher({
+      const made = linkLauncher(context.session.atlas.ports, {
         launcher: launcherPath(context.launcherFolder),
         path: process.env['PATH'] ?? '',
         home: homedir(),

@@ -5,6 +5,7 @@ import type { GitEvidence } from '../../core/recovery/recovery';
 import { askGit } from './gitCommand';
 import { StatusCache } from './statusCache';
 import { locateRepository } from './locate';
+import type { IndexPorts } from './ownIndex';
 import { readHead } from './refs';
 
 /** How long git may go on by itself, in ms. */
@@ -12,6 +13,8 @@ const LATE_STATUS_MS = 60_000;
 
 /** Reads repositories from their files where that is enough, else with the git command. What receipts need comes late. */
 export class CommandGitReader implements GitReader {
+  constructor(private readonly ports: IndexPorts) {}
+
   private readonly glances = new StatusCache(async (repository) => this.status(repository, LATE_STATUS_MS));
 
   async locate(folder: string): Promise<Repository | undefined> {
@@ -39,7 +42,7 @@ export class CommandGitReader implements GitReader {
 
   async workingTree(repository: Repository, scratch: string): Promise<Result<string>> {
     const { workingTreeOf } = await import('./workingTree');
-    return workingTreeOf(repository, scratch);
+    return workingTreeOf(this.ports, repository, scratch);
   }
 
   async changedFiles(
@@ -49,7 +52,7 @@ export class CommandGitReader implements GitReader {
     after: string,
   ): Promise<Result<string[]>> {
     const { changedBetween } = await import('./workingTree');
-    return changedBetween(repository, scratch, before, after);
+    return changedBetween(this.ports, repository, scratch, before, after);
   }
 
   async evidence(

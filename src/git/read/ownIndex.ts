@@ -1,9 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { FileSystem, Ids } from '../../core/shared/ports';
+import { discardFile, ensureFolder, renameWithRetry } from '../../system/files/atomicFile';
 
 /** What a process that was killed left; no run takes as long, in ms. */
 const LEFT_MS = 60 * 60_000;
+/** Larger ones, of some millions of files, are made from nothing each time. */
+const MAX_INDEX_BYTES = 512 * 1024 * 1024;
+
+/** What an index of our own needs from outside. */
+export interface IndexPorts {
+  readonly files: FileSystem;
+  readonly ids: Ids;
+}
 
 /**
  * An index of a worktree that only Atlas has git write, so that what stands in it of files' times and sizes was noted
@@ -11,54 +20,53 @@ const LEFT_MS = 60 * 60_000;
  */
 export class OwnIndex {
   private constructor(
+    private readonly files: FileSystem,
     private readonly scratch: string,
     /** How the names of this worktree's indexes begin. */
     private readonly family: string,
     private readonly name: string,
+    /** The copy that is worked on. */
+    readonly path: string,
   ) {}
 
   /**
    * Opens the index of a worktree.
    * @param reading what decides how its files are read: with something else, it is another index
    */
-  static open(scratch: string, worktree: string, reading: string): OwnIndex {
-    mkdirSync(scratch, { recursive: true });
+  static open({ files, ids }: IndexPorts, scratch: string, worktree: string, reading: string): OwnIndex {
+    ensureFolder(files, scratch);
     const family = `index-${digest(worktree)}-`;
-    const own = new OwnIndex(scratch, family, `${family}${digest(reading)}`);
-    own.sweep((name, age) => name.includes('.tmp') && age > LEFT_MS);
-    const kept = join(scratch, own.name);
-    const stat = statSync(kept, { throwIfNoEntry: false });
-    if (stat?.isFile() === true) {
-      copyFileSync(kept, own.path);
+    const name = `${family}${digest(reading)}`;
+    const own = new OwnIndex(files, scratch, family, name, join(scratch, `${name}.${Date.now()}.${ids.hex(4)}.tmp`));
+    own.sweep((each, age) => each.includes('.tmp') && age > LEFT_MS);
+    const kept = join(scratch, name);
+    const stat = files.stat(kept);
+    if (stat?.kind === 'file' && stat.size <= MAX_INDEX_BYTES) {
+      files.write(own.path, files.read(kept, MAX_INDEX_BYTES), { exclusive: true });
       // Git reads a file again that is as new as the index: rounded down, a few more are.
-      utimesSync(own.path, stat.atime, stat.mtime);
+      files.touch(own.path, Math.floor(stat.mtimeMs));
     }
     return own;
   }
 
-  private readonly temporary = `.${randomBytes(6).toString('hex')}.tmp`;
-
-  /** The copy that is worked on. */
-  get path(): string {
-    return join(this.scratch, this.name + this.temporary);
-  }
-
   /** Makes what was worked on the index that the next run begins with. */
   keep(): void {
-    renameSync(this.path, join(this.scratch, this.name));
+    renameWithRetry(this.files, this.path, join(this.scratch, this.name));
     this.sweep((name) => !name.includes('.tmp') && name !== this.name);
   }
 
   dispose(): void {
-    for (const path of [this.path, `${this.path}.lock`]) rmSync(path, { force: true });
+    for (const path of [this.path, `${this.path}.lock`]) discardFile(this.files, path);
   }
 
   private sweep(isOver: (name: string, ageMs: number) => boolean): void {
-    for (const name of readdirSync(this.scratch)) {
+    for (const name of this.files.list(this.scratch)) {
       if (!name.startsWith(this.family)) continue;
       const path = join(this.scratch, name);
-      const stat = statSync(path, { throwIfNoEntry: false });
-      if (stat !== undefined && isOver(name, Date.now() - stat.mtimeMs)) rmSync(path, { force: true });
+      const stat = this.files.stat(path);
+      // A copy has the time of what it is a copy of: when its run began stands in its name.
+      const began = Number(/\.(\d+)\.[0-9a-f]+\.tmp/u.exec(name)?.[1] ?? 0);
+      if (stat !== undefined && isOver(name, Date.now() - Math.max(stat.mtimeMs, began))) discardFile(this.files, path);
     }
   }
 }

@@ -1,12 +1,13 @@
-import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import type { Repository } from '../../core/shared/ports';
+import type { FileSystem, Repository } from '../../core/shared/ports';
 import { waitsFor } from './blockedGit';
 import { runGit, withoutHooks } from './gitCommand';
 import { bytesBelow, recordsOf, shownPath } from './gitPath';
 import { Slices } from '../../system/slices';
-import { OwnIndex } from './ownIndex';
+import { ensureFolder } from '../../system/files/atomicFile';
+import { type IndexPorts, OwnIndex } from './ownIndex';
 
 const TIMEOUT_MS = 60_000;
 /** How old a file's last change has to be for its time to tell it from the next one, in ms; clocks differ a little. */
@@ -22,9 +23,14 @@ const ENTRY = /^([A-Za-z?]) (\d+) ([0-9a-f]+) (\d)\t([^]+)$/u;
  * Where git writes tree objects: beside the store, never into the repository. Lazy fetching is off, since a missing
  * object only means that it isn't needed.
  */
-function environment(repository: Repository, scratch: string, index: string | undefined): Record<string, string> {
+function environment(
+  files: FileSystem,
+  repository: Repository,
+  scratch: string,
+  index: string | undefined,
+): Record<string, string> {
   const objects = join(scratch, 'objects');
-  mkdirSync(objects, { recursive: true });
+  ensureFolder(files, objects);
   const shared = join(repository.commonDir, 'objects');
   // A path with the list's separator in it has to be quoted as a C string.
   const isPlain = !shared.includes(delimiter) && !shared.startsWith('"') && !shared.includes('\n');
@@ -76,17 +82,21 @@ function gitOf(repository: Repository, env: Readonly<Record<string, string>>): G
  * only that of an index of our own, which git wrote for us.
  * @param scratch a folder for that index and for the tree objects, which {@link changedBetween} needs again
  */
-export async function workingTreeOf(repository: Repository, scratch: string): Promise<Result<string>> {
+export async function workingTreeOf(
+  ports: IndexPorts,
+  repository: Repository,
+  scratch: string,
+): Promise<Result<string>> {
   const pipe = waitsFor(repository);
   if (pipe !== undefined) return fail('git_failed', `${pipe} is a pipe, which would make git wait. Move it away.`);
   const began = Date.now();
   let own: OwnIndex | undefined;
   try {
-    const theirs = gitOf(repository, environment(repository, scratch, undefined));
+    const theirs = gitOf(repository, environment(ports.files, repository, scratch, undefined));
     const wanted = await entriesOf(theirs);
     if (!wanted.ok) return wanted;
-    own = OwnIndex.open(scratch, repository.worktree, await filtersOf(repository, theirs, wanted.value));
-    const git = gitOf(repository, environment(repository, scratch, own.path));
+    own = OwnIndex.open(ports, scratch, repository.worktree, await filtersOf(repository, theirs, wanted.value));
+    const git = gitOf(repository, environment(ports.files, repository, scratch, own.path));
     const followed = await follow(repository, wanted.value, git);
     if (!followed.ok) return followed;
     // Reads again what isn't known to be as it was, and notes the time and size of what it read.
@@ -236,6 +246,7 @@ function joined(records: readonly string[]): string {
  * longer.
  */
 export async function changedBetween(
+  ports: IndexPorts,
   repository: Repository,
   scratch: string,
   before: string,
@@ -243,7 +254,7 @@ export async function changedBetween(
 ): Promise<Result<string[]>> {
   if (!TREE_ID.test(before) || !TREE_ID.test(after)) return fail('git_failed', 'These are not IDs of git trees.');
   if (before === after) return ok([]);
-  const git = gitOf(repository, environment(repository, scratch, undefined));
+  const git = gitOf(repository, environment(ports.files, repository, scratch, undefined));
   const run = await git(['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]);
   if (!run.ok)
     return run.error.cause === undefined

@@ -126,7 +126,7 @@ async function checkWorkspace(exam: Examination, name: string): Promise<void> {
     exam.problem('store', folder, 'This should be a folder of the store, but is not.', PUT_FOLDER);
     return;
   }
-  for (const each of [folder, join(folder, 'locks')]) await checkTemporaries(exam, each);
+  for (const each of [folder, join(folder, 'locks'), paths.trees(name)]) await checkTemporaries(exam, each);
   await checkLock(exam, name, join(folder, 'locks'));
   await exam.check('inbox', paths.inbox(name), () => checkInbox(exam, name));
   const read = exam.atlas.workspaces.read(name);

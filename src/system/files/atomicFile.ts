@@ -34,6 +34,15 @@ export function unlinkWithRetry(files: FileSystem, path: string): void {
   tryWhileBusy(() => files.unlink(path));
 }
 
+/** Removes a file of ours that nobody needs, where that can be done. */
+export function discardFile(files: FileSystem, path: string): void {
+  try {
+    files.unlink(path);
+  } catch {
+    // It was never made, or the disk is gone; whoever made it knows more.
+  }
+}
+
 /**
  * Replaces a file so that a reader sees the old or the new content, whole. With `durable`, the new content is on
  * disk when this returns. The temporary file lies beside it, or `beside` another path, and is removed on failure.
@@ -53,11 +62,7 @@ export function replaceFile(
     if (options.stampMs !== undefined) stat = stamp(files, temporary, options.stampMs);
     renameWithRetry(files, temporary, path);
   } catch (error) {
-    try {
-      files.unlink(temporary);
-    } catch {
-      // It was never made, or the disk is gone; the first error tells.
-    }
+    discardFile(files, temporary);
     throw error;
   }
   if (options.durable) files.syncFolder(dirname(path));

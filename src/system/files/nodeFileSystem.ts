@@ -93,6 +93,10 @@ export class NodeFileSystem implements FileSystem {
     fs.linkSync(existing, path);
   }
 
+  symlink(target: string, path: string): void {
+    fs.symlinkSync(target, path);
+  }
+
   unlink(path: string): void {
     fs.unlinkSync(path);
   }

@@ -1,18 +1,8 @@
-import {
-  accessSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, posix, resolve, win32 } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
+import type { FileSystem, Ids } from '../../core/shared/ports';
+import { discardFile, ensureFolder, renameWithRetry, replaceFile } from '../files/atomicFile';
 import { codeOf, fileError } from '../files/fileErrors';
 import { LAUNCHER_MARK } from './launcher';
 import { readRegularFile } from '../files/regularFile';
@@ -33,6 +23,12 @@ export interface LinkRequest {
   readonly platform: NodeJS.Platform;
 }
 
+/** What making a link needs. */
+interface LinkPorts {
+  readonly files: FileSystem;
+  readonly ids: Ids;
+}
+
 /** A link that was made, or was there already. */
 export interface MadeLink {
   readonly path: string;
@@ -50,7 +46,7 @@ export const LINK_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
  * Links the launcher into a folder of the user's: the first of the usual ones that other shells look into, else
  * `~/.local/bin`. A file there that is not ours stays, and is named by the error (`unsafe_path`).
  */
-export function linkLauncher(request: LinkRequest): Result<MadeLink> {
+export function linkLauncher(ports: LinkPorts, request: LinkRequest): Result<MadeLink> {
   const { name, launcher, platform } = request;
   if (!LINK_NAME.test(name)) return fail('usage', `"${name}" is not a valid command name.`);
   const folder = chooseFolder(request);
@@ -62,9 +58,9 @@ export function linkLauncher(request: LinkRequest): Result<MadeLink> {
         mend: 'Choose another name for the Atlas command.',
       });
     }
-    mkdirSync(folder, { recursive: true });
-    if (platform === 'win32') writeShim(path, launcher);
-    else makeSymlink(launcher, path, found === 'ours');
+    ensureFolder(ports.files, folder);
+    if (platform === 'win32') writeShim(ports, path, launcher);
+    else makeSymlink(ports, launcher, path, found === 'ours');
   } catch (error) {
     return { ok: false, error: fileError('write_failed', `${path} could not be created`, error) };
   }
@@ -151,21 +147,25 @@ function entryAt(path: string): 'none' | 'ours' | 'other' {
   }
 }
 
-function makeSymlink(launcher: string, path: string, replaces: boolean): void {
+function makeSymlink({ files, ids }: LinkPorts, launcher: string, path: string, replaces: boolean): void {
   if (!replaces) {
-    symlinkSync(launcher, path);
+    files.symlink(launcher, path);
     return;
   }
-  const temporary = `${path}.${process.pid}.tmp`;
-  rmSync(temporary, { force: true });
-  symlinkSync(launcher, temporary);
-  renameSync(temporary, path);
+  const temporary = `${path}.${ids.hex(4)}.tmp`;
+  try {
+    files.symlink(launcher, temporary);
+    renameWithRetry(files, temporary, path);
+  } catch (error) {
+    discardFile(files, temporary);
+    throw error;
+  }
 }
 
 /** Without `call`, which would read the arguments a second time; control doesn't come back, nor has to. */
-function writeShim(path: string, launcher: string): void {
+function writeShim({ files, ids }: LinkPorts, path: string, launcher: string): void {
   const text = ['@echo off', `rem ${LAUNCHER_MARK}.`, `"${launcher.replaceAll('%', '%%')}" %*`, ''].join('\r\n');
-  writeFileSync(path, text);
+  replaceFile(files, ids, path, text, { durable: false });
 }
 
 /** The lines that put a folder on the PATH, for the shells that people use there. */

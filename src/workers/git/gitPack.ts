@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { FileSystem, Ids } from '../../core/shared/ports';
-import { ensureFolder, renameWithRetry } from '../../system/files/atomicFile';
+import { discardFile, ensureFolder, renameWithRetry } from '../../system/files/atomicFile';
 
 /** How a repository names its objects. */
 export type HashName = 'sha1' | 'sha256';
@@ -84,16 +84,8 @@ export function writeLoose(files: FileSystem, ids: Ids, commonDir: string, objec
       files.write(temporary, content, { exclusive: true, sync: true, mode: mode & 0o444 });
       renameWithRetry(files, temporary, path);
     } catch (error) {
-      removeIfThere(files, temporary);
+      discardFile(files, temporary);
       if (files.stat(path) === undefined) throw error;
     }
-  }
-}
-
-function removeIfThere(files: FileSystem, path: string): void {
-  try {
-    files.unlink(path);
-  } catch {
-    // It was never made; the first error tells.
   }
 }

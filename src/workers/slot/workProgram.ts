@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { oneLine, plainLines } from '../../core/shared/text';
@@ -8,6 +6,7 @@ import { type SlotError, slotResultSchema } from '../../core/worker/slotContent'
 import { type CommandOutcome, CommandRunner } from '../../validation/commandRunner';
 import { LIMITS } from '../../core/worker/limits';
 import { readForeignFile } from '../../system/files/foreignFile';
+import { makeTemporaryFolder } from '../../system/files/temporaryFolder';
 import { SLOT_FILES } from './evidence';
 import type { WorkerPorts } from '../forgeFolder';
 import { RUN_VARIABLE, RunRecord, runMarker } from './leftovers';
@@ -31,7 +30,7 @@ export interface WorkProgram {
   readonly timeoutMs?: number | undefined;
   /** Ends it, so that the work is handed on. */
   readonly signal: AbortSignal;
-  /** Where what it prints lies while it runs, as {@link temporaryFolder} made it; removed afterwards. */
+  /** Where what it prints lies while it runs, as {@link temporaryFolder} made it. Its caller removes it. */
   readonly folder: string;
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
 }
@@ -39,7 +38,7 @@ export interface WorkProgram {
 /** Makes a folder for a program that is to run: before work is claimed that could not be done. Fails with `write_failed`. */
 export function temporaryFolder(): Result<string> {
   try {
-    return ok(mkdtempSync(join(tmpdir(), 'atlas-work-')));
+    return ok(makeTemporaryFolder('atlas-work-'));
   } catch (error) {
     return fail(
       'write_failed',
@@ -91,32 +90,28 @@ export async function runProgram(
   const tail = new Tail();
   // What a program prints may hold secrets, and hooks are shared: it is its caller's, and nothing of it is kept but a failure's last words.
   const { folder } = program;
-  try {
-    const ran = await new CommandRunner(ports.clock).run({
-      command: programArguments(program.argv, program.env),
-      cwd: program.cwd,
-      env: { ...program.env, ...workEnvironment(work), [RUN_VARIABLE]: marker },
-      timeoutMs: limit === Number.POSITIVE_INFINITY ? 0 : Math.max(SHORTEST_MS, limit),
-      keepStdout: join(folder, 'stdout'),
-      keepStderr: join(folder, 'stderr'),
-      marker,
-      signal: program.signal,
-      onStart: (pid) => {
-        record.write(pid);
-      },
-      onOutput: (stream, chunk) => {
-        tail.add(stream, chunk);
-        program.onOutput?.(stream, chunk);
-      },
-    });
-    record.remove();
-    if (!ran.ok)
-      return { execution: { ok: 'handed_on', reason: 'error', resumePoint: ran.error.message }, outcome: undefined };
-    const name = oneLine(basename(program.argv[0] ?? ''), 100);
-    return { execution: executionOf(work, name, ran.value, tail), outcome: ran.value };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const ran = await new CommandRunner(ports.clock).run({
+    command: programArguments(program.argv, program.env),
+    cwd: program.cwd,
+    env: { ...program.env, ...workEnvironment(work), [RUN_VARIABLE]: marker },
+    timeoutMs: limit === Number.POSITIVE_INFINITY ? 0 : Math.max(SHORTEST_MS, limit),
+    keepStdout: join(folder, 'stdout'),
+    keepStderr: join(folder, 'stderr'),
+    marker,
+    signal: program.signal,
+    onStart: (pid) => {
+      record.write(pid);
+    },
+    onOutput: (stream, chunk) => {
+      tail.add(stream, chunk);
+      program.onOutput?.(stream, chunk);
+    },
+  });
+  record.remove();
+  if (!ran.ok)
+    return { execution: { ok: 'handed_on', reason: 'error', resumePoint: ran.error.message }, outcome: undefined };
+  const name = oneLine(basename(program.argv[0] ?? ''), 100);
+  return { execution: executionOf(work, name, ran.value, tail), outcome: ran.value };
 }
 
 function timeLeft({ task }: ClaimedWork, { timeoutMs = Number.POSITIVE_INFINITY }: WorkProgram, now: number): number {

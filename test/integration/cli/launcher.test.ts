@@ -148,7 +148,7 @@ describe.runIf(process.platform !== 'win32')('the link for other shells', () => 
   });
 
   it('goes to the folder of the home that other shells look into, made if need be', () => {
-    const made = unwrap(linkLauncher({ ...request, path: `/usr/bin:${inHome('bin')}` }));
+    const made = unwrap(linkLauncher(PORTS, { ...request, path: `/usr/bin:${inHome('bin')}` }));
     expect(made).toEqual({ path: inHome('bin', 'atlas'), folder: inHome('bin'), onPath: true });
     expect(readlinkSync(made.path)).toBe(request.launcher);
     expect(spawnSync(made.path, ['4']).status).toBe(4);
@@ -156,14 +156,14 @@ describe.runIf(process.platform !== 'win32')('the link for other shells', () => 
 
   it('prefers ~/.local/bin, and passes a folder that can not be written', () => {
     const both = `${inHome('bin')}:${inHome('.local', 'bin')}`;
-    expect(unwrap(linkLauncher({ ...request, path: both })).folder).toBe(inHome('.local', 'bin'));
+    expect(unwrap(linkLauncher(PORTS, { ...request, path: both })).folder).toBe(inHome('.local', 'bin'));
     rmSync(inHome('.local'), { recursive: true });
     writeFileSync(inHome('.local'), 'a file');
-    expect(unwrap(linkLauncher({ ...request, path: both })).folder).toBe(inHome('bin'));
+    expect(unwrap(linkLauncher(PORTS, { ...request, path: both })).folder).toBe(inHome('bin'));
   });
 
   it('says that it is not on the PATH, and the line for each shell', () => {
-    const made = unwrap(linkLauncher(request));
+    const made = unwrap(linkLauncher(PORTS, request));
     expect(made).toEqual({
       path: inHome('.local', 'bin', 'atlas'),
       folder: inHome('.local', 'bin'),
@@ -177,11 +177,11 @@ describe.runIf(process.platform !== 'win32')('the link for other shells', () => 
   });
 
   it('again is fine, and one of another editor or of an uninstalled one is replaced', () => {
-    const { path: link } = unwrap(linkLauncher(request));
-    expect(linkLauncher(request)).toMatchObject({ ok: true });
+    const { path: link } = unwrap(linkLauncher(PORTS, request));
+    expect(linkLauncher(PORTS, request)).toMatchObject({ ok: true });
     rmSync(link);
     symlinkSync('/gone/globalStorage/atlas-hooks.atlas-hooks/bin/atlas', link);
-    expect(linkLauncher(request)).toMatchObject({ ok: true });
+    expect(linkLauncher(PORTS, request)).toMatchObject({ ok: true });
     expect(readlinkSync(link)).toBe(request.launcher);
   });
 
@@ -195,22 +195,22 @@ describe.runIf(process.platform !== 'win32')('the link for other shells', () => 
     mkdirSync(path.dirname(at), { recursive: true });
     make(at);
     const before = lstatSync(at);
-    const result = linkLauncher(request);
+    const result = linkLauncher(PORTS, request);
     expect(result).toMatchObject({ ok: false, error: { code: 'unsafe_path' } });
     expect(!result.ok && result.error.message).toContain(at);
     expect(lstatSync(at).ino).toBe(before.ino);
-    expect(unwrap(linkLauncher({ ...request, name: 'atlas-task' })).path).toBe(`${at}-task`);
+    expect(unwrap(linkLauncher(PORTS, { ...request, name: 'atlas-task' })).path).toBe(`${at}-task`);
   });
 
   it('names a program that other shells find first', () => {
     mkdirSync(inHome('other'));
     writeFileSync(inHome('other', 'atlas'), '#!/bin/sh\n', { mode: 0o755 });
     const both = `${inHome('other')}:${inHome('bin')}`;
-    expect(unwrap(linkLauncher({ ...request, path: both })).shadowedBy).toBe(inHome('other', 'atlas'));
+    expect(unwrap(linkLauncher(PORTS, { ...request, path: both })).shadowedBy).toBe(inHome('other', 'atlas'));
   });
 
   it.each(['', '../x', 'a b', '.hidden', 'a/b'])('refuses the name %j', (name) => {
-    expect(linkLauncher({ ...request, name })).toMatchObject({ ok: false, error: { code: 'usage' } });
+    expect(linkLauncher(PORTS, { ...request, name })).toMatchObject({ ok: false, error: { code: 'usage' } });
     expect(existsSync(inHome('.local'))).toBe(false);
   });
 });

@@ -9,6 +9,8 @@ import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import { type GitWorkspace, makeGitWorkspace } from '../../support/fixtures/gitWorkspace';
+import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
+import { systemIds } from '../../../src/system/systemPorts';
 import { run } from '../../support/drivers/run';
 import { WorkerPool } from '../../support/processes/workerPool';
 
@@ -32,6 +34,8 @@ class LateGit extends CommandGitReader {
   }
 }
 
+const PORTS = { files: new NodeFileSystem(), ids: systemIds };
+
 let ws: GitWorkspace;
 let atlas: Atlas;
 let pool: WorkerPool;
@@ -49,7 +53,7 @@ beforeEach(async () => {
   ws = await makeGitWorkspace();
   Object.assign(process.env, ws.env);
   ahead = 0;
-  atlas = atlasWith(new PromptGit());
+  atlas = atlasWith(new PromptGit(PORTS));
 });
 afterEach(() => {
   ws.dispose();
@@ -115,7 +119,7 @@ describe('a commit', () => {
   });
 
   it('says nothing of the worktree where git takes long, and of the files that it found the next time', async () => {
-    atlas = atlasWith(new LateGit());
+    atlas = atlasWith(new LateGit(PORTS));
     const ref = await start();
     writeFileSync(path.join(ws.folder, 'left.txt'), 'x');
     for (const subject of ['one', 'two']) {

@@ -7,6 +7,8 @@ import { unwrap } from '../../../src/core/shared/errors';
 import { askGit, runGit, runGitHub, startGit } from '../../../src/git/read/gitCommand';
 import { locateRepository } from '../../../src/git/read/locate';
 import { workingTreeOf } from '../../../src/git/read/workingTree';
+import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
+import { systemIds } from '../../../src/system/systemPorts';
 import { WorkerGit } from '../../../src/workers/git/workerGit';
 
 let base: string;
@@ -104,7 +106,9 @@ describe('git', () => {
     rmSync(trace, { force: true });
     expect(await askGit(folder, ['status', '--porcelain'])).toBe('?? file\n');
     const repository = locateRepository(folder) ?? expect.fail();
-    expect((await workingTreeOf(repository, path.join(base, 'scratch'))).ok).toBe(true);
+    expect(
+      (await workingTreeOf({ files: new NodeFileSystem(), ids: systemIds }, repository, path.join(base, 'scratch'))).ok,
+    ).toBe(true);
     expect(existsSync(trace)).toBe(false);
     // Git would have started it, had it been asked by anybody else.
     git('-c', 'core.fsmonitor=false', 'update-index', '--add', 'file');

@@ -14,6 +14,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import type { FileSystem } from '../../../src/core/shared/ports';
+import { CommandGitReader } from '../../../src/git/read/gitReader';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { SystemProcesses } from '../../../src/system/processes';
@@ -151,6 +152,7 @@ export class CrashWorld<S extends Stage = Stage> {
       sameStart: (a, b) => a === b,
     });
     const ports = systemPorts(this.stage.root, '0.0.0', silentLog);
-    return new Atlas({ ...ports, files, processes, clock: { now: this.now } });
+    const git = new CommandGitReader({ files, ids: ports.ids });
+    return new Atlas({ ...ports, files, git, processes, clock: { now: this.now } });
   }
 }

@@ -261,6 +261,10 @@ export class SimulatedDisk implements FileSystem {
     this.step({ of: folder, what: `link ${path}`, type: 'link', name, id, made: blank(inode) });
   }
 
+  symlink(): void {
+    throw nodeError('EPERM');
+  }
+
   unlink(path: string): void {
     this.get(path, 'file');
     const { folder, name } = this.parent(path);

@@ -1,9 +1,9 @@
-import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
 import { parseDuration } from '../../../core/shared/time';
 import type { SlotPlan } from '../../../core/worker/slotSteps';
+import { removeTemporaryFolder } from '../../../system/files/temporaryFolder';
 import { SlotWatch } from '../../../workers/slot/slotWatch';
 import { type ProgramEnd, runProgram, temporaryFolder } from '../../../workers/slot/workProgram';
 import type { RanWork } from '../../../workers/workers';
@@ -96,30 +96,37 @@ async function wasTaken({ workers }: OpenWorkers, { worker }: Wanted): Promise<b
 async function ran(
   context: CliContext,
   opened: OpenWorkers,
-  { worker, argv, ownerIsGone: gone, timeoutMs }: Wanted,
+  wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Result<Answer>> {
   if (signal.aborted) return fail('cancelled', 'Stopped before the task was started.');
-  const { workers, ports } = opened;
-  const [program = ''] = argv;
   const folder = temporaryFolder();
   if (!folder.ok) return folder;
+  try {
+    return await ranIn(folder.value, context, opened, wanted, signal);
+  } finally {
+    removeTemporaryFolder(folder.value);
+  }
+}
+
+async function ranIn(
+  folder: string,
+  context: CliContext,
+  opened: OpenWorkers,
+  { worker, argv, ownerIsGone: gone, timeoutMs }: Wanted,
+  signal: AbortSignal,
+): Promise<Result<Answer>> {
+  const { workers, ports } = opened;
+  const [program = ''] = argv;
   const end: { value?: ProgramEnd } = {};
   const done = await workers.run({ worker, owner: ports.processes.self(), ownerIsGone: gone }, async (work) => {
     if (!context.json && !context.quiet)
       context.streams.err(`atlas: ${worker}: ${work.action} ${work.lease.taskId} in ${oneLine(work.folder, 500)}\n`);
-    const how = {
-      argv,
-      cwd: context.folder,
-      env: environmentOf(context, program),
-      timeoutMs,
-      signal,
-      folder: folder.value,
-    };
-    end.value = await runProgram(workers.commonDir, work, { ...how, onOutput: passing(context) }, ports);
+    const env = environmentOf(context, program);
+    const how = { argv, cwd: context.folder, env, timeoutMs, signal, folder, onOutput: passing(context) };
+    end.value = await runProgram(workers.commonDir, work, how, ports);
     return end.value.execution;
   });
-  rmSync(folder.value, { recursive: true, force: true });
   if (!done.ok) return done;
   const answer = ranAnswer(worker, program, done.value, end.value);
   if (!answer.ok) return answer;
