@@ -124,7 +124,10 @@ function statusOf(ledger: Ledger, id: string): ConvoyStatus {
     return { id: task, status: known?.status ?? 'UNKNOWN', worker: known?.worker, waitsFor };
   });
   return {
-    ...{ id, title: record?.title, at: record?.at, tasks },
+    id,
+    title: record?.title,
+    at: record?.at,
+    tasks,
     ready: [...ready],
     done: tasks.length > 0 && tasks.every(({ status }) => status === 'COMPLETE'),
   };

@@ -76,8 +76,12 @@ export class BranchRepairs {
     if (from === undefined) return ok(undefined);
     const branch = hook === undefined ? this.ledger : slotBranch(this.branches, hook.worker);
     const changes: Change = {
-      ...{ branch, from, changes: new Map(), shown: new Map() },
-      ...{ message: 'Drop files that are left out', author: authorOf(hook?.worker ?? 'atlas') },
+      branch,
+      from,
+      changes: new Map(),
+      shown: new Map(),
+      message: 'Drop files that are left out',
+      author: authorOf(hook?.worker ?? 'atlas'),
     };
     const made = await this.branches.make(changes);
     return made.ok ? publish([made.value]) : made;
@@ -108,7 +112,10 @@ export class BranchRepairs {
     if (excess !== undefined) return { ok: false, error: excess };
     const onto = theirs.value ?? view.ledgerCommit;
     const made = await this.branches.make({
-      ...{ branch: this.ledger, from: view.ledgerCommit, message: 'Restore the ledger', author: authorOf('atlas') },
+      branch: this.ledger,
+      from: view.ledgerCommit,
+      message: 'Restore the ledger',
+      author: authorOf('atlas'),
       ...(onto === undefined ? {} : { onto: { commit: onto, files: new Map(), objects: [] } }),
       merging: onto === view.ledgerCommit ? undefined : view.ledgerCommit,
       changes: filesOf(texts),
@@ -141,8 +148,11 @@ export class BranchRepairs {
   /** Takes records out of the ledger that newer ones replace. */
   async shrinkLedger(view: ForgeView, publish: Publish): Promise<Result<void>> {
     const made = await this.branches.make({
-      ...{ branch: this.ledger, from: view.ledgerCommit, changes: filesOf(compacted(view.texts)) },
-      ...{ message: 'Remove records that newer ones replace', author: authorOf('atlas') },
+      branch: this.ledger,
+      from: view.ledgerCommit,
+      changes: filesOf(compacted(view.texts)),
+      message: 'Remove records that newer ones replace',
+      author: authorOf('atlas'),
     });
     return made.ok ? publish([made.value]) : made;
   }

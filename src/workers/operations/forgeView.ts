@@ -187,7 +187,9 @@ async function hooksAt(
   }
   return ok(
     found.map((each) => ({
-      ...{ worker: each.worker, branch: slotBranch(branches, each.worker), commit: each.commit },
+      worker: each.worker,
+      branch: slotBranch(branches, each.worker),
+      commit: each.commit,
       work: works.get(keyOf(each)) ?? unread.get(keyOf(each)) ?? ok(undefined),
     })),
   );
@@ -235,7 +237,9 @@ function parseWork(
     task: parsed.task.value,
     context: parsed.context.value,
     bytes: {
-      ...{ status: bytes(status), task: bytes(task), context: bytes(context) },
+      status: bytes(status),
+      task: bytes(task),
+      context: bytes(context),
       result: result === undefined || !('bytes' in result) ? undefined : result.bytes,
     },
     result: parsed.result.ok ? parsed.result.value : undefined,

@@ -104,7 +104,12 @@ export class Merger {
     if (!refused.ok) return refused;
     const { received, superseded, ledgerMerged } = taken;
     return ok({
-      ...{ received, superseded, clashing, ledgerMerged, refused: refused.value, unusable: bad },
+      received,
+      superseded,
+      clashing,
+      ledgerMerged,
+      refused: refused.value,
+      unusable: bad,
       ledgerDamage: ledgerDamage ?? bad.find(({ branch }) => branch === shortName(LEDGER_BRANCH))?.error,
     });
   }
@@ -181,8 +186,13 @@ export class Merger {
     const merged = union(ours.value.texts, theirs.value.texts);
     if (!merged.ok) return merged;
     const made = await this.branches.make({
-      ...{ branch: this.branchOf(pair.ref), from: pair.ours, onto: before.value, merging: pair.ours },
-      ...{ changes: merged.value, message: 'Merge ledgers', author: authorOf('atlas') },
+      branch: this.branchOf(pair.ref),
+      from: pair.ours,
+      onto: before.value,
+      merging: pair.ours,
+      changes: merged.value,
+      message: 'Merge ledgers',
+      author: authorOf('atlas'),
     });
     return made.ok ? ok({ made: made.value }) : made;
   }
@@ -208,9 +218,13 @@ export class Merger {
     const counts = isOurs ? 'ours' : 'theirs';
     const { files } = isOurs ? mine.value : yours.value;
     const made = await this.branches.make({
-      ...{ branch, from: pair.ours, merging: mine.value.commit, changes: new Map() },
+      branch,
+      from: pair.ours,
+      merging: mine.value.commit,
+      changes: new Map(),
       onto: { commit: pair.theirs, files, objects: mine.value.objects },
-      ...{ message: `Keep both of ${worker}`, author: authorOf('atlas') },
+      message: `Keep both of ${worker}`,
+      author: authorOf('atlas'),
     });
     if (!made.ok) return made;
     if (counts === 'ours') return ok({ made: { ...made.value, shown: new Map() }, counts });

@@ -224,7 +224,8 @@ export class RemoteSync {
     }
     const follow = refs.map(({ ref, commit }) => ({
       ref: trackingRef(remote.name, ref),
-      ...{ from: ANYWHERE, to: commit },
+      from: ANYWHERE,
+      to: commit,
     }));
     const settled = await this.branches.settle(made, follow);
     return settled.ok ? ok({ refused: undefined, sent: refs.map(({ ref }) => ref), withheld }) : settled;
@@ -289,9 +290,16 @@ export class RemoteSync {
       const remembered = this.remember(chosen.value);
       if (!remembered.ok) return remembered;
       return ok({
-        ...{ remote: chosen.value, received: [...received], superseded, ledgerMerged, sent, conflicts },
-        ...{ clashing: synced.value.clashing, ledgerDamage: synced.value.ledgerDamage },
-        ...{ unusable: [...unusable.values()], refused: [...refusedFiles.values()] },
+        remote: chosen.value,
+        received: [...received],
+        superseded,
+        ledgerMerged,
+        sent,
+        conflicts,
+        clashing: synced.value.clashing,
+        ledgerDamage: synced.value.ledgerDamage,
+        unusable: [...unusable.values()],
+        refused: [...refusedFiles.values()],
       });
     });
   }

@@ -161,7 +161,8 @@ export class Repairs {
         shown: new Map(),
       },
       ...(before?.ok === true ? { onto: { ...before.value, files: new Map() } } : {}),
-      ...{ message: `Keep the folder of ${worker}`, author: authorOf(worker) },
+      message: `Keep the folder of ${worker}`,
+      author: authorOf(worker),
     });
     return made.ok ? publish([made.value]) : made;
   }
@@ -311,8 +312,10 @@ export class Repairs {
         changed.length === 0
           ? ledgerChange(branches, view, { tasks: [], evidence: [] }, ledgerMessage(message))
           : ok({
-              ...{ branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger }, from: view.ledgerCommit },
-              ...{ changes: new Map(changed), ...ledgerMessage(message) },
+              branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger },
+              from: view.ledgerCommit,
+              changes: new Map(changed),
+              ...ledgerMessage(message),
             });
       if (!change.ok) return change;
       if (change.value === undefined) return ok(undefined);

@@ -132,7 +132,11 @@ export class WorkerStatuses {
     const seen = scan?.ok === false ? scan : await glanceAt(this.branches, held, scan?.value);
     const partial = seen.ok && seen.value.partial;
     return {
-      ...{ ...base, state, task, context, result },
+      ...base,
+      state,
+      task,
+      context,
+      result,
       plan: planSlotRecovery(state, { owner, elsewhere, partial }),
       damage: seen.ok ? undefined : seen.error,
       stale: staleness(state, task, owner, this.ports.clock.now()),
@@ -180,6 +184,11 @@ function orphanings(view: ForgeView, hook: HeldSlot, differs: boolean): Orphanin
 }
 
 const NOTHING = {
-  ...{ state: undefined, task: undefined, context: undefined, result: undefined },
-  ...{ plan: undefined, damage: undefined, stale: undefined },
+  state: undefined,
+  task: undefined,
+  context: undefined,
+  result: undefined,
+  plan: undefined,
+  damage: undefined,
+  stale: undefined,
 } as const;

@@ -13,8 +13,13 @@ const MAX_BYTES = LIMITS.branchBytes;
 /** Where the protocol's own files lie: no folder can be kept there, nor a file in the place of their folder. */
 const OWN_FOLDER = 'evidence';
 const OWN_FILES: ReadonlySet<string> = new Set([
-  ...['task.json', 'context.json', 'status.json', 'result.json', '.gitattributes'],
-  ...[`${OWN_FOLDER}/input-hash.txt`, `${OWN_FOLDER}/output-hash.txt`],
+  'task.json',
+  'context.json',
+  'status.json',
+  'result.json',
+  '.gitattributes',
+  `${OWN_FOLDER}/input-hash.txt`,
+  `${OWN_FOLDER}/output-hash.txt`,
 ]);
 
 /** A file that lies in a folder. */
@@ -123,7 +128,9 @@ export function writeFolder(
       ensureFolder(files, dirname(target));
       // The branch keeps it; what a loss of power takes from the folder is shown again.
       replaceFile(files, ids, target, file.bytes, {
-        ...{ durable: false, beside: folder, mode: file.executable ? 0o755 : 0o644 },
+        durable: false,
+        beside: folder,
+        mode: file.executable ? 0o755 : 0o644,
       });
     }
   }

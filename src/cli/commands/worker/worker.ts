@@ -178,7 +178,9 @@ export function workerData({
   elsewhere,
 }: WorkerStatus): WorkerData {
   return {
-    ...{ worker, folder, commit: commit ?? null },
+    worker,
+    folder,
+    commit: commit ?? null,
     status: state?.status ?? null,
     task_id: state?.taskId ?? null,
     type: task?.type ?? null,

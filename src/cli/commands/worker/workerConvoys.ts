@@ -16,9 +16,15 @@ const WORDS: Readonly<Record<ConvoyTask['status'], string>> = {
 /** What JSON says of a convoy. */
 export function convoyData({ id, title, at, tasks, ready, done }: ConvoyStatus): ConvoyData {
   return {
-    ...{ id, title: title ?? null, at: at ?? null, ready: [...ready], done },
+    id,
+    title: title ?? null,
+    at: at ?? null,
+    ready: [...ready],
+    done,
     tasks: tasks.map((task) => ({
-      ...{ id: task.id, status: task.status, worker: task.worker ?? null },
+      id: task.id,
+      status: task.status,
+      worker: task.worker ?? null,
       waits_for: [...task.waitsFor],
     })),
   };

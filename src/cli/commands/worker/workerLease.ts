@@ -68,8 +68,12 @@ export async function claim(context: CliContext, call: Call): Promise<Result<Ans
   if (!claimed.ok) return claimed;
   const { lease, folder, action, state, task, context: given } = claimed.value;
   const data: WorkerAnswer<'worker claim'> = {
-    ...{ lease: leaseData(lease), folder, action, resume_point: state.resumePoint ?? null },
-    ...{ task, context: given },
+    lease: leaseData(lease),
+    folder,
+    action,
+    resume_point: state.resumePoint ?? null,
+    task,
+    context: given,
   };
   const flags = `--task ${lease.taskId} --claim ${lease.claim} --incarnation ${lease.incarnation}`;
   const text = [
@@ -154,7 +158,11 @@ async function ended(
 
 function endedAnswer(worker: string, { state, result, changed, skipped }: EndedWork): Answer {
   const data: WorkerAnswer<'worker complete'> = {
-    ...{ worker, task_id: state.taskId, status: state.status, result, changed },
+    worker,
+    task_id: state.taskId,
+    status: state.status,
+    result,
+    changed,
     skipped: [...skipped],
   };
   const text = `${state.taskId} ${changed ? 'is' : 'was'} ${state.status}${changed ? '' : ' already'}.\n`;
@@ -184,7 +192,9 @@ export async function handoff(context: CliContext, call: Call): Promise<Result<A
   const handed = await opened.value.workers.steps.handoff(lease.value, reason as HandoffReason, point);
   if (!handed.ok) return handed;
   const data: WorkerAnswer<'worker handoff'> = {
-    ...{ lease: leaseData(lease.value), reason: reason as HandoffReason, resume_point: point },
+    lease: leaseData(lease.value),
+    reason: reason as HandoffReason,
+    resume_point: point,
   };
   const text = `${handed.value.taskId} was handed over. To continue it, run: atlas worker run ${worker.value} -- <command>\n`;
   return ok({ exit: EXIT.done, text, data, notes: unsharedNotes(opened.value) });

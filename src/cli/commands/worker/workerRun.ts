@@ -160,7 +160,10 @@ function ranAnswer(
       mend: `${state.taskId} is still assigned to ${worker}.`,
     });
   const data: WorkerRunData = {
-    ...{ worker, task_id: state.taskId, status: state.status, result: result ?? null },
+    worker,
+    task_id: state.taskId,
+    status: state.status,
+    result: result ?? null,
     exit_code: outcome?.ended === 'exit' ? outcome.exitCode : null,
     signal: outcome?.signal ?? null,
     skipped: [...skipped],

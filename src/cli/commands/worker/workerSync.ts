@@ -17,21 +17,27 @@ export async function sync(context: CliContext, call: Call): Promise<Result<Answ
   if (!synced.ok) return synced;
   const report = synced.value;
   const data: WorkerAnswer<'worker sync'> = {
-    ...{ remote: report.remote, received: [...report.received], sent: [...report.sent] },
+    remote: report.remote,
+    received: [...report.received],
+    sent: [...report.sent],
     ledger_merged: report.ledgerMerged,
     superseded: report.superseded.map((each) => ({ ...each })),
     clashing: report.clashing.map((each) => ({ ...each })),
     conflicts: report.conflicts.map(({ id, sides }) => ({ id, sides: sides.map((side) => ({ ...side })) })),
     unusable: report.unusable.map(problemData),
     refused: report.refused.map(({ branch, count: of, files }) => ({
-      ...{ branch, count: of },
+      branch,
+      count: of,
       files: files.map((file) => ({ ...file })),
     })),
   };
   // Without its ledger, the other branches are shared, and nothing can be claimed.
   const error = report.ledgerDamage;
   return ok({
-    ...{ exit: error === undefined ? EXIT.done : exitOf(error.code), text: syncText(report), wanted: true, data },
+    exit: error === undefined ? EXIT.done : exitOf(error.code),
+    text: syncText(report),
+    wanted: true,
+    data,
     ...(error === undefined ? {} : { error }),
   });
 }
@@ -78,7 +84,9 @@ export async function repair(context: CliContext, call: Call): Promise<Result<An
   if (!report.ok) return report;
   const { done, left, failed } = report.value;
   const answer = repairAnswer([...done], {
-    ...{ applied: true, items: [...done], left: [...left] },
+    applied: true,
+    items: [...done],
+    left: [...left],
     failed: failed.map(({ item, why }) => ({ item, why })),
   });
   return ok(failed.length > 0 ? { ...answer, exit: EXIT.failed } : answer);

@@ -167,8 +167,14 @@ function damageNotes({ tasks, convoys, evidence }: Ledger): string[] {
 function taskData(ledger: Ledger, record: LedgerTask): LedgerTaskData {
   const { task } = record;
   return {
-    ...{ id: record.id, type: task.type, status: record.status, worker: record.worker ?? null },
-    ...{ claim: record.claim, at: record.at, timeout: task.timeout ?? null, convoy_id: task.convoyId ?? null },
+    id: record.id,
+    type: task.type,
+    status: record.status,
+    worker: record.worker ?? null,
+    claim: record.claim,
+    at: record.at,
+    timeout: task.timeout ?? null,
+    convoy_id: task.convoyId ?? null,
     blocked_by: task.blockedBy ?? [],
     waits_for: record.status === 'OPEN' ? openBlockers(ledger, task) : [],
     discovered_from: task.discoveredFrom ?? null,
@@ -231,7 +237,9 @@ export async function sling(context: CliContext, call: Call): Promise<Result<Ans
   if (!more.ok) return more;
   const tools = call.list('tool');
   const slung = await workers.slinging.sling({
-    ...{ worker, task: task.value, context: more.value },
+    worker,
+    task: task.value,
+    context: more.value,
     ...(tools.length === 0 ? {} : { tools }),
   });
   if (!slung.ok) return slung;
