@@ -143,7 +143,7 @@ export async function ledgerProblem(
   branches: ForgeBranches,
   { ledgerCommit }: ForgeView,
   remote: string,
-): Promise<Result<BranchProblem | undefined>> {
+): Promise<Result<(BranchProblem & { readonly commit: string }) | undefined>> {
   const theirs = await branches.tipsOf(remote);
   if (!theirs.ok) return theirs;
   const commit = theirs.value.get(LEDGER_BRANCH);
@@ -151,5 +151,5 @@ export async function ledgerProblem(
   const read = await readLedgerTexts(branches, commit);
   if (read.ok) return ok(undefined);
   if (read.error.code !== 'damaged') return read;
-  return ok({ branch: `${remote}/${shortName(LEDGER_BRANCH)}`, error: read.error });
+  return ok({ branch: `${remote}/${shortName(LEDGER_BRANCH)}`, error: read.error, commit });
 }

@@ -126,10 +126,7 @@ export class BranchRepairs {
   /** The remote's ledger, where it can't be used. */
   private async theirs(view: ForgeView, remote: string): Promise<Result<string | undefined>> {
     const problem = await ledgerProblem(this.branches, view, remote);
-    if (!problem.ok) return problem;
-    if (problem.value === undefined) return ok(undefined);
-    const tips = await this.branches.tipsOf(remote);
-    return tips.ok ? ok(tips.value.get(LEDGER_BRANCH)) : tips;
+    return problem.ok ? ok(problem.value?.commit) : problem;
   }
 
   private async lastSound(commit: string | undefined): Promise<Result<LedgerTexts>> {

@@ -106,10 +106,10 @@ export type SeenFiles = (worker: string) => ReadonlyMap<string, Uint8Array> | un
 /** Reads hooks and ledger, all of one moment: of the branches as they are, or as they were said to be. */
 export async function readForge(
   branches: ForgeBranches,
-  at?: Result<ReadonlyMap<string, string>>,
+  at?: ReadonlyMap<string, string>,
   seen?: SeenFiles,
 ): Promise<Result<ForgeView>> {
-  const tips = at ?? (await branches.tips());
+  const tips = at === undefined ? await branches.tips() : ok(at);
   if (!tips.ok) return tips;
   const hooks = await readHooks(branches, tips.value, seen);
   if (!hooks.ok) return hooks;

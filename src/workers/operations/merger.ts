@@ -20,6 +20,8 @@ import type { WorkerPorts } from '../forgeFolder';
 
 /** What came of bringing a remote's branches and ours together; nothing of either is dropped. */
 export interface Integration {
+  /** Where our branches are now. */
+  readonly tips: ReadonlyMap<string, string>;
   /** Workers whose hook another clone moved on. */
   readonly received: readonly string[];
   /** Workers that two clones had: one's files count, the other's are in the history. */
@@ -67,20 +69,18 @@ export class Merger {
   ) {}
 
   /** Moves our branches on to a remote's; where both moved, to a commit that has both before it. */
-  async integrate(remote: string): Promise<Result<Integration>> {
+  async integrate(theirs: ReadonlyMap<string, string>): Promise<Result<Integration>> {
     const ours = await this.branches.tips();
-    const theirs = await this.branches.tipsOf(remote);
     if (!ours.ok) return ours;
-    if (!theirs.ok) return theirs;
-    const clashing = clashes(ours.value, theirs.value);
+    const clashing = clashes(ours.value, theirs);
     const out = new Set(clashing.map(({ theirs: worker }) => worker));
-    const fresh = [...theirs.value].filter(([ref, commit]) => {
+    const fresh = [...theirs].filter(([ref, commit]) => {
       const worker = workerOfBranch(ref);
       return (
         (worker !== undefined || ref === LEDGER_BRANCH) && !out.has(worker ?? '') && ours.value.get(ref) !== commit
       );
     });
-    const checked = await problemsOf(this.branches, fresh, { known: ours.value, all: theirs.value.keys() });
+    const checked = await problemsOf(this.branches, fresh, { known: ours.value, all: theirs.keys() });
     if (!checked.ok) return checked;
     const { usable, unusable, ledgerDamage } = checked.value;
     const taken: Taken = { made: [], received: [], superseded: [], ledgerMerged: false };
@@ -102,8 +102,11 @@ export class Merger {
     if (!published.ok) return published;
     const refused = await refusedIn(this.branches, usable);
     if (!refused.ok) return refused;
+    const now = taken.made.length === 0 ? ours : await this.branches.tips();
+    if (!now.ok) return now;
     const { received, superseded, ledgerMerged } = taken;
     return ok({
+      tips: now.value,
       received,
       superseded,
       clashing,

@@ -15,13 +15,22 @@ import { Merger, type Integration } from './merger';
 export type ForgeChange<T> = (view: ForgeView, publish: Publish) => Promise<Result<T>>;
 
 /** What `sync` did. */
-export interface SyncReport extends Integration {
+export interface SyncReport extends Omit<Integration, 'tips'> {
   readonly remote: string;
   /** Branches that the remote got. */
   readonly sent: readonly string[];
   /** Of the ledger: what two clones said of one thing without knowing of each other, the side that counts first. */
   readonly conflicts: readonly LedgerConflict<LedgerRecord>[];
 }
+
+/** Where branches are here and at a remote, at one moment. */
+interface Tips {
+  readonly ours: ReadonlyMap<string, string>;
+  readonly theirs: ReadonlyMap<string, string>;
+}
+
+/** What is tried once all of a remote's is here. */
+type Attempt = (integration: Integration, tips: Tips) => Promise<Result<{ readonly refused: string | undefined }>>;
 
 /** What a remote took. */
 interface Sent {
@@ -92,8 +101,8 @@ export class RemoteSync {
   }
 
   /** What the branches hold, to change it. Fails with `damaged` where the ledger can't be used: it would be written anew. */
-  private async view(): Promise<Result<ForgeView>> {
-    const view = await readForge(this.branches);
+  private async view(tips?: ReadonlyMap<string, string>): Promise<Result<ForgeView>> {
+    const view = await readForge(this.branches, tips);
     const damage = view.ok ? view.value.ledgerDamage : undefined;
     return damage === undefined ? view : { ok: false, error: damage };
   }
@@ -126,13 +135,17 @@ export class RemoteSync {
     if (!name.ok) return name.error;
     if (name.value === undefined) return undefined;
     const remote = new ForgeRemote(this.branches.git, name.value);
-    const first = await this.send(remote, []);
+    const ours = await this.branches.tips();
+    const theirs = await this.branches.tipsOf(remote.name);
+    if (!ours.ok) return ours.error;
+    if (!theirs.ok) return theirs.error;
+    const first = await this.send(remote, [], { ours: ours.value, theirs: theirs.value });
     if (!first.ok) return first.error;
     if (first.value.refused === undefined) return first.value.withheld;
     let withheld: AtlasError | undefined;
     const shared = await this.branches.forge.alone(async () =>
-      this.untilTaken(remote, async ({ ledgerDamage }) => {
-        const sent = await this.send(remote, [], ledgerDamage);
+      this.untilTaken(remote, async ({ ledgerDamage }, tips) => {
+        const sent = await this.send(remote, [], tips, ledgerDamage);
         if (sent.ok) ({ withheld } = sent.value);
         return sent;
       }),
@@ -155,13 +168,13 @@ export class RemoteSync {
       this.problem = undefined;
       const remote = new ForgeRemote(this.branches.git, name.value);
       let changed: Result<T> | undefined;
-      const taken = await this.untilTaken(remote, async ({ ledgerDamage }) => {
+      const taken = await this.untilTaken(remote, async ({ ledgerDamage }, tips) => {
         if (ledgerDamage !== undefined) return { ok: false, error: notShared(remote, ledgerDamage) };
-        const view = await this.view();
+        const view = await this.view(tips.ours);
         if (!view.ok) return view;
         let refused: string | undefined;
         changed = await change(view.value, async (made) => {
-          const sent = await this.send(remote, made);
+          const sent = await this.send(remote, made, tips);
           if (!sent.ok) return sent;
           ({ refused } = sent.value);
           return refused === undefined ? ok(undefined) : fail('remote_refused', refused);
@@ -174,22 +187,19 @@ export class RemoteSync {
   }
 
   /** Fetches, takes in what is new, and tries; as long as the remote refuses because another was quicker. */
-  private async untilTaken(
-    remote: ForgeRemote,
-    attempt: (integration: Integration) => Promise<Result<{ readonly refused: string | undefined }>>,
-  ): Promise<Result<Integration>> {
+  private async untilTaken(remote: ForgeRemote, attempt: Attempt): Promise<Result<Integration>> {
     let before: string | undefined;
     let refusals = 0;
     for (let tries = 0; ; tries += 1) {
       const fetched = await remote.fetch(this.branches);
       if (!fetched.ok) return fetched;
-      const tips = await this.branches.tipsOf(remote.name);
-      if (!tips.ok) return tips;
-      const state = JSON.stringify([...tips.value].sort());
-      const taken = await this.integrating.integrate(remote.name);
+      const theirs = await this.branches.tipsOf(remote.name);
+      if (!theirs.ok) return theirs;
+      const state = JSON.stringify([...theirs.value].sort());
+      const taken = await this.integrating.integrate(theirs.value);
       if (!taken.ok) return taken;
       const integration: Integration = { ...taken.value, unusable: [...fetched.value, ...taken.value.unusable] };
-      const tried = await attempt(integration);
+      const tried = await attempt(integration, { ours: integration.tips, theirs: theirs.value });
       if (!tried.ok) return tried;
       const { refused } = tried.value;
       if (refused === undefined) return ok(integration);
@@ -208,15 +218,15 @@ export class RemoteSync {
   private async send(
     remote: ForgeRemote,
     made: readonly MadeCommit[],
+    tips: Tips,
     ledgerDamage?: AtlasError,
   ): Promise<Result<Sent>> {
     const stored = this.branches.store(made);
     if (!stored.ok) return stored;
-    const unsent = await this.unsent(remote, made);
-    if (!unsent.ok) return unsent;
+    const unsent = unsentOf(remote, made, tips);
     const isLedger = ({ ref }: PushedRef): boolean => ref === LEDGER_BRANCH;
-    const refs = ledgerDamage === undefined ? unsent.value.refs : unsent.value.refs.filter((each) => !isLedger(each));
-    const withheld = ledgerDamage === undefined ? unsent.value.withheld : notShared(remote, ledgerDamage);
+    const refs = ledgerDamage === undefined ? unsent.refs : unsent.refs.filter((each) => !isLedger(each));
+    const withheld = ledgerDamage === undefined ? unsent.withheld : notShared(remote, ledgerDamage);
     if (refs.length > 0) {
       const pushed = await remote.push(refs);
       if (!pushed.ok) return pushed;
@@ -229,32 +239,6 @@ export class RemoteSync {
     }));
     const settled = await this.branches.settle(made, follow);
     return settled.ok ? ok({ refused: undefined, sent: refs.map(({ ref }) => ref), withheld }) : settled;
-  }
-
-  private async unsent(
-    remote: ForgeRemote,
-    made: readonly MadeCommit[],
-  ): Promise<Result<{ readonly refs: PushedRef[]; readonly withheld: AtlasError | undefined }>> {
-    const ours = await this.branches.tips();
-    const theirs = await this.branches.tipsOf(remote.name);
-    if (!ours.ok) return ours;
-    if (!theirs.ok) return theirs;
-    const wanted = new Map([...ours.value, ...made.map(({ branch, commit }) => [branch.ref, commit] as const)]);
-    const workers = [...theirs.value.keys()].flatMap((ref) => workerOfBranch(ref) ?? []);
-    const claimed = new Set(made.map(({ branch }) => branch.ref));
-    const blocked = new Map(inTheWay(theirs.value.keys(), wanted.keys()).map(({ ref, of }) => [of, ref]));
-    // One that clashes with theirs would have the remote refuse all others too. Where that is what is claimed, it shall.
-    const isOurs = (ref: string): boolean => {
-      const worker = workerOfBranch(ref);
-      if (worker === undefined && ref !== LEDGER_BRANCH) return false;
-      if (claimed.has(ref)) return true;
-      return !blocked.has(ref) && (worker === undefined || clashingWorker(worker, workers) === undefined);
-    };
-    const refs = [...wanted]
-      .filter(([ref, commit]) => theirs.value.get(ref) !== commit && isOurs(ref))
-      .map(([ref, commit]) => ({ ref, commit }));
-    const blocker = blocked.get(LEDGER_BRANCH);
-    return ok({ refs, withheld: blocker === undefined ? undefined : inTheLedgersPlace(remote, blocker) });
   }
 
   /**
@@ -272,18 +256,18 @@ export class RemoteSync {
       let ledgerMerged = false;
       const unusable = new Map<string, BranchProblem>();
       const refusedFiles = new Map<string, RefusedFiles>();
-      const synced = await this.untilTaken(remote, async (integration) => {
+      const synced = await this.untilTaken(remote, async (integration, tips) => {
         for (const worker of integration.received) received.add(worker);
         for (const each of integration.unusable) unusable.set(each.branch, each);
         for (const each of integration.refused) refusedFiles.set(each.branch, each);
         superseded.push(...integration.superseded);
         ledgerMerged ||= integration.ledgerMerged;
-        const done = await this.send(remote, [], integration.ledgerDamage);
+        const done = await this.send(remote, [], tips, integration.ledgerDamage);
         if (done.ok) ({ sent, withheld: this.problem } = done.value);
         return done;
       });
       if (!synced.ok) return synced;
-      const view = await readForge(this.branches);
+      const view = await readForge(this.branches, synced.value.tips);
       if (!view.ok) return view;
       const { tasks, convoys, evidence } = view.value.ledger;
       const conflicts = [...tasks.conflicts, ...convoys.conflicts, ...evidence.conflicts];
@@ -335,6 +319,30 @@ export class RemoteSync {
     files.write(path, text, { exclusive: true });
     return ok(undefined);
   }
+}
+
+/** What the remote doesn't have, `made` in the place of the branches that it is for; without the ledger where that can't go there. */
+function unsentOf(
+  remote: ForgeRemote,
+  made: readonly MadeCommit[],
+  { ours, theirs }: Tips,
+): { readonly refs: PushedRef[]; readonly withheld: AtlasError | undefined } {
+  const wanted = new Map([...ours, ...made.map(({ branch, commit }) => [branch.ref, commit] as const)]);
+  const workers = [...theirs.keys()].flatMap((ref) => workerOfBranch(ref) ?? []);
+  const claimed = new Set(made.map(({ branch }) => branch.ref));
+  const blocked = new Map(inTheWay(theirs.keys(), wanted.keys()).map(({ ref, of }) => [of, ref]));
+  // One that clashes with theirs would have the remote refuse all others too. Where that is what is claimed, it shall.
+  const isOurs = (ref: string): boolean => {
+    const worker = workerOfBranch(ref);
+    if (worker === undefined && ref !== LEDGER_BRANCH) return false;
+    if (claimed.has(ref)) return true;
+    return !blocked.has(ref) && (worker === undefined || clashingWorker(worker, workers) === undefined);
+  };
+  const refs = [...wanted]
+    .filter(([ref, commit]) => theirs.get(ref) !== commit && isOurs(ref))
+    .map(([ref, commit]) => ({ ref, commit }));
+  const blocker = blocked.get(LEDGER_BRANCH);
+  return { refs, withheld: blocker === undefined ? undefined : inTheLedgersPlace(remote, blocker) };
 }
 
 function notShared({ name }: ForgeRemote, { message, mend }: AtlasError): AtlasError {

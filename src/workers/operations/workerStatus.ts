@@ -76,12 +76,13 @@ export class WorkerStatuses {
   async look(): Promise<Result<ForgeLook>> {
     // Git reads the branches while we look into the folders; what lies there need not come from git.
     const tips = await this.branches.tips();
+    if (!tips.ok) return tips;
     const scans = new Map<string, Result<FolderScan>>();
-    const reading = readForge(this.branches, tips, (worker) => {
+    const reading = readForge(this.branches, tips.value, (worker) => {
       const scan = scans.get(worker);
       return scan?.ok === true ? scan.value.own : undefined;
     });
-    this.scan(tips.ok ? tips.value.keys() : [], scans);
+    this.scan(tips.value.keys(), scans);
     const view = await reading;
     if (!view.ok) return view;
     const remote = await this.sharing.remoteName();
