@@ -69,7 +69,7 @@ export function realUseCases(): UseCase[] {
         const { root, folder } = world.stage;
         const event = path.join(root, 'spool', 'event.1.0');
         mkdirSync(path.dirname(event), { mode: 0o700 });
-        writeFileSync(event, `atlas-event 1\ntrigger post-commit\nfolder ${folder}\nparent 1\ntask \nend\n`);
+        writeFileSync(event, `atlas-event 1\ntrigger post-commit\nfolder ${folder}\nparent 1\nend\n`);
         return {
           several: true,
           repeatable: true,

@@ -7,12 +7,15 @@ import { toMs, toTimestamp } from '../../core/shared/time';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
 
-/** What a git hook saw. Everything in it comes from outside. */
+/**
+ * Where a git hook says that there is something to see; commits, branches and pushed refs are read from the reflogs.
+ * Everything in it comes from outside.
+ */
 export interface SpoolEvent {
   readonly name: string;
   readonly trigger: 'post-commit' | 'post-merge' | 'pre-push';
   readonly folder: string;
-  /** The process that git ran as; 0 where nobody knows. */
+  /** The process that git ran as; 0 where nobody knows. Remote reflogs have a push once it has ended, so that is waited for. */
   readonly parent: number;
   /** When the hook ran, ms. */
   readonly at: number;
@@ -50,7 +53,7 @@ const MAX_EVENT_BYTES = 16 * 1024;
 const MAX_KEPT = 200;
 const MAX_FOLDER = 4096;
 const CONTENT =
-  /^atlas-event 1\ntrigger (post-commit|post-merge|pre-push)\nfolder ([^\n\0]+)\nparent (\d{1,10})\ntask [A-Za-z0-9._/-]{0,512}\nend\n$/u;
+  /^atlas-event 1\ntrigger (post-commit|post-merge|pre-push)\nfolder ([^\n\0]+)\nparent (\d{1,10})\nend\n$/u;
 const WHOLE = /\nend\n$/u;
 
 const keptSchema = z.object({

@@ -412,7 +412,7 @@ describe('the doctor', () => {
   it('turns events of git hooks that waited for long, and forgets what could not be turned once told to', async () => {
     mkdirSync(at('spool', 'locks'), { recursive: true });
     const event = at('spool', 'event.1.0');
-    writeFileSync(event, 'atlas-event 1\ntrigger post-commit\nfolder /gone/repo\nparent 1\ntask \nend\n');
+    writeFileSync(event, 'atlas-event 1\ntrigger post-commit\nfolder /gone/repo\nparent 1\nend\n');
     expect(await wrong()).toEqual([]);
     makeOld(event);
     const before = hashOf(store.root);

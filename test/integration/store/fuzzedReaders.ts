@@ -254,9 +254,7 @@ export function storeReaders({ atlas, ref, worktree }: FuzzWorld): FuzzedReader[
       ...{
         name: 'spool event',
         weight: 4,
-        seeds: bytes(
-          'atlas-event 1\ntrigger post-commit\nfolder /home/me/project\nparent 4711\ntask project/task-20260117-143022\nend\n',
-        ),
+        seeds: bytes('atlas-event 1\ntrigger post-commit\nfolder /home/me/project\nparent 4711\nend\n'),
       },
       read: (input) => {
         const name = 'event.1.1';

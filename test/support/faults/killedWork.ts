@@ -44,7 +44,7 @@ async function round(atlas: Atlas, work: KilledWork, folder: string, turn: numbe
         .join();
     }
     case 'drain': {
-      const text = `atlas-event 1\ntrigger post-commit\nfolder ${folder}\nparent 1\ntask \nend\n`;
+      const text = `atlas-event 1\ntrigger post-commit\nfolder ${folder}\nparent 1\nend\n`;
       execFileSync('git', ['commit', '--quiet', '--allow-empty', '--message', `turn ${turn}`], { cwd: folder });
       writeFileSync(path.join(atlas.ports.paths.spool, `event.${process.pid}.${turn}`), text);
       return String(unwrap(await (await atlas.spool()).drain()).events);
