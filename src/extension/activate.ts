@@ -10,7 +10,7 @@ import { ConfigProblems } from './setup/configProblems';
 import { FileActivity } from './checkpoints/fileActivity';
 import { GitBridge } from './gitHooks/gitBridge';
 import { Notifications } from './tasks/notifications';
-import { LatePanels } from './tasks/panel/latePanels';
+import { LatePanels } from './panels';
 import { setting } from './shared/config';
 import { setContext } from './shared/contextKeys';
 import { ChannelLogger } from './shared/log';

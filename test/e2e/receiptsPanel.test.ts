@@ -3,8 +3,7 @@ import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { receiptDetails } from '../../src/extension/receipts/panel/receiptsDetails';
 import { keyOfItem, receiptsPanelModel } from '../../src/extension/receipts/panel/receiptsPanelModel';
-import type { ReceiptItem, ReceiptsPanelData } from '../../src/extension/receipts/panel/receiptsPanelSource';
-import { receiptsPanelTexts } from '../../src/extension/receipts/panel/receiptsPanelTexts';
+import type { ReceiptItem, ReceiptsPanelData } from '../../src/extension/receipts/panel/receiptsPanelModel';
 import { webviewPage } from '../../src/extension/shared/webviewPage';
 import type { ReceiptDetails, ReceiptsPanelRequest, ToReceiptsPanel } from '../../src/protocol/receiptsPanel';
 import { assortedReceipts, receiptItem, receiptsData } from '../support/fixtures/receiptItems';
@@ -19,7 +18,6 @@ const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const EXTENSION = { path: '/ext' };
 const HOSTILE =
   '<img src=x onerror="window.pwned=1"> [x](command:workbench.action.quit) "><script>window.pwned=1</script>';
-const TEXTS = receiptsPanelTexts();
 const many = (count: number): ReceiptItem[] =>
   Array.from({ length: count }, (_, index) =>
     receiptItem(index, {
@@ -47,7 +45,7 @@ class FakeHost {
 
   async sendModel(data = this.data): Promise<void> {
     this.data = data;
-    await this.send({ type: 'model', model: receiptsPanelModel(REF, data, TEXTS), details: this.details() });
+    await this.send({ type: 'model', model: receiptsPanelModel(REF, data), details: this.details() });
   }
 
   /** Takes the next request; one for details is answered with them. */
@@ -76,7 +74,7 @@ class FakeHost {
 
   private details(): ReceiptDetails[] {
     return this.data.items.flatMap((item, index) =>
-      this.wanted.includes(keyOfItem(item, index)) ? [receiptDetails(item, keyOfItem(item, index), TEXTS)] : [],
+      this.wanted.includes(keyOfItem(item, index)) ? [receiptDetails(item, keyOfItem(item, index))] : [],
     );
   }
 }
@@ -303,7 +301,7 @@ describe('the receipts panel in a browser', () => {
 
   it('takes no message that the protocol does not know', async () => {
     const host = await open();
-    const model = receiptsPanelModel(REF, host.data, TEXTS);
+    const model = receiptsPanelModel(REF, host.data);
     const evil = [
       { ...model, title: 1 },
       { ...model, rows: [{ ...model.rows[0], standing: 'superb' }] },

@@ -1,10 +1,10 @@
 import {
-  type HookPanelModel,
-  type HookPanelRequest,
-  type ToHookPanel,
-  hookPanelRequestSchema,
-  toHookPanelSchema,
-} from '../../src/protocol/hookPanel';
+  type TaskPanelModel,
+  type TaskPanelRequest,
+  type ToTaskPanel,
+  taskPanelRequestSchema,
+  toTaskPanelSchema,
+} from '../../src/protocol/taskPanel';
 import type { PanelMessage } from '../../src/protocol/panel';
 import { Page, emptyPage } from '../shared/page';
 import './taskPanel.css';
@@ -13,12 +13,12 @@ import { type HookViewState, hookView } from './view';
 
 const MIN_CHART_WIDTH = 220;
 
-const page = new Page<HookPanelModel, HookViewState, Exclude<ToHookPanel, PanelMessage>, HookPanelRequest>({
+const page = new Page<TaskPanelModel, HookViewState, Exclude<ToTaskPanel, PanelMessage>, TaskPanelRequest>({
   initial: { ...emptyPage(), width: 600, language: document.documentElement.lang || 'en', currentMark: undefined },
   view: hookView,
   refuge: '.actions',
-  messages: toHookPanelSchema,
-  requests: hookPanelRequestSchema,
+  messages: toTaskPanelSchema,
+  requests: taskPanelRequestSchema,
   take: ({ model }) => {
     page.host.setState({ ref: model.ref });
     page.show({ model, unavailable: undefined });

@@ -1,4 +1,4 @@
-import type { HookPanelModel, TimelineMark } from '../../src/protocol/hookPanel';
+import type { TaskPanelModel, TimelineMark } from '../../src/protocol/taskPanel';
 import { formatDuration } from '../../src/core/shared/time';
 import { age, localTime } from '../shared/ages';
 import { h, s, type VNode } from '../shared/dom';
@@ -36,7 +36,7 @@ export interface TimelineLook {
 }
 
 /** The checkpoints on an axis of time, drawn to scale, with a legend. */
-export function timelineView(model: HookPanelModel, look: TimelineLook): VNode[] {
+export function timelineView(model: TaskPanelModel, look: TimelineLook): VNode[] {
   const { marks } = model.timeline;
   if (marks.length === 0) return [h('p', { class: 'quiet' }, model.strings.noCheckpoints)];
   const scale = new Scale(Date.parse(model.timeline.from), Date.parse(model.timeline.to), look.width, MARGIN);

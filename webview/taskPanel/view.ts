@@ -1,4 +1,4 @@
-import type { HookPanelModel, HookPanelNotice, HookPanelRequest } from '../../src/protocol/hookPanel';
+import type { TaskPanelModel, TaskPanelNotice, TaskPanelRequest } from '../../src/protocol/taskPanel';
 import { age } from '../shared/ages';
 import { requestButton, requestKey } from '../shared/buttons';
 import { h, type Child, type VNode } from '../shared/dom';
@@ -8,7 +8,7 @@ import type { PageState } from '../shared/page';
 import { timelineView } from './timeline';
 
 /** What the page is drawn from. */
-export interface HookViewState extends PageState<HookPanelModel> {
+export interface HookViewState extends PageState<TaskPanelModel> {
   readonly width: number;
   readonly language: string;
   readonly currentMark: string | undefined;
@@ -55,7 +55,7 @@ function section(id: string, heading: string, children: readonly Child[]): VNode
   );
 }
 
-function header(model: HookPanelModel): VNode {
+function header(model: TaskPanelModel): VNode {
   return h(
     'header',
     { key: 'header' },
@@ -79,9 +79,9 @@ function header(model: HookPanelModel): VNode {
   );
 }
 
-const SIGNS: Readonly<Record<HookPanelNotice['level'], string>> = { info: 'ℹ', warning: '⚠', error: '✖' };
+const SIGNS: Readonly<Record<TaskPanelNotice['level'], string>> = { info: 'ℹ', warning: '⚠', error: '✖' };
 
-function noticesView(model: HookPanelModel): VNode {
+function noticesView(model: TaskPanelModel): VNode {
   return h(
     'section',
     { key: 'notices', 'aria-label': model.strings.notices, class: 'notices' },
@@ -96,9 +96,9 @@ function noticesView(model: HookPanelModel): VNode {
   );
 }
 
-function actionsView(model: HookPanelModel, busy: ReadonlySet<string>): VNode {
+function actionsView(model: TaskPanelModel, busy: ReadonlySet<string>): VNode {
   const { strings } = model;
-  const button = (request: HookPanelRequest, label: string, rank: string, hint?: string): VNode =>
+  const button = (request: TaskPanelRequest, label: string, rank: string, hint?: string): VNode =>
     requestButton(request, { label, rank, hint, working: strings.working, busy: busy.has(requestKey(request)) });
   return h(
     'section',
@@ -120,7 +120,7 @@ function actionsView(model: HookPanelModel, busy: ReadonlySet<string>): VNode {
   );
 }
 
-function filesView(model: HookPanelModel): VNode {
+function filesView(model: TaskPanelModel): VNode {
   if (model.files.length === 0) return h('p', { class: 'quiet' }, model.strings.noFiles);
   return h(
     'ul',

@@ -11,7 +11,7 @@ import { type TextDocuments } from '../shared/textDocuments';
 import { ageOf } from '../shared/ages';
 import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
-import { localizedTexts } from '../tasks/panel/localizedTexts';
+import { taskPanelTexts } from '../tasks/panel/taskPanelTexts';
 
 /** Atlas: Open HOOK.md. */
 export const openHookMd: CommandHandler = async (context, argument) => {
@@ -79,7 +79,7 @@ async function checkpointFor(
   const now = context.session.atlas.ports.clock.now();
   const items = [...task.hook.checkpoints].reverse().map((checkpoint) => ({
     label: plain(checkpoint.description, 100),
-    description: `${localizedTexts().trigger(checkpoint.trigger)} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
+    description: `${taskPanelTexts().trigger(checkpoint.trigger)} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
     detail: checkpoint.checkpoint_id,
     checkpoint,
   }));
@@ -108,7 +108,7 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
     [vscode.l10n.t('Checkpoint'), checkpoint.checkpoint_id],
     [vscode.l10n.t('Task'), `${plain(task.task.description)} (${task.ref.id})`],
     [vscode.l10n.t('Time'), checkpoint.created_at],
-    [vscode.l10n.t('Trigger'), localizedTexts().trigger(checkpoint.trigger)],
+    [vscode.l10n.t('Trigger'), taskPanelTexts().trigger(checkpoint.trigger)],
     [
       vscode.l10n.t('Step'),
       `${checkpoint.step_name} (${checkpoint.step_index + 1}), attempt ${checkpoint.attempt ?? '?'}`,

@@ -2,7 +2,7 @@ import type { Result } from '../../core/shared/errors';
 import type { Updated } from '../../core/task/storedTask';
 import type { GitBridge } from '../gitHooks/gitBridge';
 import type { InboxWindow } from '../inbox/inboxWindow';
-import type { LatePanels } from '../tasks/panel/latePanels';
+import type { LatePanels } from '../panels';
 import type { ChannelLogger } from './log';
 import type { Verdicts } from '../receipts/verdicts';
 import type { WindowTasks } from '../windowTasks';

@@ -8,7 +8,7 @@ import { recordDamage, serializeTask } from '../../../src/core/task/task';
 import { parseDuration } from '../../../src/core/shared/time';
 import { classifyHeadMove, readReflog, subjectOf } from '../../../src/git/read/reflog';
 import { isPullRequestCommand } from '../../../src/git/hooks/pullRequestCommand';
-import { fromHookPanelSchema, toHookPanelSchema } from '../../../src/protocol/hookPanel';
+import { fromTaskPanelSchema, toTaskPanelSchema } from '../../../src/protocol/taskPanel';
 import { panelStateSchema } from '../../../src/protocol/panel';
 import {
   fromReceiptsPanelSchema,
@@ -385,8 +385,8 @@ export function otherReaders({ envelopes, publicKeys, bundles }: FuzzWorld): Fuz
       .join('\0'),
   ]);
   const schemas = [
-    fromHookPanelSchema,
-    toHookPanelSchema,
+    fromTaskPanelSchema,
+    toTaskPanelSchema,
     fromReceiptsPanelSchema,
     toReceiptsPanelSchema,
     panelStateSchema,

@@ -4,8 +4,14 @@ import { fail, ok } from '../../../src/core/shared/errors';
 import type { ReceiptCheck } from '../../../src/core/receipt/receipt';
 import { receiptDetails, visible } from '../../../src/extension/receipts/panel/receiptsDetails';
 import { receiptsPanels } from '../../../src/extension/receipts/panel/receiptsPanel';
-import { receiptsPanelModel } from '../../../src/extension/receipts/panel/receiptsPanelModel';
-import type { ReceiptItem, ReceiptsPanelData } from '../../../src/extension/receipts/panel/receiptsPanelSource';
+import {
+  type ReceiptItem,
+  type ReceiptsPanelData,
+  receiptsPanelModel,
+} from '../../../src/extension/receipts/panel/receiptsPanelModel';
+import type { Verdicts } from '../../../src/extension/receipts/verdicts';
+import type { WindowTasks } from '../../../src/extension/windowTasks';
+import type { TaskRef } from '../../../src/core/task/taskRef';
 import { receiptsPanelTexts } from '../../../src/extension/receipts/panel/receiptsPanelTexts';
 import {
   type ReceiptDetails,
@@ -19,18 +25,31 @@ import {
 import { assortedReceipts, receiptItem, receiptsData } from '../../support/fixtures/receiptItems';
 import { limitFor, matching, NO_FILTER } from '../../../webview/receiptsPanel/rows';
 
-vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
+const calls = vi.hoisted(() => new Array<string>());
+vi.mock('vscode', async () => {
+  const { vscodeTexts } = await import('../../support/vscode/vscodeTexts');
+  return {
+    ...vscodeTexts,
+    Uri: { ...vscodeTexts.Uri, file: (path: string) => ({ path }) },
+    Disposable: { from: () => ({ dispose: () => undefined }) },
+    commands: {
+      executeCommand: (command: string, node: { ref: TaskRef }) =>
+        calls.push(node.ref.id === REF.id ? command : `${command} of another task`),
+    },
+    window: { showTextDocument: ({ path }: { path: string }) => calls.push(`open ${path}`) },
+  };
+});
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const TEXTS = receiptsPanelTexts();
 const modelOf = (items: readonly ReceiptItem[], more: Partial<ReceiptsPanelData> = {}): ReceiptsPanelModel =>
-  receiptsPanelModel(REF, receiptsData(items, more), TEXTS);
+  receiptsPanelModel(REF, receiptsData(items, more));
 const rowOf = (item: ReceiptItem): ReceiptRow => {
   const [row] = modelOf([item]).rows;
   if (row === undefined) throw new Error('no row');
   return row;
 };
-const detailsOf = (item: ReceiptItem): ReceiptDetails => receiptDetails(item, '0:x', TEXTS);
+const detailsOf = (item: ReceiptItem): ReceiptDetails => receiptDetails(item, '0:x');
 const factsOf = (item: ReceiptItem): Record<string, string> =>
   Object.fromEntries(detailsOf(item).groups.flatMap(({ facts }) => facts.map(({ label, text }) => [label, text])));
 
@@ -225,37 +244,67 @@ const nothing = (): void => undefined;
 /** A panel as the editor would restore it, with what it was sent. */
 class RestoredPanel {
   readonly sent: ToReceiptsPanel[] = [];
-  readonly calls: string[] = [];
+  /** What it did: verified, files that it opened, commands that it ran on the task. */
+  readonly calls = calls;
   data: ReceiptsPanelData | undefined = receiptsData(assortedReceipts());
   loads = 0;
   title = '';
   visible = true;
   readonly #told: ((message: unknown) => void)[] = [];
   readonly #changed: (() => void)[] = [];
-  readonly panels = receiptsPanels('atlas.receipts', {
-    extensionUri: { path: '/ext' } as unknown as vscode.Uri,
-    log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
-    source: {
-      load: () => {
+  readonly #session = {
+    onDidChange: (listener: (ref: TaskRef | undefined) => void) => {
+      this.#changed.push(() => {
+        listener(REF);
+      });
+      return { dispose: nothing };
+    },
+    atlas: {
+      catalog: {
+        read: () => {
+          const { data } = this;
+          if (data === undefined) return fail('damaged', 'Damaged.');
+          return ok({
+            hook: { receipts: data.items.map(({ receipt }) => receipt) },
+            task: { description: data.task.title },
+          });
+        },
+      },
+      receipts: () => {
         this.loads += 1;
-        const { data } = this;
-        return Promise.resolve(data === undefined ? fail('damaged', 'Damaged.') : ok(data));
-      },
-      onDidChange: (listener) => {
-        this.#changed.push(() => listener(REF));
-        return { dispose: () => undefined };
+        return Promise.resolve({ publicKeysPath: this.data?.keys, files: this.#files });
       },
     },
-    commands: {
-      verify: (_ref, id) => this.#call(`verify ${id}`),
-      verifyAll: () => this.#call('verifyAll'),
-      exportReceipts: () => this.#call('export'),
-      openOutput: (_ref, id, stream) => this.#call(`open ${id} ${stream}`),
-      openHookMd: () => this.#call('hook'),
+  } as unknown as WindowTasks;
+  readonly #files = {
+    isKept: (_ref: TaskRef, id: string, stream: 'stdout' | 'stderr') => this.#items.get(id)?.kept[stream],
+    outputPath: (_ref: TaskRef, id: string, stream: string) => ok(`/output/${id}/${stream}`),
+  };
+  readonly #verdicts = {
+    onDidChange: () => ({ dispose: nothing }),
+    of: () => this.#items,
+    status: () => ({ problem: undefined, checking: this.data?.checking }),
+    refresh: () => {
+      this.calls.push('verify');
+      return Promise.resolve();
     },
-  });
+  } as unknown as Verdicts;
+  readonly panels = receiptsPanels(
+    'atlas.receipts',
+    {
+      extensionUri: { path: '/ext' } as unknown as vscode.Uri,
+      log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+    },
+    this.#session,
+    this.#verdicts,
+  );
+
+  get #items(): ReadonlyMap<string, ReceiptItem> {
+    return new Map(this.data?.items.map((item) => [item.receipt.receipt_id, item]));
+  }
 
   constructor() {
+    calls.length = 0;
     this.panels.restore(this as unknown as vscode.WebviewPanel, { ref: REF, filter: 'whatever' });
   }
 
@@ -295,11 +344,6 @@ class RestoredPanel {
   async settled(): Promise<void> {
     await new Promise((done) => setImmediate(done));
   }
-
-  #call(what: string): Promise<{ ok: true; value: undefined }> {
-    this.calls.push(what);
-    return Promise.resolve({ ok: true, value: undefined });
-  }
 }
 
 describe("the receipts panel's host", () => {
@@ -333,7 +377,8 @@ describe("the receipts panel's host", () => {
     expect(await panel.ask({ kind: 'openOutput', key, stream: 'stderr' })).toBe('refused');
     expect(await panel.ask({ kind: 'verify', key: 'rcpt-00000001' })).toBe('refused');
     for (const kind of ['verifyAll', 'export', 'openHookMd'] as const) await panel.ask({ kind });
-    expect(panel.calls).toEqual(['verify rcpt-00000008', 'open rcpt-00000008 stdout', 'verifyAll', 'export', 'hook']);
+    const commands = ['atlas.exportReceipts', 'atlas.openHookMd'];
+    expect(panel.calls).toEqual(['verify', 'open /output/rcpt-00000008/stdout', 'verify', ...commands]);
     panel.calls.length = 0;
     await panel.tell({ type: 'request', id: 2, request: { kind: 'run', command: 'rm' } });
     expect(panel.calls).toEqual([]);

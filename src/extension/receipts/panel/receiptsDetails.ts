@@ -6,9 +6,8 @@ import {
   type ReceiptFact,
   type ReceiptGroup,
 } from '../../../protocol/receiptsPanel';
-import { hasFailed } from './receiptsPanelModel';
-import type { ReceiptItem } from './receiptsPanelSource';
-import type { ReceiptsPanelTexts } from './receiptsPanelTexts';
+import { type ReceiptItem, hasFailed } from './receiptsPanelModel';
+import { type ReceiptsPanelTexts, receiptsPanelTexts } from './receiptsPanelTexts';
 
 const LONGEST_TEXT = 20_000;
 const LONGEST_STATEMENT = 200_000;
@@ -17,7 +16,8 @@ const MOST_FILES = 200;
 const MOST_DIFFERENCES = 50;
 
 /** Makes a receipt's details. What is shown here is evidence, so nothing in it is folded or left out unsaid. */
-export function receiptDetails(item: ReceiptItem, key: string, texts: ReceiptsPanelTexts): ReceiptDetails {
+export function receiptDetails(item: ReceiptItem, key: string): ReceiptDetails {
+  const texts = receiptsPanelTexts();
   const { report } = item;
   const looked = new Set(report?.checks.map(({ check }) => check));
   const rest = report === undefined ? [] : RECEIPT_CHECKS.filter((check) => !looked.has(check));

@@ -10,19 +10,10 @@ import {
 } from '../../../protocol/receiptsPanel';
 
 import { receiptDetails } from './receiptsDetails';
-import { keyOfItem, receiptsPanelModel } from './receiptsPanelModel';
-import type { ReceiptItem, ReceiptsPanelCommands, ReceiptsPanelSource } from './receiptsPanelSource';
-import { receiptsPanelTexts } from './receiptsPanelTexts';
-import { type Filling, type PanelHost, type PanelKind, TaskPanel, TaskPanels, tabTitle } from '../../shared/taskPanel';
-
-/** What is the receipts panels' own of what they are made of. */
-export interface ReceiptsPanelParts {
-  readonly source: ReceiptsPanelSource;
-  readonly commands: ReceiptsPanelCommands;
-}
-
-/** What the panels are made of. */
-export interface ReceiptsPanelPorts extends PanelHost, ReceiptsPanelParts {}
+import { type ReceiptItem, type ReceiptsPanelData, keyOfItem, receiptsPanelModel } from './receiptsPanelModel';
+import type { WindowTasks } from '../../windowTasks';
+import type { Verdicts } from '../verdicts';
+import { type Filling, NOT_SHOWN, type PanelHost, type PanelKind, Panel, Panels, tabTitle } from '../../shared/panel';
 
 const KIND: PanelKind<ReceiptsPanelRequest> = {
   page: 'receiptsPanel',
@@ -31,19 +22,22 @@ const KIND: PanelKind<ReceiptsPanelRequest> = {
 };
 
 /** All open receipts panels. */
-export type ReceiptsPanels = TaskPanels<ReceiptsPanel>;
+export type ReceiptsPanels = Panels<ReceiptsPanel>;
 
 /** Makes the keeper of the receipts panels. */
-export function receiptsPanels(viewType: string, ports: ReceiptsPanelPorts): ReceiptsPanels {
-  return new TaskPanels(
-    viewType,
-    vscode.l10n.t('Atlas: Receipts'),
-    (ref, panel) => new ReceiptsPanel(ref, panel, ports),
-  );
+export function receiptsPanels(
+  viewType: string,
+  host: PanelHost,
+  session: WindowTasks,
+  verdicts: Verdicts,
+): ReceiptsPanels {
+  const make = (ref: TaskRef, panel: vscode.WebviewPanel): ReceiptsPanel =>
+    new ReceiptsPanel(ref, panel, host, session, verdicts);
+  return new Panels(viewType, vscode.l10n.t('Atlas: Receipts'), make);
 }
 
 /** The panel of one task's receipts. */
-class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
+class ReceiptsPanel extends Panel<ToReceiptsPanel, ReceiptsPanelRequest> {
   private items: ReadonlyMap<string, ReceiptItem> = new Map();
   /** The receipts whose details the page wants. */
   private wanted: readonly string[] = [];
@@ -53,9 +47,13 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
   constructor(
     ref: TaskRef,
     panel: vscode.WebviewPanel,
-    private readonly ports: ReceiptsPanelPorts,
+    host: PanelHost,
+    private readonly session: WindowTasks,
+    private readonly verdicts: Verdicts,
   ) {
-    super(ref, panel, KIND, ports, ports.source);
+    super(ref, panel, KIND, host, {
+      onDidChange: (listener) => vscode.Disposable.from(session.onDidChange(listener), verdicts.onDidChange(listener)),
+    });
   }
 
   /** Brings a receipt's details into view, once they are there. */
@@ -66,10 +64,10 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
   }
 
   protected async load(): Promise<Result<Filling<ToReceiptsPanel>>> {
-    const loaded = await this.ports.source.load(this.ref);
+    const loaded = await this.read();
     if (!loaded.ok) return loaded;
     this.items = new Map(loaded.value.items.map((item, index) => [keyOfItem(item, index), item]));
-    const model = receiptsPanelModel(this.ref, loaded.value, receiptsPanelTexts());
+    const model = receiptsPanelModel(this.ref, loaded.value);
     const reveals = this.reveals();
     return ok({
       title: vscode.l10n.t('Receipts: {0}', tabTitle(model.title)),
@@ -77,24 +75,47 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
     });
   }
 
+  private async read(): Promise<Result<ReceiptsPanelData>> {
+    const { ref } = this;
+    const read = this.session.atlas.catalog.read(ref);
+    if (!read.ok) return read;
+    const { hook, task } = read.value;
+    const { files, publicKeysPath } = await this.session.atlas.receipts();
+    const statuses = this.verdicts.of(read.value);
+    const { problem, checking } = this.verdicts.status(read.value);
+    return ok({
+      task: { title: task.description, workspace: ref.workspace, id: ref.id },
+      items: hook.receipts.map((receipt) => {
+        const known = statuses.get(receipt.receipt_id);
+        return {
+          receipt,
+          report: known?.report,
+          currency: known?.currency,
+          kept: {
+            stdout: files.isKept(ref, receipt.receipt_id, 'stdout'),
+            stderr: files.isKept(ref, receipt.receipt_id, 'stderr'),
+          },
+        };
+      }),
+      keys: problem ?? publicKeysPath,
+      checking,
+    });
+  }
+
+  /** Does what a button asks for: the same commands as everywhere. */
   protected async perform(request: ReceiptsPanelRequest): Promise<Result<void>> {
-    const { commands } = this.ports;
     switch (request.kind) {
       case 'verifyAll':
-        return commands.verifyAll(this.ref);
+        return this.verify();
+      case 'verify':
+        return this.items.has(request.key) ? this.verify() : NOT_SHOWN;
       case 'export':
-        return commands.exportReceipts(this.ref);
+        return this.run('atlas.exportReceipts');
       case 'openHookMd':
-        return commands.openHookMd(this.ref);
-      case 'verify': {
-        const item = this.items.get(request.key);
-        return item === undefined ? NOT_SHOWN : commands.verify(this.ref, item.receipt.receipt_id);
-      }
+        return this.run('atlas.openHookMd');
       case 'openOutput': {
         const item = this.items.get(request.key);
-        return item?.kept[request.stream] === true
-          ? commands.openOutput(this.ref, item.receipt.receipt_id, request.stream)
-          : NOT_SHOWN;
+        return item?.kept[request.stream] === true ? this.openOutput(item, request.stream) : NOT_SHOWN;
       }
       case 'show':
         this.wanted = request.keys;
@@ -103,11 +124,33 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
     }
   }
 
+  private async run(command: string): Promise<Result<void>> {
+    await vscode.commands.executeCommand(command, { kind: 'task', ref: this.ref });
+    return ok(undefined);
+  }
+
+  private async verify(): Promise<Result<void>> {
+    const read = this.session.atlas.catalog.read(this.ref);
+    if (!read.ok) return read;
+    await this.verdicts.refresh(read.value);
+    return ok(undefined);
+  }
+
+  private async openOutput({ receipt }: ReceiptItem, stream: 'stdout' | 'stderr'): Promise<Result<void>> {
+    const { files } = await this.session.atlas.receipts();
+    const path = files.outputPath(this.ref, receipt.receipt_id, stream);
+    if (!path.ok) return path;
+    if (!files.isKept(this.ref, receipt.receipt_id, stream)) {
+      return { ok: false, error: new AtlasError('not_found', vscode.l10n.t("The output wasn't kept.")) };
+    }
+    await vscode.window.showTextDocument(vscode.Uri.file(path.value), { preview: true });
+    return ok(undefined);
+  }
+
   private details(): ReceiptDetails[] {
-    const texts = receiptsPanelTexts();
     return this.wanted.flatMap((key) => {
       const item = this.items.get(key);
-      return item === undefined ? [] : [receiptDetails(item, key, texts)];
+      return item === undefined ? [] : [receiptDetails(item, key)];
     });
   }
 
@@ -124,8 +167,3 @@ class ReceiptsPanel extends TaskPanel<ToReceiptsPanel, ReceiptsPanelRequest> {
     return [{ type: 'reveal', key }];
   }
 }
-
-const NOT_SHOWN: Result<void> = {
-  ok: false,
-  error: new AtlasError('not_found', 'That is not part of what the panel shows.'),
-};

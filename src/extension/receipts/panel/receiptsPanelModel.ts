@@ -1,6 +1,7 @@
 import type { TaskRef } from '../../../core/task/taskRef';
 import { flat } from '../../../core/hookMarkdown/escape';
-import type { Freshness } from '../../../core/receipt/receipt';
+import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
+import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import { failedCheck } from '../../../core/receipt/receiptReport';
 import {
   RECEIPT_STANDINGS,
@@ -8,20 +9,37 @@ import {
   type ReceiptStanding,
   type ReceiptsPanelModel,
 } from '../../../protocol/receiptsPanel';
+import { type ReceiptsPanelTexts, receiptsPanelTexts } from './receiptsPanelTexts';
 
-import type { ReceiptItem, ReceiptsPanelData } from './receiptsPanelSource';
-import type { ReceiptsPanelTexts } from './receiptsPanelTexts';
+/** A receipt with what is known about it. */
+export interface ReceiptItem {
+  readonly receipt: ValidationReceipt;
+  /** Undefined until it was verified. */
+  readonly report: ReceiptReport | undefined;
+  /** Undefined until the files were looked at. */
+  readonly currency: Freshness | undefined;
+  /** Whether the command's output is still there to be opened. */
+  readonly kept: { readonly stdout: boolean; readonly stderr: boolean };
+}
+
+/** What the panel is made from: as stored, nothing translated. */
+export interface ReceiptsPanelData {
+  readonly task: { readonly title: string; readonly workspace: string; readonly id: string };
+  /** In the hook's order, the newest last. */
+  readonly items: readonly ReceiptItem[];
+  /** Where the public keys are, or what is wrong with them. */
+  readonly keys: string;
+  /** Receipts are being verified right now. */
+  readonly checking: boolean;
+}
 
 const LONGEST_COMMAND = 500;
 const LONGEST_HINT = 500;
 const LONGEST_KEY_ID = 100;
 
-/** Makes all that the panel shows but for the details. Pure: no clock, no editor. */
-export function receiptsPanelModel(
-  ref: TaskRef,
-  data: ReceiptsPanelData,
-  texts: ReceiptsPanelTexts,
-): ReceiptsPanelModel {
+/** Makes all that the panel shows but for the details. No clock, and of the editor only its language. */
+export function receiptsPanelModel(ref: TaskRef, data: ReceiptsPanelData): ReceiptsPanelModel {
+  const texts = receiptsPanelTexts();
   const rows = data.items.map((item, index) => row(item, index, texts));
   const failed = rows.filter((each) => each.failed).length;
   const counts = RECEIPT_STANDINGS.map((standing) => ({

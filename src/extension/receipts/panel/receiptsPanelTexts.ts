@@ -124,61 +124,37 @@ const labels = () => ({
   differs: l10n.t('Different now'),
 });
 
-/** Every text that the panel's model is made of. */
-export interface ReceiptsPanelTexts {
-  readonly strings: ReceiptsPanelStrings;
-  readonly labels: ReturnType<typeof labels>;
-  standing(standing: ReceiptStanding): string;
-  check(check: (typeof RECEIPT_CHECKS)[number]): string;
-  ended(end: (typeof COMMAND_ENDS)[number], signal: string | undefined): string;
-  current(): string;
-  outdated(files: number): string;
-  unknown(): string;
-  unchecked(): string;
-  place(workspace: string, id: string): string;
-  announcement(total: number, counts: readonly string[]): string;
-  count(label: string, count: number): string;
-  failures(count: number): string;
-  attempt(attempt: number): string;
-  failedExit(code: string): string;
-  absent(): string;
-  notKnown(): string;
-  nothing(): string;
-  sameTree(id: string): string;
-  moreFiles(count: number): string;
-  moreCharacters(count: number): string;
-  notLookedAt(checks: readonly string[]): string;
-  open(stream: string): string;
-  notKept(): string;
-}
+/** Every text that the panel's model is made of, in the editor's language. */
+export type ReceiptsPanelTexts = ReturnType<typeof receiptsPanelTexts>;
 
 /** The panel's texts in the editor's language. */
-export function receiptsPanelTexts(): ReceiptsPanelTexts {
+export function receiptsPanelTexts() {
   return {
     strings: strings(),
     labels: labels(),
-    standing: (standing) => standings()[standing],
-    check: (check) => checks()[check],
-    ended: (end, signal) => (signal === undefined ? ends()[end] : l10n.t('{0} ({1})', ends()[end], signal)),
+    standing: (standing: ReceiptStanding) => standings()[standing],
+    check: (check: (typeof RECEIPT_CHECKS)[number]) => checks()[check],
+    ended: (end: (typeof COMMAND_ENDS)[number], signal: string | undefined) =>
+      signal === undefined ? ends()[end] : l10n.t('{0} ({1})', ends()[end], signal),
     current: () => l10n.t('Current'),
-    outdated: (files) => (files === 1 ? l10n.t('Outdated (1 file)') : l10n.t('Outdated ({0} files)', files)),
+    outdated: (files: number) => (files === 1 ? l10n.t('Outdated (1 file)') : l10n.t('Outdated ({0} files)', files)),
     unknown: () => l10n.t('Unknown'),
     unchecked: () => l10n.t('Not checked'),
-    place: (workspace, id) => l10n.t('{0}, task {1}', workspace, id),
-    announcement: (total, counts) =>
+    place: (workspace: string, id: string) => l10n.t('{0}, task {1}', workspace, id),
+    announcement: (total: number, counts: readonly string[]) =>
       total === 1 ? l10n.t('1 receipt: {0}', counts.join('; ')) : l10n.t('{0} receipts: {1}', total, counts.join('; ')),
-    count: (label, count) => l10n.t('{0}: {1}', label, count),
-    failures: (count) => (count === 1 ? l10n.t('1 command FAILED') : l10n.t('{0} commands FAILED', count)),
-    attempt: (attempt) => l10n.t('attempt {0}', attempt),
-    failedExit: (code) => l10n.t('{0} (FAILED)', code),
+    count: (label: string, count: number) => l10n.t('{0}: {1}', label, count),
+    failures: (count: number) => (count === 1 ? l10n.t('1 command FAILED') : l10n.t('{0} commands FAILED', count)),
+    attempt: (attempt: number) => l10n.t('attempt {0}', attempt),
+    failedExit: (code: string) => l10n.t('{0} (FAILED)', code),
     absent: () => l10n.t('none'),
     notKnown: () => l10n.t('unknown'),
     nothing: () => l10n.t('no file'),
-    sameTree: (id) => l10n.t('{0} (unchanged)', id),
-    moreFiles: (count) => (count === 1 ? l10n.t('and 1 more file') : l10n.t('and {0} more files', count)),
-    moreCharacters: (count) => l10n.t('… ({0} more characters)', count),
-    notLookedAt: (names) => l10n.t('Not checked: {0}', names.join(', ')),
-    open: (stream) => l10n.t('Open {0}', stream),
+    sameTree: (id: string) => l10n.t('{0} (unchanged)', id),
+    moreFiles: (count: number) => (count === 1 ? l10n.t('and 1 more file') : l10n.t('and {0} more files', count)),
+    moreCharacters: (count: number) => l10n.t('… ({0} more characters)', count),
+    notLookedAt: (names: readonly string[]) => l10n.t('Not checked: {0}', names.join(', ')),
+    open: (stream: string) => l10n.t('Open {0}', stream),
     notKept: () => l10n.t("The output wasn't kept."),
   };
 }

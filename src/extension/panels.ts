@@ -1,15 +1,14 @@
-import type { TaskRef } from '../../../core/task/taskRef';
 import * as vscode from 'vscode';
-import { messageOf } from '../../../core/shared/errors';
-import type { Verdicts } from '../../receipts/verdicts';
-import type { WindowTasks } from '../../windowTasks';
-import type { HookPanels } from './hookPanel';
-
-import type { ReceiptsPanels } from '../../receipts/panel/receiptsPanel';
-import type { PanelHost } from '../../shared/taskPanel';
+import { messageOf } from '../core/shared/errors';
+import type { TaskRef } from '../core/task/taskRef';
+import type { ReceiptsPanels } from './receipts/panel/receiptsPanel';
+import type { Verdicts } from './receipts/verdicts';
+import type { PanelHost } from './shared/panel';
+import type { TaskPanels } from './tasks/panel/taskPanel';
+import type { WindowTasks } from './windowTasks';
 
 /** The panels' view types; public, the editor keeps them over reloads. */
-const HOOK_VIEW = 'atlas.hook';
+const TASK_VIEW = 'atlas.hook';
 const RECEIPTS_VIEW = 'atlas.receipts';
 
 /** What all panels of a kind can do. */
@@ -55,26 +54,23 @@ class LateKind<P extends Panels> implements vscode.Disposable, vscode.WebviewPan
 
 /** All panels, each kind loaded with its first one. */
 export class LatePanels implements vscode.Disposable {
-  private readonly hook: LateKind<HookPanels>;
+  private readonly tasks: LateKind<TaskPanels>;
   private readonly receipts: LateKind<ReceiptsPanels>;
 
   constructor(host: PanelHost, session: WindowTasks, verdicts: Verdicts) {
-    this.hook = new LateKind(HOOK_VIEW, host, async () => {
-      const [{ hookPanels }, { hookPanelParts }] = await Promise.all([import('./hookPanel'), import('./panelPorts')]);
-      return hookPanels(HOOK_VIEW, { ...host, ...hookPanelParts(session) });
+    this.tasks = new LateKind(TASK_VIEW, host, async () => {
+      const { taskPanels } = await import('./tasks/panel/taskPanel');
+      return taskPanels(TASK_VIEW, host, session);
     });
     this.receipts = new LateKind(RECEIPTS_VIEW, host, async () => {
-      const [{ receiptsPanels }, { receiptsPanelParts }] = await Promise.all([
-        import('../../receipts/panel/receiptsPanel'),
-        import('../../receipts/panel/receiptsPorts'),
-      ]);
-      return receiptsPanels(RECEIPTS_VIEW, { ...host, ...receiptsPanelParts(session, verdicts) });
+      const { receiptsPanels } = await import('./receipts/panel/receiptsPanel');
+      return receiptsPanels(RECEIPTS_VIEW, host, session, verdicts);
     });
   }
 
   /** Shows a task's HOOK.md, the open panel if there is one. */
   open(ref: TaskRef): void {
-    this.hook.use((panels) => panels.open(ref));
+    this.tasks.use((panels) => panels.open(ref));
   }
 
   /** Shows a task's receipts, and the details of one of them. */
@@ -85,7 +81,7 @@ export class LatePanels implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.hook.dispose();
+    this.tasks.dispose();
     this.receipts.dispose();
   }
 }

@@ -2,9 +2,14 @@ import { l10n } from 'vscode';
 import type { DriftKind } from '../../../core/checkpoint/checkpoint';
 import type { CheckpointTrigger, RecoveryAction } from '../../../core/task/taskRecord';
 import type { TaskAction } from '../../../core/task/taskActions';
-import type { JournalStanding } from './hookPanelSource';
+import type { TaskPanelStrings } from '../../../protocol/taskPanel';
 import { recoveryLabel, stateLabel } from '../../shared/stateLook';
-import type { ActionText, HookPanelTexts } from './hookPanelTexts';
+
+/** A button's label and what it does. */
+interface ActionText {
+  readonly label: string;
+  readonly hint: string;
+}
 
 const actions = (): Readonly<Record<TaskAction, ActionText>> => ({
   startStep: { label: l10n.t('Start Step'), hint: l10n.t('Start the step that is ready') },
@@ -42,13 +47,6 @@ const drifts = (): Readonly<Record<DriftKind, string>> => ({
   unknown: l10n.t('unknown'),
 });
 
-const journals = (): Readonly<Record<Exclude<JournalStanding, 'sound'>, string>> => ({
-  edited: l10n.t('hook.json was edited outside Atlas. The next change records it.'),
-  rolled_back: l10n.t('hook.json was replaced by an older version. Newer changes may be missing here.'),
-  behind: l10n.t("The last change is recorded, but hook.json doesn't have it yet. The next change writes it."),
-  read_only: l10n.t('This task was written by a newer Atlas and can only be read.'),
-});
-
 function recovery(name: RecoveryAction, computed: boolean): ActionText {
   const what = recoveryLabel(name);
   return computed
@@ -56,7 +54,7 @@ function recovery(name: RecoveryAction, computed: boolean): ActionText {
     : { label: l10n.t('Instead: {0}', what), hint: l10n.t('Recover differently than the plan') };
 }
 
-const strings = (): HookPanelTexts['strings'] => ({
+const strings = (): TaskPanelStrings => ({
   actions: l10n.t('Actions'),
   timeline: l10n.t('Checkpoints'),
   timelineHelp: l10n.t('Use the arrow keys to move between checkpoints and Enter to show one.'),
@@ -77,30 +75,35 @@ const strings = (): HookPanelTexts['strings'] => ({
   timedOut: l10n.t("The extension doesn't answer. If this continues, reload the window."),
 });
 
+/** Every text that the panel's model is made of, in the editor's language. */
+export type TaskPanelTexts = ReturnType<typeof taskPanelTexts>;
+
 /** The panel's texts in the editor's language. */
-export function localizedTexts(): HookPanelTexts {
+export function taskPanelTexts() {
   return {
     strings: strings(),
     state: stateLabel,
-    action: (action) => actions()[action],
+    action: (action: TaskAction) => actions()[action],
     recovery,
-    trigger: (trigger) => triggers()[trigger],
-    drift: (kind) => drifts()[kind],
-    journal: (standing) => journals()[standing],
-    step: (name, number, total) => l10n.t('{0} ({1} of {2})', name, number, total),
-    attempt: (attempt, max) => l10n.t('{0} of {1}', attempt, max),
-    announcement: (state, step) => (step === undefined ? state : l10n.t('{0}: step {1}', state, step)),
-    edited: (times) =>
+    trigger: (trigger: CheckpointTrigger) => triggers()[trigger],
+    drift: (kind: DriftKind) => drifts()[kind],
+    journalEdited: () => l10n.t('hook.json was edited outside Atlas. The next change records it.'),
+    step: (name: string, number: number, total: number) => l10n.t('{0} ({1} of {2})', name, number, total),
+    attempt: (attempt: number, max: number) => l10n.t('{0} of {1}', attempt, max),
+    announcement: (state: string, step: string | undefined) =>
+      step === undefined ? state : l10n.t('{0}: step {1}', state, step),
+    edited: (times: number) =>
       times === 1
         ? l10n.t('hook.json was edited outside Atlas. The edit is recorded.')
         : l10n.t('hook.json was edited outside Atlas {0} times. The edits are recorded.', times),
     untrusted: () => l10n.t('Atlas is read-only in an untrusted folder. Trust the folder to continue.'),
     quiet: () => l10n.t('The agent is quiet.'),
     crashed: () => l10n.t('The work was interrupted.'),
-    recovering: (reason) => (reason === '' ? l10n.t('The work was interrupted.') : reason),
-    waiting: (message) =>
+    recovering: (reason: string) => (reason === '' ? l10n.t('The work was interrupted.') : reason),
+    waiting: (message: string) =>
       message === '' ? l10n.t('The task is waiting for you.') : l10n.t('The task is waiting for you: {0}', message),
-    mark: (trigger, description, step) => l10n.t('{0}: {1} (step {2})', trigger, description, step),
+    mark: (trigger: string, description: string, step: string) =>
+      l10n.t('{0}: {1} (step {2})', trigger, description, step),
     uncommitted: () => l10n.t('with uncommitted changes'),
     labels: {
       workspace: l10n.t('Workspace'),

@@ -1,10 +1,15 @@
 import type { TaskRef } from '../../core/task/taskRef';
 import * as vscode from 'vscode';
-import { type AtlasError, type Result, messageOf } from '../../core/shared/errors';
+import { AtlasError, type Result, messageOf } from '../../core/shared/errors';
 import type { Logger } from '../../core/shared/ports';
 import { type FromPanel, type PanelMessage, type Parser, panelStateSchema } from '../../protocol/panel';
-import type { Disposal } from '../tasks/panel/hookPanelSource';
 import { type WebviewName, webviewPage, webviewRoot } from './webviewPage';
+
+/** The answer to a request for something that the page was never shown. */
+export const NOT_SHOWN: Result<void> = {
+  ok: false,
+  error: new AtlasError('not_found', 'That is not part of what the panel shows.'),
+};
 
 /** What every panel needs of the extension. */
 export interface PanelHost {
@@ -28,11 +33,11 @@ export interface Filling<Message> {
 }
 
 interface Changes {
-  onDidChange(listener: (ref: TaskRef | undefined) => void): Disposal;
+  onDidChange(listener: (ref: TaskRef | undefined) => void): vscode.Disposable;
 }
 
 /** All open panels of a kind, at most one a task. */
-export class TaskPanels<P extends vscode.Disposable & { reveal(): void }> implements vscode.Disposable {
+export class Panels<P extends vscode.Disposable & { reveal(): void }> implements vscode.Disposable {
   private readonly panels = new Map<string, P>();
 
   constructor(
@@ -83,7 +88,7 @@ function keyOf(ref: TaskRef): string {
 }
 
 /** One panel of a task. Owns its webview; loads again on every change, one load at a time; answers its requests. */
-export abstract class TaskPanel<Message, Request> implements vscode.Disposable {
+export abstract class Panel<Message, Request> implements vscode.Disposable {
   private readonly owned: { dispose(): unknown }[] = [];
   private ready = false;
   private loading = false;

@@ -1,10 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { STEP_TYPES } from '../../../src/core/task/template';
-import { hookPanelModel } from '../../../src/extension/tasks/panel/hookPanelModel';
+import { type TaskPanelData, taskPanelModel } from '../../../src/extension/tasks/panel/taskPanelModel';
 import { openActions } from '../../../src/core/task/taskActions';
-import type { HookPanelData } from '../../../src/extension/tasks/panel/hookPanelSource';
-import { localizedTexts } from '../../../src/extension/tasks/panel/localizedTexts';
-import { hookPanelModelSchema, type HookPanelModel } from '../../../src/protocol/hookPanel';
+import { taskPanelModelSchema, type TaskPanelModel } from '../../../src/protocol/taskPanel';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 
 vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
@@ -12,13 +10,8 @@ vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts'))
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const one = (type: (typeof STEP_TYPES)[number], validation: readonly string[] = []): DrivenHook =>
   new DrivenHook([stepOf('work', type, validation), stepOf('review', 'human')]);
-const modelOf = (driven: DrivenHook, more: Partial<HookPanelData> = {}): HookPanelModel =>
-  hookPanelModel(
-    REF,
-    { hook: driven.now, task: driven.task, markdown: '', hookPath: '/h', ...more },
-    [],
-    localizedTexts(),
-  );
+const modelOf = (driven: DrivenHook, more: Partial<TaskPanelData> = {}): TaskPanelModel =>
+  taskPanelModel(REF, { hook: driven.now, task: driven.task, markdown: '', hookPath: '/h', ...more }, []);
 const names = (driven: DrivenHook): string[] =>
   openActions(driven.now, driven.task).map(({ action, recovery }) =>
     recovery === undefined ? action : `${action}:${recovery}`,
@@ -84,7 +77,7 @@ describe('the model of the HOOK.md panel', () => {
       one('ai').send({ type: 'start_step' }).crashed('manual'),
       one('git').send({ type: 'fail' }),
     ];
-    for (const driven of drivens) expect(hookPanelModelSchema.parse(modelOf(driven)).state).toBe(driven.now.state);
+    for (const driven of drivens) expect(taskPanelModelSchema.parse(modelOf(driven)).state).toBe(driven.now.state);
   });
 
   it('shows step, attempt and what is said when they change', () => {
@@ -121,10 +114,10 @@ describe('the model of the HOOK.md panel', () => {
       trigger: 'adopted_edit',
     } as const;
     const hook = { ...driven.now, history: [...driven.now.history, edit] };
-    const ids = (more: Partial<HookPanelData>): string[] => modelOf(driven, more).notices.map((notice) => notice.id);
+    const ids = (more: Partial<TaskPanelData>): string[] => modelOf(driven, more).notices.map((notice) => notice.id);
     expect(ids({})).toEqual([]);
-    expect(ids({ hook, journal: 'rolled_back' })).toEqual(['journal', 'edited']);
-    expect(ids({ journal: 'sound', diagnosis: { kind: 'quiet', since: 0 } })).toEqual(['quiet']);
+    expect(ids({ hook, suspect: true })).toEqual(['journal', 'edited']);
+    expect(ids({ suspect: false, diagnosis: { kind: 'quiet', since: 0 } })).toEqual(['quiet']);
     expect(ids({ diagnosis: { kind: 'crashed', type: 'signal', cause: 'agent_killed', lastSign: 0 } })).toEqual([
       'crashed',
     ]);

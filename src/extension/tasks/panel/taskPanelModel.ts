@@ -1,4 +1,6 @@
 import type { TaskRef } from '../../../core/task/taskRef';
+import type { FileDrift } from '../../../core/checkpoint/checkpoint';
+import type { Diagnosis } from '../../../core/recovery/liveness';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { flat } from '../../../core/hookMarkdown/escape';
 import { openActions } from '../../../core/task/taskActions';
@@ -8,17 +10,29 @@ import { alignTask } from '../../../core/task/taskAlignment';
 import { toMs, toTimestamp } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
 import type { DocumentNode } from '../../../protocol/document';
-import type { HookPanelAction, HookPanelModel, HookPanelNotice, TimelineMark } from '../../../protocol/hookPanel';
-import type { HookPanelData } from './hookPanelSource';
-import type { HookPanelTexts } from './hookPanelTexts';
+import type { TaskPanelAction, TaskPanelModel, TaskPanelNotice, TimelineMark } from '../../../protocol/taskPanel';
+import { type TaskPanelTexts, taskPanelTexts } from './taskPanelTexts';
 
-/** Makes all that the panel shows. Pure: no clock, no editor. */
-export function hookPanelModel(
-  ref: TaskRef,
-  data: HookPanelData,
-  document: DocumentNode[],
-  texts: HookPanelTexts,
-): HookPanelModel {
+/** What the panel is made from: as stored, nothing translated. */
+export interface TaskPanelData {
+  readonly hook: TaskRecord;
+  readonly task: Task;
+  /** The text of HOOK.md. */
+  readonly markdown: string;
+  /** Where HOOK.md is (absolute). */
+  readonly hookPath: string;
+  /** Files compared with the last checkpoint's snapshots; undefined where there is nothing to compare with. */
+  readonly drift?: readonly FileDrift[] | undefined;
+  /** Whether hook.json was found to be edited since the journal's last entry. */
+  readonly suspect?: boolean;
+  readonly diagnosis?: Diagnosis | undefined;
+  /** In an untrusted folder nothing can be done about the task. */
+  readonly untrusted?: boolean;
+}
+
+/** Makes all that the panel shows. No clock, and of the editor only its language. */
+export function taskPanelModel(ref: TaskRef, data: TaskPanelData, document: DocumentNode[]): TaskPanelModel {
+  const texts = taskPanelTexts();
   const { hook } = data;
   const task = alignTask(data.task, hook);
   const step = hook.current_step;
@@ -43,10 +57,10 @@ export function hookPanelModel(
 }
 
 function facts(
-  { hook, task }: HookPanelData,
+  { hook, task }: TaskPanelData,
   stepText: string | undefined,
-  texts: HookPanelTexts,
-): HookPanelModel['facts'] {
+  texts: TaskPanelTexts,
+): TaskPanelModel['facts'] {
   const { labels } = texts;
   const step = hook.current_step;
   const branch = hook.checkpoints.findLast((checkpoint) => checkpoint.git_branch !== '')?.git_branch ?? '';
@@ -61,12 +75,10 @@ function facts(
   return all.filter((fact) => fact.text !== '');
 }
 
-function notices({ hook, journal, diagnosis, untrusted }: HookPanelData, texts: HookPanelTexts): HookPanelNotice[] {
-  const found: HookPanelNotice[] = [];
+function notices({ hook, suspect, diagnosis, untrusted }: TaskPanelData, texts: TaskPanelTexts): TaskPanelNotice[] {
+  const found: TaskPanelNotice[] = [];
   if (untrusted === true) found.push({ id: 'untrusted', level: 'info', text: texts.untrusted() });
-  if (journal !== undefined && journal !== 'sound') {
-    found.push({ id: 'journal', level: 'warning', text: texts.journal(journal) });
-  }
+  if (suspect === true) found.push({ id: 'journal', level: 'warning', text: texts.journalEdited() });
   const edits = foreignEdits(hook);
   if (edits !== undefined) {
     found.push({ id: 'edited', level: 'warning', text: texts.edited(edits.count), at: edits.at });
@@ -96,7 +108,7 @@ function span(hook: TaskRecord): { from: string; to: string } {
   return { from: toTimestamp(Math.min(...times)), to: toTimestamp(Math.max(...times)) };
 }
 
-function marks(hook: TaskRecord, texts: HookPanelTexts): TimelineMark[] {
+function marks(hook: TaskRecord, texts: TaskPanelTexts): TimelineMark[] {
   return hook.checkpoints
     .map((checkpoint): TimelineMark => {
       const triggerLabel = texts.trigger(checkpoint.trigger);
@@ -113,9 +125,9 @@ function marks(hook: TaskRecord, texts: HookPanelTexts): TimelineMark[] {
 }
 
 /** The open actions in words. */
-function panelActions(hook: TaskRecord, task: Task, texts: HookPanelTexts): HookPanelAction[] {
+function panelActions(hook: TaskRecord, task: Task, texts: TaskPanelTexts): TaskPanelAction[] {
   const plan = RECOVERY_ACTIONS.find((name) => name === hook.recovery?.recommended_action);
-  return openActions(hook, task).map((open): HookPanelAction => {
+  return openActions(hook, task).map((open): TaskPanelAction => {
     if (open.action !== 'recover' || hook.state !== 'recovering') return { ...open, ...texts.action(open.action) };
     const computed = open.recovery === undefined;
     return { ...open, ...texts.recovery(open.recovery ?? plan ?? 'manual', computed) };

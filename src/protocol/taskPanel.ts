@@ -65,7 +65,7 @@ const stringsSchema = z.object({
 });
 
 /** All that the panel shows. Texts are plain text. */
-export const hookPanelModelSchema = z.object({
+export const taskPanelModelSchema = z.object({
   ref: panelRefSchema,
   title: z.string(),
   state: z.enum(TASK_STATES),
@@ -84,28 +84,28 @@ export const hookPanelModelSchema = z.object({
 });
 
 /** All that the panel shows. */
-export type HookPanelModel = z.infer<typeof hookPanelModelSchema>;
+export type TaskPanelModel = z.infer<typeof taskPanelModelSchema>;
 /** A button. */
-export type HookPanelAction = z.infer<typeof actionSchema>;
+export type TaskPanelAction = z.infer<typeof actionSchema>;
 /** Something that has to be told beside the document. */
-export type HookPanelNotice = z.infer<typeof noticeSchema>;
+export type TaskPanelNotice = z.infer<typeof noticeSchema>;
 /** A checkpoint in the timeline. */
 export type TimelineMark = z.infer<typeof markSchema>;
 /** The fixed texts of the view. */
-export type HookPanelStrings = z.infer<typeof stringsSchema>;
+export type TaskPanelStrings = z.infer<typeof stringsSchema>;
 
 /** What the host tells the panel. */
-export const toHookPanelSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('model'), model: hookPanelModelSchema }),
+export const toTaskPanelSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('model'), model: taskPanelModelSchema }),
   unavailableSchema,
   answerSchema,
 ]);
 
 /** What the host tells the panel. */
-export type ToHookPanel = z.infer<typeof toHookPanelSchema>;
+export type ToTaskPanel = z.infer<typeof toTaskPanelSchema>;
 
 /** What the panel asks the host for. */
-export const hookPanelRequestSchema = z.discriminatedUnion('kind', [
+export const taskPanelRequestSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('run'),
     action: z.enum(TASK_ACTIONS),
@@ -119,10 +119,10 @@ export const hookPanelRequestSchema = z.discriminatedUnion('kind', [
 ]);
 
 /** What the panel asks the host for. */
-export type HookPanelRequest = z.infer<typeof hookPanelRequestSchema>;
+export type TaskPanelRequest = z.infer<typeof taskPanelRequestSchema>;
 
 /** What the panel tells the host. */
-export const fromHookPanelSchema = z.discriminatedUnion('type', [
+export const fromTaskPanelSchema = z.discriminatedUnion('type', [
   readySchema,
-  z.object({ type: z.literal('request'), id: z.int(), request: hookPanelRequestSchema }),
+  z.object({ type: z.literal('request'), id: z.int(), request: taskPanelRequestSchema }),
 ]);

@@ -1,12 +1,10 @@
 import type { Browser } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hookPanelModel } from '../../src/extension/tasks/panel/hookPanelModel';
-import type { HookPanelData } from '../../src/extension/tasks/panel/hookPanelSource';
-import { localizedTexts } from '../../src/extension/tasks/panel/localizedTexts';
+import { type TaskPanelData, taskPanelModel } from '../../src/extension/tasks/panel/taskPanelModel';
 import { renderDocument } from '../../src/extension/shared/markdown';
 import { webviewPage } from '../../src/extension/shared/webviewPage';
-import type { HookPanelModel, ToHookPanel } from '../../src/protocol/hookPanel';
+import type { TaskPanelModel, ToTaskPanel } from '../../src/protocol/taskPanel';
 import { DrivenHook, stepOf } from '../support/drivers/drivenHook';
 import { render } from '../support/fixtures/renderedHook';
 import { openBrowser } from '../support/vscode/window';
@@ -25,9 +23,9 @@ const STEPS = [
 ];
 const HOSTILE = '<img src=x onerror="window.pwned=1"> [x](javascript:window.pwned=1) "><script>window.pwned=1</script>';
 
-function modelOf(driven: DrivenHook, more: Partial<HookPanelData> = {}): HookPanelModel {
+function modelOf(driven: DrivenHook, more: Partial<TaskPanelData> = {}): TaskPanelModel {
   const data = { hook: driven.now, task: driven.task, markdown: render(driven), hookPath: '/store/HOOK.md', ...more };
-  return hookPanelModel(REF, data, renderDocument(data.markdown), localizedTexts());
+  return taskPanelModel(REF, data, renderDocument(data.markdown));
 }
 
 const working = (text = 'Added a nil check for config.Server'): DrivenHook => {
@@ -57,7 +55,7 @@ const spread = (driven: DrivenHook): DrivenHook => {
   return driven;
 };
 
-const DRIFT: HookPanelData['drift'] = [
+const DRIFT: TaskPanelData['drift'] = [
   { path: 'config/parser.go', kind: 'changed' },
   { path: 'config/parser_test.go', kind: 'new' },
   { path: 'config/a/rather/long/path/that/does/not/fit/into/three/hundred/pixels.go', kind: 'missing' },
@@ -86,9 +84,9 @@ describe('the HOOK.md panel in a browser', () => {
 
   const html = (): string =>
     webviewPage(PAGE_WEBVIEW as unknown as vscode.Webview, EXTENSION as unknown as vscode.Uri, 'taskPanel', 'HOOK.md');
-  const open = async (model?: HookPanelModel, look: Parameters<typeof PanelPage.open>[3] = {}): Promise<PanelPage> => {
+  const open = async (model?: TaskPanelModel, look: Parameters<typeof PanelPage.open>[3] = {}): Promise<PanelPage> => {
     panel = await PanelPage.open(browser, html(), folder, look);
-    if (model !== undefined) await panel.send({ type: 'model', model } satisfies ToHookPanel);
+    if (model !== undefined) await panel.send({ type: 'model', model } satisfies ToTaskPanel);
     return panel;
   };
 
@@ -96,7 +94,7 @@ describe('the HOOK.md panel in a browser', () => {
   it.each(themes.flatMap((theme) => [300, 900].map((width) => [theme, width] as const)))(
     'fits in %s at %i px',
     async (theme, width) => {
-      const model = modelOf(spread(working()), { drift: DRIFT, journal: 'edited' });
+      const model = modelOf(spread(working()), { drift: DRIFT, suspect: true });
       const opened = await open(model, { theme, width });
       expect(await opened.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
       await opened.screenshot(`hook-${theme.split(' ').at(-1) ?? ''}-${width}`);

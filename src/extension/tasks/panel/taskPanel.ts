@@ -1,0 +1,111 @@
+import * as vscode from 'vscode';
+import { synopsis } from '../../../core/hookMarkdown/hookMarkdown';
+import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shared/errors';
+import { worktreeOf } from '../../../core/task/task';
+import type { TaskRef } from '../../../core/task/taskRef';
+import { type TaskPanelRequest, type ToTaskPanel, fromTaskPanelSchema } from '../../../protocol/taskPanel';
+import { insideWorktree } from '../../../system/files/worktreePath';
+import { type Filling, NOT_SHOWN, Panel, type PanelHost, type PanelKind, Panels, tabTitle } from '../../shared/panel';
+import type { WindowTasks } from '../../windowTasks';
+import { type TaskPanelData, taskPanelModel } from './taskPanelModel';
+
+const KIND: PanelKind<TaskPanelRequest> = { page: 'taskPanel', name: 'HOOK.md', messages: fromTaskPanelSchema };
+const MAX_MARKDOWN_BYTES = 4 * 1024 * 1024;
+
+/** All open task panels. */
+export type TaskPanels = Panels<TaskPanel>;
+
+/** Makes the keeper of the task panels. */
+export function taskPanels(viewType: string, host: PanelHost, session: WindowTasks): TaskPanels {
+  const make = (ref: TaskRef, panel: vscode.WebviewPanel): TaskPanel => new TaskPanel(ref, panel, host, session);
+  return new Panels(viewType, vscode.l10n.t('Atlas: HOOK.md'), make);
+}
+
+/** The panel of one task and its HOOK.md. Its buttons run the same commands as everywhere. */
+class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
+  private data: TaskPanelData | undefined;
+
+  constructor(
+    ref: TaskRef,
+    panel: vscode.WebviewPanel,
+    host: PanelHost,
+    private readonly session: WindowTasks,
+  ) {
+    super(ref, panel, KIND, host, session);
+  }
+
+  protected async load(): Promise<Result<Filling<ToTaskPanel>>> {
+    const data = await this.read();
+    if (!data.ok) return data;
+    this.data = data.value;
+    // The parser comes with the first panel: the bundler keeps that module in a file of its own.
+    const { renderDocument } = await import('../../shared/markdown');
+    const model = taskPanelModel(this.ref, data.value, renderDocument(data.value.markdown));
+    return ok({ title: vscode.l10n.t('HOOK.md: {0}', tabTitle(model.title)), messages: [{ type: 'model', model }] });
+  }
+
+  private async read(): Promise<Result<TaskPanelData>> {
+    const { atlas } = this.session;
+    const read = atlas.catalog.read(this.ref);
+    if (!read.ok) return read;
+    const { hook, task, suspect } = read.value;
+    const hookPath = atlas.ports.paths.markdown(this.ref);
+    const trusted = vscode.workspace.isTrusted;
+    try {
+      const markdown = Buffer.from(atlas.ports.files.read(hookPath, MAX_MARKDOWN_BYTES)).toString('utf8');
+      // In an untrusted folder its files are not looked at either.
+      const drift = trusted ? await (await atlas.drive()).recovery.drift(hook, task) : undefined;
+      const diagnosis = this.session.view(this.ref)?.diagnosis;
+      return ok({ hook, task, markdown, hookPath, drift, diagnosis, untrusted: !trusted, suspect });
+    } catch (error) {
+      return fail('unreadable', vscode.l10n.t("HOOK.md can't be read: {0}", messageOf(error)), {
+        mend: vscode.l10n.t('Run "Atlas: Regenerate HOOK.md".'),
+      });
+    }
+  }
+
+  protected async perform(request: TaskPanelRequest): Promise<Result<void>> {
+    if (this.data === undefined) return NOT_SHOWN;
+    const { ref } = this;
+    switch (request.kind) {
+      case 'run':
+        await vscode.commands.executeCommand(`atlas.${request.action}`, {
+          kind: 'task',
+          ref,
+          recovery: request.recovery,
+        });
+        break;
+      case 'openLink':
+        await vscode.env.openExternal(vscode.Uri.parse(request.href, true));
+        break;
+      case 'openFile':
+        return this.openFile(this.data, request.path);
+      case 'openSource':
+        await vscode.window.showTextDocument(vscode.Uri.file(this.data.hookPath));
+        break;
+      case 'showCheckpoint':
+        if (!this.data.hook.checkpoints.some((each) => each.checkpoint_id === request.id)) return NOT_SHOWN;
+        await vscode.commands.executeCommand('atlas.showCheckpoint', { kind: 'checkpoint', ref, id: request.id });
+        break;
+      case 'copy':
+        await vscode.env.clipboard.writeText(copied(this.data, request.what));
+    }
+    return ok(undefined);
+  }
+
+  /** A webview can ask for any path; only those that it was shown are opened. */
+  private async openFile({ drift = [], task }: TaskPanelData, path: string): Promise<Result<void>> {
+    if (!drift.some((file) => file.path === path)) return NOT_SHOWN;
+    const worktree = worktreeOf(task);
+    const inside = worktree === undefined ? undefined : insideWorktree(worktree, path);
+    if (worktree === undefined || inside === undefined) {
+      return { ok: false, error: new AtlasError('unsafe_path', vscode.l10n.t("{0} isn't a file of this task.", path)) };
+    }
+    await vscode.window.showTextDocument(vscode.Uri.joinPath(vscode.Uri.file(worktree), inside));
+    return ok(undefined);
+  }
+}
+
+function copied({ hook, task, hookPath }: TaskPanelData, what: 'synopsis' | 'path'): string {
+  return what === 'path' ? hookPath : synopsis(hook, task, hookPath);
+}
