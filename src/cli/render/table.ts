@@ -1,3 +1,6 @@
+import truncatedWidth from 'fast-string-truncated-width';
+import stringWidth from 'fast-string-width';
+import { wrapAnsi } from 'fast-wrap-ansi';
 import { oneLine } from '../../core/shared/text';
 
 /** Narrower than this (characters), rows are written one below the other. */
@@ -11,41 +14,13 @@ export interface Column {
   readonly flexible?: true;
 }
 
-/** How a colour begins or ends. */
-// eslint-disable-next-line no-control-regex -- that is what a terminal is told it with
-const COLOR = /\u001b\[\d+m/gu;
-
-const PLAIN = /^[\x20-\x7e]*$/u;
-
-/** How many cells of a terminal a text takes: combining marks and colours none, East Asian wide characters and pictures two. */
-function widthOf(text: string): number {
-  // Loading what divides other texts takes as long as everything else that a table needs.
-  if (PLAIN.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text.replace(COLOR, ''))) {
-    width +=
-      /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u.test(
-        segment,
-      )
-        ? 2
-        : 1;
-  }
-  return width;
-}
-
 function cutTo(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  if (PLAIN.test(text)) return `${text.slice(0, width - 1)}…`;
-  let cut = '';
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (widthOf(cut + segment) > width - 1) break;
-    cut += segment;
-  }
-  return `${cut}…`;
+  const { index, truncated } = truncatedWidth(text, { limit: width, ellipsis: '…', ellipsisWidth: 1 });
+  return truncated ? `${text.slice(0, index)}…` : text;
 }
 
 function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
 
 /**
@@ -61,7 +36,7 @@ export function table(
   const cells = rows.map((row) => head.map((_column, index) => oneLine(row[index] ?? '', 2000)));
   if (columns !== undefined && columns < NARROW) return blocks(head, cells, columns);
   const widths = head.map(({ title }, index) =>
-    Math.max(widthOf(title), ...cells.map((row) => widthOf(row[index] ?? ''))),
+    Math.max(stringWidth(title), ...cells.map((row) => stringWidth(row[index] ?? ''))),
   );
   shrink(head, widths, columns);
   const line = (row: readonly string[]): string =>
@@ -88,7 +63,7 @@ function shrink(head: readonly Column[], widths: number[], columns: number | und
 }
 
 function blocks(head: readonly Column[], rows: readonly (readonly string[])[], columns: number): string {
-  const label = Math.max(...head.map(({ title }) => widthOf(title)));
+  const label = Math.max(...head.map(({ title }) => stringWidth(title)));
   return rows
     .map((row) =>
       head
@@ -112,7 +87,7 @@ function blocks(head: readonly Column[], rows: readonly (readonly string[])[], c
 export function fitted(text: string, columns: number | undefined, hang = 0): string {
   if (columns === undefined) return text;
   const lines = text.split('\n').map((line) => {
-    if (widthOf(line) <= columns) return line;
+    if (stringWidth(line) <= columns) return line;
     const own = /^ */u.exec(line)?.[0].length ?? 0;
     const indent = Math.max(0, Math.min(own + hang, columns - SMALLEST));
     return ' '.repeat(own) + wrapped(line.slice(own), columns - indent, indent);
@@ -122,30 +97,13 @@ export function fitted(text: string, columns: number | undefined, hang = 0): str
 
 /** A text in lines of a width, broken at spaces where there are some; later lines are indented. */
 export function wrapped(text: string, width: number, indent: number): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    let rest = word;
-    if (line !== '' && widthOf(line) + 1 + widthOf(rest) <= width) {
-      line = `${line} ${rest}`;
-      continue;
-    }
-    if (line !== '') lines.push(line.trimEnd());
-    while (widthOf(rest) > width) {
-      const head = cutTo(rest, width + 1).slice(0, -1);
-      const taken = head === '' ? rest.slice(0, width) : head;
-      lines.push(taken);
-      rest = rest.slice(taken.length);
-    }
-    line = rest;
-  }
-  return [...lines, line].join(`\n${' '.repeat(indent)}`);
+  return wrapAnsi(text, width, { hard: true }).replaceAll('\n', `\n${' '.repeat(indent)}`);
 }
 
 /** Labelled values, one a line; values that don't fit go on below themselves. Those without a value are left out. */
 export function fields(items: readonly (readonly [string, string | undefined])[], columns: number | undefined): string {
   const shown = items.filter((item): item is readonly [string, string] => item[1] !== undefined && item[1] !== '');
-  const label = Math.max(0, ...shown.map(([name]) => widthOf(name) + 1));
+  const label = Math.max(0, ...shown.map(([name]) => stringWidth(name) + 1));
   const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(SMALLEST, columns - label - 1);
   return shown.map(([name, value]) => `${padded(`${name}:`, label)} ${wrapped(value, width, label + 1)}\n`).join('');
 }
