@@ -34,8 +34,9 @@ const BUNDLES = [
   { out: 'parts/jsonc', source: 'src/agents/install/jsonc.ts', target: 'part' },
   { out: 'editor/markdown', source: 'src/extension/shared/markdown.ts', target: 'part' },
   { out: 'editor/chokidar', source: 'src/store/chokidar.ts', target: 'part' },
-  { out: 'webview/taskPanel', source: 'webview/taskPanel/main.ts', target: 'webview' },
-  { out: 'webview/receiptsPanel', source: 'webview/receiptsPanel/main.ts', target: 'webview' },
+  { out: 'webview/panel', source: 'webview/main.ts', target: 'webview' },
+  { out: 'webview/taskPanel', source: 'webview/taskPanel/taskPanel.css', target: 'webview' },
+  { out: 'webview/receiptsPanel', source: 'webview/receiptsPanel/receiptsPanel.css', target: 'webview' },
 ];
 
 /** @type {import('esbuild').BuildOptions} */

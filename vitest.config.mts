@@ -6,6 +6,9 @@ const MAX_WORKERS = 2;
 /** What many test files need is built once. */
 const BUILT = 'test/support/built.ts';
 
+/** What is cleared away after a test may be a folder of ten thousand files, on a busy machine. */
+const HOOK_LIMIT_MS = 60_000;
+
 export default defineConfig({
   test: {
     maxWorkers: MAX_WORKERS,
@@ -16,10 +19,19 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           testTimeout: 20_000,
+          hookTimeout: HOOK_LIMIT_MS,
           globalSetup: BUILT,
         },
       },
-      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 60_000, globalSetup: BUILT } },
+      {
+        test: {
+          name: 'crash',
+          include: ['test/crash/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: HOOK_LIMIT_MS,
+          globalSetup: BUILT,
+        },
+      },
       {
         test: {
           name: 'e2e',

@@ -13,7 +13,6 @@ import {
   toReceiptsPanelSchema,
 } from '../../src/protocol/receiptsPanel';
 import { Page, emptyPage } from '../shared/page';
-import './receiptsPanel.css';
 import { NO_FILTER, PAGE_ROWS, elementId, limitFor, matching } from './rows';
 import { receiptsView } from './view';
 import type { ReceiptsViewState } from './viewState';

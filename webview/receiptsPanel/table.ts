@@ -59,9 +59,9 @@ export function tableView(rows: readonly ReceiptRow[], state: ReceiptsViewState,
     h(
       'tbody',
       { role: 'rowgroup' },
-      rows.map((row) => {
+      rows.flatMap((row) => {
         const isOpen = state.open.includes(row.key);
-        return [drawnRow(row, isOpen, state, model), isOpen ? detailsRow(row, state, model) : undefined];
+        return [drawnRow(row, isOpen, state, model), ...(isOpen ? [detailsRow(row, state, model)] : [])];
       }),
     ),
   );

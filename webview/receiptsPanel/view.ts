@@ -104,7 +104,7 @@ function filterView(state: ReceiptsViewState, { strings, rows, counts }: Receipt
       'aria-label': strings.filterText,
       placeholder: strings.filterHint,
       maxlength: '1000',
-      spellcheck: 'false',
+      spellcheck: false,
     }),
     h(
       'select',

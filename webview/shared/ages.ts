@@ -46,9 +46,9 @@ export function localTime(at: string | number, language: string, style: keyof ty
   return clock.format(date);
 }
 
-/** An age that ticks. */
+/** An age that ticks: its text is set by {@link showAges}, drawing leaves it alone. */
 export function age(at: string): VNode {
-  return h('span', { class: 'age', 'data-at': at, opaque: '' });
+  return h('span', { class: 'age', 'data-at': at });
 }
 
 /** Brings all ages on the page up to date. */

@@ -2,7 +2,7 @@ import type { PanelMessage, Parser } from '../../src/protocol/panel';
 import { showAges, tickAges } from './ages';
 import { requestKey } from './buttons';
 import { RequestError, Requests, hostApi } from './connection';
-import { type Child, patch } from './dom';
+import { type Child, show } from './dom';
 import type { Failure } from './failure';
 
 const NO_ANSWER = "The extension doesn't answer.";
@@ -88,7 +88,7 @@ export class Page<M extends Model, S extends PageState<M>, Own extends { readonl
     const hadFocus = focused instanceof HTMLElement && this.element.contains(focused);
     const before = this.current.model?.announcement;
     this.current = { ...this.current, ...change };
-    patch(this.element, this.parts.view(this.current));
+    show(this.element, this.parts.view(this.current));
     showAges();
     this.parts.drawn?.();
     // A button that had the focus and is gone: the next Tab goes on from where it was, not from the top.

@@ -7,7 +7,6 @@ import {
 } from '../../src/protocol/taskPanel';
 import type { PanelMessage } from '../../src/protocol/panel';
 import { Page, emptyPage } from '../shared/page';
-import './taskPanel.css';
 import { attachTimeline } from './timelineKeys';
 import { type HookViewState, hookView } from './view';
 

@@ -1,7 +1,7 @@
 import type { TaskPanelModel, TimelineMark } from '../../src/protocol/taskPanel';
 import { formatDuration } from '../../src/core/shared/time';
 import { age, localTime } from '../shared/ages';
-import { h, s, type VNode } from '../shared/dom';
+import { type VNode, h } from '../shared/dom';
 import { type Place, Scale, findGaps, placeMarks, ticks } from './timelineScale';
 
 type Trigger = TimelineMark['trigger'];
@@ -50,7 +50,7 @@ export function timelineView(model: TaskPanelModel, look: TimelineLook): VNode[]
     h(
       'div',
       { class: 'chart' },
-      s(
+      h(
         'svg',
         {
           class: 'timeline',
@@ -67,7 +67,7 @@ export function timelineView(model: TaskPanelModel, look: TimelineLook): VNode[]
           markView(mark, places[index] ?? { x: 0, row: 0 }, base, isCurrent(marks, index, look), look),
         ),
       ),
-      h('div', { class: 'tooltip', role: 'tooltip', id: 'timeline-tooltip', hidden: '', opaque: '' }),
+      h('div', { class: 'tooltip', role: 'tooltip', id: 'timeline-tooltip', hidden: true }),
     ),
     legend(marks, model.strings.latest),
   ];
@@ -82,13 +82,13 @@ function axis(scale: Scale, base: number, language: string): VNode {
   const offset = -new Date(scale.from).getTimezoneOffset() * MINUTE;
   const { step, ticks: lines } = ticks(scale, TICK_DISTANCE, offset);
   const style = step >= DAY ? 'day' : step < MINUTE ? 'seconds' : 'time';
-  return s(
+  return h(
     'g',
     { class: 'axis', 'aria-hidden': 'true' },
-    s('line', { x1: '0', x2: String(scale.width), y1: String(base), y2: String(base) }),
+    h('line', { x1: '0', x2: String(scale.width), y1: String(base), y2: String(base) }),
     lines.map(({ x, at }) => [
-      s('line', { x1: px(x), x2: px(x), y1: String(base), y2: String(base + 5) }),
-      s(
+      h('line', { x1: px(x), x2: px(x), y1: String(base), y2: String(base + 5) }),
+      h(
         'text',
         { x: px(x), y: String(base + 19), 'text-anchor': anchorOf(x, scale.width) },
         localTime(at, language, style),
@@ -104,20 +104,20 @@ function anchorOf(x: number, width: number): string {
 
 /** Gaps are drawn where the axis is, so that long silence is seen and not only computed. */
 function gaps(times: readonly number[], scale: Scale, base: number, word: string): VNode {
-  return s(
+  return h(
     'g',
     { class: 'gaps', 'aria-hidden': 'true' },
     findGaps(times, scale).map(({ from, to, ms }) => {
       const text = `${formatDuration(ms)} ${word}`;
       const [x1, x2] = [scale.x(from), scale.x(to)];
-      return s(
+      return h(
         'g',
         {},
-        s('title', {}, text),
-        s('line', { x1: px(x1 + 9), x2: px(x2 - 9), y1: String(base - 9), y2: String(base - 9) }),
+        h('title', {}, text),
+        h('line', { x1: px(x1 + 9), x2: px(x2 - 9), y1: String(base - 9), y2: String(base - 9) }),
         x2 - x1 < 70
           ? undefined
-          : s('text', { x: px((x1 + x2) / 2), y: String(base - 14), 'text-anchor': 'middle' }, formatDuration(ms)),
+          : h('text', { x: px((x1 + x2) / 2), y: String(base - 14), 'text-anchor': 'middle' }, formatDuration(ms)),
       );
     }),
   );
@@ -126,7 +126,7 @@ function gaps(times: readonly number[], scale: Scale, base: number, word: string
 function markView(mark: TimelineMark, place: Place, base: number, current: boolean, look: TimelineLook): VNode {
   const y = base - 9 - place.row * ROW_HEIGHT;
   const label = `${mark.label}, ${localTime(mark.at, look.language)}`;
-  return s(
+  return h(
     'g',
     {
       key: mark.id,
@@ -140,8 +140,8 @@ function markView(mark: TimelineMark, place: Place, base: number, current: boole
       'data-tip': label,
       'data-do': look.act(mark),
     },
-    s('circle', { class: 'halo', r: '10' }),
-    s('path', { d: SHAPES[mark.trigger] }),
+    h('circle', { class: 'halo', r: '10' }),
+    h('path', { d: SHAPES[mark.trigger] }),
   );
 }
 
@@ -159,10 +159,10 @@ function legend(marks: readonly TimelineMark[], latest: string): VNode {
       h(
         'li',
         { key: trigger },
-        s(
+        h(
           'svg',
           { width: '16', height: '16', viewBox: '-8 -8 16 16', 'aria-hidden': 'true', class: `mark ${trigger}` },
-          s('path', { d: SHAPES[trigger] }),
+          h('path', { d: SHAPES[trigger] }),
         ),
         ` ${label} × ${count}`,
       ),

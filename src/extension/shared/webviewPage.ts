@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Uri, type Webview, env } from 'vscode';
 
-/** A webview's entry point, below `webview`. */
+/** The name of a panel's page, a folder below `webview`. */
 export type WebviewName = 'taskPanel' | 'receiptsPanel';
 
 /** The folder of the built webviews, below the extension's. */
@@ -9,15 +9,15 @@ export function webviewRoot(extension: Uri): Uri {
   return Uri.joinPath(extension, 'dist', 'webview');
 }
 
-/** The page of a webview: its one script, its one style sheet, and nothing else may load or run. */
+/** The page of a webview: the one script, its one style sheet, and nothing else may load or run. */
 export function webviewPage(webview: Webview, extension: Uri, name: WebviewName, title: string): string {
   const nonce = randomBytes(18).toString('base64');
   const root = webviewRoot(extension);
-  const script = webview.asWebviewUri(Uri.joinPath(root, `${name}.js`)).toString();
+  const script = webview.asWebviewUri(Uri.joinPath(root, 'panel.js')).toString();
   const style = webview.asWebviewUri(Uri.joinPath(root, `${name}.css`)).toString();
   const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
   return `<!DOCTYPE html>
-<html lang="${attribute(env.language)}">
+<html lang="${attribute(env.language)}" data-page="${name}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${attribute(policy)}">

@@ -12,7 +12,10 @@ export async function bundleWebview(name: 'taskPanel' | 'receiptsPanel'): Promis
   const outdir = path.join(OUT, 'webview-test');
   await build({
     absWorkingDir: PROJECT,
-    entryPoints: [{ in: `webview/${name}/main.ts`, out: name }],
+    entryPoints: [
+      { in: 'webview/main.ts', out: 'panel' },
+      { in: `webview/${name}/${name}.css`, out: name },
+    ],
     outdir,
     bundle: true,
     minify: true,

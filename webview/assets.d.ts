@@ -1,2 +1,0 @@
-/** A style sheet that a webview's entry point imports: the bundler writes it beside the script. */
-declare module '*.css';

@@ -1,0 +1,7 @@
+/* The script of every panel's page: one file, since most of it is what the pages share. */
+const PAGES: Readonly<Record<string, () => Promise<unknown>>> = {
+  taskPanel: () => import('./taskPanel/main'),
+  receiptsPanel: () => import('./receiptsPanel/main'),
+};
+
+void PAGES[document.documentElement.dataset['page'] ?? '']?.();
