@@ -1,4 +1,5 @@
 /* `npm run screenshots`: the pictures of README and walkthrough, taken of a real workbench with the sample task. */
+import { losslessCompressPngSync, pngQuantizeSync } from '@napi-rs/image';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -13,10 +14,11 @@ import { type GitWorkspace, makeGitWorkspace } from '../test/support/fixtures/gi
 import { PROJECT } from '../test/support/project.ts';
 import { findChromium } from '../test/support/vscode/window.ts';
 import { type Theme, Workbench } from '../test/support/vscode/workbench.ts';
-import { withPalette } from './pngPalette.mts';
 import { createSampleTask } from './sampleTask.mts';
 
 const STATUS = 'atlas-hooks.atlas-hooks.atlas.status';
+/** At most 256 colours, chosen with care. */
+const QUALITY = { minQuality: 90, maxQuality: 100, speed: 1 };
 const VIEWPORT = { width: 1280, height: 800 };
 
 interface Area {
@@ -33,8 +35,8 @@ async function shoot(workbench: Workbench, file: string, clip?: Area): Promise<v
   // The pointer would leave a tooltip in the picture.
   await workbench.page.mouse.move(VIEWPORT.width / 2, 2);
   // Those that are shipped count: the pictures were a fifth of the package.
-  const png = withPalette(await workbench.page.screenshot(clip === undefined ? {} : { clip }));
-  writeFileSync(target, png);
+  const png = pngQuantizeSync(await workbench.page.screenshot(clip === undefined ? {} : { clip }), QUALITY);
+  writeFileSync(target, losslessCompressPngSync(png));
   console.log(`${file}: ${Math.round(statSync(target).size / 1024)} KB`);
 }
 
