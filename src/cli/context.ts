@@ -7,12 +7,8 @@ import type { Atlas } from '../service/atlas';
 import type { OpenAtlas } from '../service/createAtlas';
 import { resolveRoot } from '../store/paths';
 import { callingAgent } from './agentCaller';
+import { VERSION } from './version';
 import type { Streams } from './render/output';
-
-declare const ATLAS_VERSION: string;
-
-/** The version of this program, which the build puts in. */
-export const VERSION = typeof ATLAS_VERSION === 'string' ? ATLAS_VERSION : '0.0.0';
 
 /** What a command line is run with. */
 export interface Surroundings {

@@ -1,5 +1,8 @@
 import type { QuickHook } from './hookMain';
+import path from 'node:path';
+import { useCompileCache } from '../system/compileCache';
 import { processSurroundings } from './environment';
+import { VERSION } from './version';
 
 const EVENTS: readonly QuickHook['event'][] = ['session-start', 'stop', 'subagent-stop'];
 const HOSTS: readonly (QuickHook['host'] | undefined)[] = ['claude', 'vscode', 'codex', 'gemini', 'cursor'];
@@ -25,4 +28,5 @@ async function run(args: readonly string[]): Promise<void> {
   if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }
 
+useCompileCache(path.join(__dirname, 'cache'), VERSION);
 void run(process.argv.slice(2));

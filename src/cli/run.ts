@@ -10,7 +10,8 @@ import {
   wantsQuiet,
 } from './parse/commandLine';
 import { COMMANDS } from './parse/commands';
-import { CliContext, type Surroundings, VERSION } from './context';
+import { CliContext, type Surroundings } from './context';
+import { VERSION } from './version';
 import { type Answer, EXIT, type Streams } from './render/output';
 import { fitted } from './render/table';
 import { WORKER_COMMANDS, asForge, nameFromForge } from './commands/worker/workerCommands';

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -38,10 +38,31 @@ export function builtOnce(name: string): string | undefined {
   return file !== undefined && existsSync(file) ? file : undefined;
 }
 
+/** Has the command used as often as it takes until what was compiled is kept: then no test waits for that. */
+function compileCommand(command: string): void {
+  const home = mkdtempSync(path.join(os.tmpdir(), 'atlas-home-'));
+  const env = { PATH: process.env['PATH'], HOME: home, ATLAS_HOME: path.join(home, 'store') };
+  const start = ['start', 'Use the command', '--template', 'patch'];
+  const hook = ['lifecycle', 'session-start', '--host', 'claude'];
+  const once = [
+    start,
+    ['status'],
+    ['step', 'start'],
+    ['checkpoint', 'Used it'],
+    ['receipts'],
+    ['worker', 'list'],
+    hook,
+  ];
+  for (const args of [...once, ...Array.from({ length: 8 }, () => [['status', '--json'], hook]).flat()])
+    spawnSync(process.execPath, [path.join(command, 'cli.js'), ...args], { cwd: home, env, input: '{}' });
+  rmSync(home, { recursive: true, force: true });
+}
+
 /** Vitest's set-up of a whole run: builds the command and the worker programs once instead of in each of sixty files. */
 export async function setup(): Promise<() => void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
   buildCommand(path.join(folder, 'command'));
+  compileCommand(path.join(folder, 'command'));
   const workers = readdirSync(path.join(PROJECT, WORKERS)).filter((name) => name.endsWith('Worker.ts'));
   await bundlePrograms(
     workers.map((name) => `${WORKERS}/${name}`),

@@ -2,7 +2,8 @@ import { AtlasError, type Result, messageOf, ok } from '../../core/shared/errors
 import { oneLine } from '../../core/shared/text';
 import { ENDING } from '../cancellation';
 import type { Call } from '../parse/call';
-import { type CliContext, VERSION } from '../context';
+import type { CliContext } from '../context';
+import { VERSION } from '../version';
 import { type Answer, EXIT } from '../render/output';
 import { offerHooks } from './resources';
 import { McpServer, StdioServerTransport } from './sdk';

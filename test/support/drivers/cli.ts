@@ -44,7 +44,7 @@ export class BuiltCli {
     const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'atlas-cli-')));
     const built = builtOnce('command');
     if (built === undefined) buildCommand(path.join(base, 'dist'));
-    else cpSync(built, path.join(base, 'dist'), { recursive: true });
+    else cpSync(built, path.join(base, 'dist'), { recursive: true, preserveTimestamps: true });
     writeFileSync(path.join(base, 'package.json'), '{ "type": "module" }');
     return Promise.resolve(new BuiltCli(base));
   }
