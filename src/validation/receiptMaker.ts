@@ -1,3 +1,4 @@
+import { defined } from '../core/shared/defined';
 import { type Result, ok } from '../core/shared/errors';
 import type { ValidationReceipt } from '../core/task/taskRecord';
 import type { Clock, GitReader, Logger, ReceiptSigner, Repository } from '../core/shared/ports';
@@ -95,7 +96,7 @@ export class ReceiptMaker {
       keepStderr: stderr.value,
       marker: place.receiptId,
       signal,
-      ...(onOutput === undefined ? {} : { onOutput }),
+      ...defined({ onOutput }),
     });
     if (!ran.ok) return ran;
     const tree = await this.treeRecord(place, before, await this.lookAt(place));
@@ -159,7 +160,7 @@ function statementOf(
       argv: [...outcome.argv],
       working_directory: place.worktree,
       ended: outcome.ended,
-      ...(outcome.signal === undefined ? {} : { signal: outcome.signal }),
+      ...defined({ signal: outcome.signal }),
       stdout_bytes: outcome.stdout.bytes,
       stderr_bytes: outcome.stderr.bytes,
     },

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { defined } from '../../core/shared/defined';
 import type { HostName } from './hosts';
 
 /** More than any host's input should have, in bytes: an agent's last message is part of it. */
@@ -74,13 +75,15 @@ function inputOf(data: z.infer<typeof inputSchema>): HostInput {
   const active = data.stop_hook_active ?? (data.loop_count === undefined ? undefined : data.loop_count > 0);
   const ending = data.error ?? data.reason ?? data.status;
   return {
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(data.transcript_path === undefined ? {} : { transcriptPath: data.transcript_path }),
-    ...(folder === undefined ? {} : { folder }),
-    ...(data.source === undefined ? {} : { source: data.source }),
-    ...(data.trigger === undefined ? {} : { trigger: data.trigger }),
-    ...(active === undefined ? {} : { stopHookActive: active }),
-    ...(ending === undefined ? {} : { ending }),
+    ...defined({
+      sessionId,
+      transcriptPath: data.transcript_path,
+      folder,
+      source: data.source,
+      trigger: data.trigger,
+      stopHookActive: active,
+      ending,
+    }),
     // It runs Claude Code's hooks too, and writes in its own way.
     ...(data.hookEventName !== undefined && data.hook_event_name === undefined ? { writtenBy: 'vscode' as const } : {}),
   };

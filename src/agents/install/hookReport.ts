@@ -4,6 +4,7 @@ import { type WiredHook, commandOf } from './hookEntries';
 import { hookStarts } from './hookStart';
 import { type FiredHook, type Trial, type TrialPorts, tryHook } from './hookTrial';
 import { HOSTS, type Host, type HostEvent, type HostName } from '../hosts/hosts';
+import { defined } from '../../core/shared/defined';
 import { Installer } from './installer';
 
 /** A hook of a host in a repository. */
@@ -66,9 +67,9 @@ export async function checkHooks(
         host,
         event,
         installed: own.length > 0,
-        ...(fault === undefined ? {} : { fault }),
+        ...defined({ fault }),
         lastFired: called.findLast((entry) => entry.host === host.name && entry.event === event.event)?.at,
-        ...(trial === undefined ? {} : { trial }),
+        ...defined({ trial }),
       });
     }
   }

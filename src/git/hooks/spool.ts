@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import { defined } from '../../core/shared/defined';
 import { messageOf } from '../../core/shared/errors';
 import type { FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
 import { oneLine } from '../../core/shared/text';
@@ -206,8 +207,7 @@ export class Spool {
           name,
           reason,
           at: Number.isNaN(time) ? 0 : time,
-          ...(trigger === undefined ? {} : { trigger }),
-          ...(folder === undefined ? {} : { folder }),
+          ...defined({ trigger, folder }),
         };
       }
     } catch {

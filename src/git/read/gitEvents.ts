@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { defined } from '../../core/shared/defined';
 import type { Repository } from '../../core/shared/ports';
 import { oneLine } from '../../core/shared/text';
 import { askGit, runGit } from './gitCommand';
@@ -88,7 +89,7 @@ export function currentCursor(repository: Repository): GitCursor {
 
 function headPosition(worktree: Repository): ReflogPosition & { commit?: string } {
   const { commit } = readHead(worktree);
-  return { ...(reflogEnd(headLog(worktree)) ?? { size: 0, last: '' }), ...(commit === undefined ? {} : { commit }) };
+  return { ...(reflogEnd(headLog(worktree)) ?? { size: 0, last: '' }), ...defined({ commit }) };
 }
 
 /**
@@ -109,7 +110,7 @@ export async function readGitEvents(
     else if (!FORGE.test(branch ?? '')) events.push(...(await compareHead(worktree, known?.commit, commit)));
     heads[worktree.worktree] = {
       ...(read?.position ?? { size: 0, last: '' }),
-      ...(commit === undefined ? {} : { commit }),
+      ...defined({ commit }),
     };
   }
   const remotes: Record<string, ReflogPosition> = {};

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { defined } from '../../core/shared/defined';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { type HookManager, managerInstructions, recogniseManager } from '../../git/hooks/hookManagers';
 import {
@@ -146,7 +147,7 @@ export class GitHooks {
       const { state, problem, command } = this.files.inspect(folder, name, options);
       const gone = command?.find((word) => isAbsolute(word) && !existsSync(word));
       const told = problem ?? (gone === undefined ? undefined : `It starts ${gone}, which does not exist.`);
-      return { entry: { name, path, state, ...(told === undefined ? {} : { problem: told }) }, changed: false };
+      return { entry: { name, path, state, ...defined({ problem: told }) }, changed: false };
     } catch (error) {
       return blocked(name, path, error);
     }
@@ -160,8 +161,8 @@ export class GitHooks {
     const path = join(folder, name);
     try {
       const { state, changed, problem, note } = act();
-      const entry = { name, path, state, ...(problem === undefined ? {} : { problem }) };
-      return { entry, changed, ...(note === undefined ? {} : { note }) };
+      const entry = { name, path, state, ...defined({ problem }) };
+      return { entry, changed, ...defined({ note }) };
     } catch (error) {
       return blocked(name, path, error);
     }

@@ -1,3 +1,4 @@
+import { defined } from '../../core/shared/defined';
 import { recoveryDetails } from '../../core/recovery/recoveryDetails';
 import { lastEventOf } from '../../core/history/historyEvent';
 import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
@@ -181,10 +182,9 @@ export class RecoveryService {
     const partialOutput = this.partialOutput(ref, hook);
     const provenReceipts = await this.provenReceipts(stored);
     return {
-      ...(provenReceipts === undefined ? {} : { provenReceipts }),
-      ...(known === undefined ? {} : { git: known }),
+      ...defined({ provenReceipts, git: known }),
       drift: await this.drift(hook, task),
-      ...(partialOutput === undefined ? {} : { partialOutput }),
+      ...defined({ partialOutput }),
     };
   }
 

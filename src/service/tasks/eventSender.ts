@@ -1,3 +1,4 @@
+import { defined } from '../../core/shared/defined';
 import type { Result } from '../../core/shared/errors';
 import type { TaskInput } from '../../core/transition/events';
 import type { Updated } from '../../core/task/storedTask';
@@ -42,8 +43,7 @@ export class EventSender {
         : undefined;
     return this.store.send(ref, input, {
       config: loaded.config,
-      ...(taken === undefined ? {} : { capture: taken }),
-      ...(proven === undefined ? {} : { provenReceipts: proven }),
+      ...defined({ capture: taken, provenReceipts: proven }),
     });
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { defined } from '../../core/shared/defined';
 import { type Owner, type OwnerFile, ownerFileSchema } from '../../core/recovery/liveness';
 import type { Clock, FileSystem, Ids, Processes } from '../../core/shared/ports';
 import { toTimestamp } from '../../core/shared/time';
@@ -59,8 +60,7 @@ export class OwnerStore {
     this.write(ref, {
       ...own,
       signed_off_at: toTimestamp(this.ports.clock.now()),
-      ...(exit.code === undefined ? {} : { exit_code: exit.code }),
-      ...(exit.signal === undefined ? {} : { exit_signal: exit.signal }),
+      ...defined({ exit_code: exit.code, exit_signal: exit.signal }),
     });
   }
 

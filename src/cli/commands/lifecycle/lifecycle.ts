@@ -4,6 +4,7 @@ import { replyTo } from '../../../agents/hosts/hostReply';
 import { HOST_NAMES, type HostName, type LifecycleEvent } from '../../../agents/hosts/hosts';
 import { LifecycleContext } from '../../../agents/lifecycle/lifecycleContext';
 import { reactTo } from '../../../agents/lifecycle/react';
+import { defined } from '../../../core/shared/defined';
 import { AtlasError, ok } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
 import { toTimestamp } from '../../../core/shared/time';
@@ -119,15 +120,14 @@ async function log(occasion: LifecycleContext, host: HostName | undefined, exit:
     const entry: LogEntry = {
       at: toTimestamp(atlas.ports.clock.now()),
       event: called.event,
-      ...(host === undefined ? {} : { host }),
-      ...(called.input.sessionId === undefined ? {} : { session_id: called.input.sessionId }),
+      ...defined({ host, session_id: called.input.sessionId }),
       folder: worktree,
-      ...(workspace === undefined ? {} : { workspace }),
+      ...defined({ workspace }),
       ...(task === undefined ? {} : { task: task.ref.id }),
       ...(step === undefined ? {} : { step: step.step_name, attempt: step.attempt }),
       ...(cause === undefined ? {} : { cause: oneLine(cause, 200) }),
       exit,
-      ...(occasion.check === undefined ? {} : { check: occasion.check }),
+      ...defined({ check: occasion.check }),
       ...(problems.length === 0 ? {} : { problems: [...problems].slice(0, 5) }),
     };
     new EventLog(atlas.ports.files, atlas.ports.paths).append(entry);

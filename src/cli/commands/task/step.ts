@@ -1,3 +1,4 @@
+import { defined } from '../../../core/shared/defined';
 import { type Result, ok } from '../../../core/shared/errors';
 import type { Expected, TaskInput } from '../../../core/transition/events';
 import { STATE_LABELS } from '../../../core/task/labels';
@@ -43,8 +44,7 @@ export async function startStep(context: CliContext, call: Call): Promise<Result
   const { atlas, stored } = driven.value;
   const started = await atlas.startStep(stored.ref, {
     expect: expect.value,
-    ...(workingOn === undefined ? {} : { workingOn }),
-    ...(prompt.value === undefined ? {} : { prompt: prompt.value }),
+    ...defined({ workingOn, prompt: prompt.value }),
   });
   if (!started.ok) return { ok: false, error: refusal(context, driven.value, started.error) };
   const { hook } = started.value;
@@ -72,9 +72,7 @@ export async function note(context: CliContext, call: Call): Promise<Result<Answ
   const files = call.list('file');
   const input: TaskInput = {
     type: 'note',
-    ...(workingOn === undefined ? {} : { workingOn }),
-    ...(lastOutput === undefined ? {} : { lastOutput }),
-    ...(prompt.value === undefined ? {} : { prompt: prompt.value }),
+    ...defined({ workingOn, lastOutput, prompt: prompt.value }),
     ...(files.length === 0 ? {} : { filesTouched: files }),
     // Whoever notes nothing says that it is there.
     ...(workingOn === undefined && lastOutput === undefined && files.length === 0 ? { stillWorking: true } : {}),
@@ -94,7 +92,7 @@ export async function output(context: CliContext, call: Call): Promise<Result<An
   if (!expect.ok) return expect;
   const text = await textOf(context, call.operands[0]);
   if (!text.ok) return text;
-  const input: TaskInput = { type: 'step_output', ...(text.value === undefined ? {} : { output: text.value }) };
+  const input: TaskInput = { type: 'step_output', ...defined({ output: text.value }) };
   return drive(
     context,
     call,
@@ -110,7 +108,7 @@ export async function complete(context: CliContext, call: Call): Promise<Result<
   if (!expect.ok) return expect;
   const text = await textOf(context, call.text('outputFile'));
   if (!text.ok) return text;
-  const input: TaskInput = { type: 'step_complete', ...(text.value === undefined ? {} : { output: text.value }) };
+  const input: TaskInput = { type: 'step_complete', ...defined({ output: text.value }) };
   return drive(
     context,
     call,
