@@ -99,7 +99,7 @@ const driving: UseCase[] = [
 
 /** A finished task whose last change didn't come to HOOK.md and the marker any more. */
 const mendingFinished: UseCase = {
-  name: 'mend a finished task',
+  name: 'repair a finished task',
   arrange: async (world) => {
     const ref = await taskIn(world, 'step_running');
     const { paths, files } = world.process().ports;
