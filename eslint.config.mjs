@@ -15,6 +15,9 @@ const FLOORS = /** @type {const} */ ([
   ['cli', 'extension'],
 ]);
 
+/** What a room leaves to one between: commands ask the use cases. @type {Record<string, readonly string[]>} */
+const LEFT_OUT = { cli: ['store'] };
+
 /** @typedef {typeof FLOORS[number][number]} Room */
 
 /** @type {readonly Room[]} */
@@ -92,7 +95,8 @@ function below(room) {
  * @returns {Ban[]}
  */
 function bansOf(room) {
-  const allowed = room === 'webview' ? PURE_ROOMS : [room, ...below(room)];
+  const leftOut = LEFT_OUT[room] ?? [];
+  const allowed = room === 'webview' ? PURE_ROOMS : [room, ...below(room).filter((each) => !leftOut.includes(each))];
   /** @type {readonly string[]} */
   const rooms = ROOMS;
   const others = rooms

@@ -5,7 +5,7 @@ import type { Logger } from '../core/shared/ports';
 import { oneLine } from '../core/shared/text';
 import type { Atlas } from '../service/atlas';
 import type { OpenAtlas } from '../service/createAtlas';
-import { resolveRoot } from '../store/paths';
+import { resolveRoot } from '../system/storeRoot';
 import { callingAgent } from './agentCaller';
 import { VERSION } from './version';
 import type { Streams } from './render/output';

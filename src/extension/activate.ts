@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { createAtlas } from '../service/createAtlas';
 import { systemPorts } from '../service/ports';
-import { resolveRoot } from '../store/paths';
+import { resolveRoot } from '../system/storeRoot';
 import { type AtlasApi, createApi } from './api';
 import { ReceiptLenses } from './receipts/codeLens';
 import { registerCommands } from './shared/register';

@@ -1,16 +1,7 @@
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { unwrap } from '../core/shared/errors';
 import type { TaskRef } from '../core/task/taskRef';
 import { checkTaskId, checkWorkspaceName } from '../core/shared/ids';
-
-/** The store's root: `ATLAS_HOME`, else the setting, else `~/.atlas`. A leading `~` means the home folder. */
-export function resolveRoot(environment: string | undefined, setting: string | undefined): string {
-  const chosen = [environment, setting].find((value) => value !== undefined && value.trim() !== '')?.trim();
-  if (chosen === undefined) return join(homedir(), '.atlas');
-  const expanded = /^~(?=$|[\\/])/u.test(chosen) ? join(homedir(), chosen.slice(1)) : chosen;
-  return isAbsolute(expanded) ? resolve(expanded) : resolve(homedir(), expanded);
-}
 
 /** Between workspace and task id in a marker's name; neither may contain it. */
 const MARKER_SEPARATOR = '@';

@@ -3,6 +3,7 @@ import { type Result, ok } from '../core/shared/errors';
 import type { ValidationReceipt } from '../core/task/taskRecord';
 import type { Clock, GitReader, Logger, ReceiptSigner, Repository } from '../core/shared/ports';
 import {
+  type OutputStream,
   type ChainLink,
   MAX_CHANGED_FILES,
   type TreeRecord,
@@ -13,7 +14,7 @@ import { formatDuration, toTimestamp } from '../core/shared/time';
 import { sealStatement, sha256Hex } from '../signing/envelope';
 import type { StorePaths } from '../store/paths';
 import type { TaskRef } from '../core/task/taskRef';
-import type { OutputStream, ReceiptFiles } from '../store/receipts/receiptFiles';
+import type { ReceiptFiles } from '../store/receipts/receiptFiles';
 import { type CommandOutcome, CommandRunner } from './commandRunner';
 
 /** Where a receipt is made: the files that it will cover. */

@@ -3,7 +3,7 @@ import { AtlasError, fail, ok, type Result, unwrap } from '../../core/shared/err
 import { oneLine } from '../../core/shared/text';
 import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import { ensureFolder } from '../../system/files/atomicFile';
-import { MarkdownWatcher } from '../../store/task/markdownWatcher';
+import { MarkdownWatcher } from '../../service/tasks/markdownWatcher';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import { Call } from '../parse/call';
 import type { CliContext } from '../context';

@@ -17,6 +17,9 @@ export const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const PREDICATE_TYPE = 'https://in-toto.io/attestation/test-result/v0.1';
 
+/** The two outputs of a command. */
+export type OutputStream = 'stdout' | 'stderr';
+
 /** How a command came to its end; anything but `exit` is never a pass. */
 export const COMMAND_ENDS = ['exit', 'signal', 'timeout', 'cancelled', 'not_started'] as const;
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { messageOf, type Result } from '../../core/shared/errors';
 import type { InboxItem } from '../../core/inbox/inbox';
 import type { Inbox, InboxList } from '../../service/inbox/inbox';
-import type { FinishedItems } from '../../store/inbox/inboxStore';
+import type { FinishedItems } from '../../core/inbox/inboxAnswers';
 import { InboxWatcher } from '../../store/inbox/inboxWatcher';
 import { setContext } from '../shared/contextKeys';
 import type { WindowTasks } from '../windowTasks';

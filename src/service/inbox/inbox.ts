@@ -8,8 +8,8 @@ import {
   checkSession,
   checkSummary,
 } from '../../core/inbox/inbox';
-import type { InboxFinding } from '../../store/inbox/inboxFiles';
-import { type EndedItem, type FinishedItems, InboxStore, type NextItem } from '../../store/inbox/inboxStore';
+import type { EndedItem, FinishedItems, InboxFinding } from '../../core/inbox/inboxAnswers';
+import { InboxStore, type NextItem } from '../../store/inbox/inboxStore';
 import type { ServicePorts } from '../ports';
 
 /** As many finished items as a list holds unless more are asked for. */

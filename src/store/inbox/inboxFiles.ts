@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import type { InboxFinding, ReadItems } from '../../core/inbox/inboxAnswers';
 import { type InboxItem, MAX_ITEM_ID, inboxItemSchema } from '../../core/inbox/inbox';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import { createFile, ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
@@ -14,12 +15,6 @@ const FINISHED = 'finished';
 /** What else lies in the folder; a writer that died leaves the last one. */
 const OURS = /^(?:finished|locks|[1-9]\d{0,8}\.json\.[0-9a-f]{8}\.tmp)$/u;
 
-/** Something in an inbox that can't be used; it is left as it is. */
-export interface InboxFinding {
-  readonly path: string;
-  readonly error: AtlasError;
-}
-
 /** The numbers of an inbox's items, by where their files lie. */
 export interface InboxNumbers {
   /** Sorted; what is finished already is left out. */
@@ -27,12 +22,6 @@ export interface InboxNumbers {
   readonly finished: ReadonlySet<number>;
   /** Open files of items that are finished: a writer died before it removed them. */
   readonly leftOver: readonly number[];
-  readonly findings: readonly InboxFinding[];
-}
-
-/** Items with what could not be read. */
-export interface ReadItems {
-  readonly items: readonly InboxItem[];
   readonly findings: readonly InboxFinding[];
 }
 

@@ -17,7 +17,8 @@ import {
 import type { Clock, FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
 import { ensureFolder } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
-import { InboxFiles, type InboxFinding, type InboxNumbers, type ReadItems } from './inboxFiles';
+import type { EndedItem, FinishedItems, InboxFinding, ReadItems } from '../../core/inbox/inboxAnswers';
+import { InboxFiles, type InboxNumbers } from './inboxFiles';
 import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
 import type { StorePaths } from '../paths';
 import { type TakenWakes, WakeFiles } from './wakeFiles';
@@ -42,17 +43,6 @@ export interface NextItem {
   /** Whether it was the caller's already, and is not finished. */
   readonly own: boolean;
   readonly findings: readonly InboxFinding[];
-}
-
-/** An item that was ended; `changed` is false where it was done already. */
-export interface EndedItem {
-  readonly item: InboxItem;
-  readonly changed: boolean;
-}
-
-/** Finished items, the newest first. */
-export interface FinishedItems extends ReadItems {
-  readonly total: number;
 }
 
 /** Reads and changes the inboxes of workspaces. One change at a time per inbox, across processes; see docs/agents.md. */

@@ -5,7 +5,7 @@ import type { FileSystem, Ids, Logger } from '../../core/shared/ports';
 import { renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf, fileError } from '../../system/files/fileErrors';
 import { parseState, readStateFile } from '../task/recordFile';
-import type { InboxFinding } from './inboxFiles';
+import type { InboxFinding } from '../../core/inbox/inboxAnswers';
 import type { StorePaths } from '../paths';
 
 const MAX_WAKE_BYTES = 256 * 1024;

@@ -1,3 +1,4 @@
+import type { OutputStream } from '../../core/receipt/receipt';
 import { join, sep } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { checkTaskId } from '../../core/shared/ids';
@@ -14,9 +15,6 @@ interface ReceiptFilePorts {
   readonly files: FileSystem;
   readonly ids: Ids;
 }
-
-/** The two outputs of a command. */
-export type OutputStream = 'stdout' | 'stderr';
 
 /** The files beside a task's receipts: signed statements and the commands' outputs. */
 export class ReceiptFiles {

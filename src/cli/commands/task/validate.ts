@@ -4,7 +4,7 @@ import { currentCommands } from '../../../core/task/taskAlignment';
 import type { Expected } from '../../../core/transition/events';
 import { count, oneLine } from '../../../core/shared/text';
 import type { ValidationWatch } from '../../../service/receipts/validationService';
-import type { OutputStream } from '../../../store/receipts/receiptFiles';
+import type { OutputStream } from '../../../core/receipt/receipt';
 import type { StoredTask } from '../../../core/task/storedTask';
 import { Cancellation } from '../../cancellation';
 import type { Call } from '../../parse/call';

@@ -1,6 +1,6 @@
 import type { Logger } from '../../core/shared/ports';
 import { FolderWatches } from '../../system/files/folderWatches';
-import type { StorePaths } from '../paths';
+import type { StorePaths } from '../../store/paths';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 
 const LIST = 'list';
