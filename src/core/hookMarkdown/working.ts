@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
 import { isAiLike } from '../task/template';
 import {
@@ -72,7 +73,7 @@ export function pendingAdvice(view: HookView): Advice {
     : `${word}: Begin the ${name} step (attempt ${nextAttempt(step)} of ${step.max_attempts})`;
   return {
     heading,
-    ...(intro === undefined ? {} : { intro }),
+    ...defined({ intro }),
     steps: startAndWork(view),
     donts: [
       ...(human ? [] : [`Work on ${name} before it is started: Atlas could not recover what you do`]),

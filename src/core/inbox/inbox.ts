@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import * as z from 'zod/mini';
 import { AtlasError, type Result, fail, ok } from '../shared/errors';
 import { SCHEMA_VERSION, optionalTimestamp, timestamp } from '../task/taskRecord';
@@ -162,9 +163,7 @@ export function newItem(id: number, draft: InboxDraft, now: number): InboxItem {
     content,
     status: 'pending',
     created_at: toTimestamp(now),
-    ...(triggerName === undefined ? {} : { trigger_name: triggerName }),
-    ...(sessionKey === undefined ? {} : { session_key: sessionKey }),
-    ...(session === undefined ? {} : { session_id: session }),
+    ...defined({ trigger_name: triggerName, session_key: sessionKey, session_id: session }),
     claims: 0,
     schema_version: SCHEMA_VERSION,
   };
@@ -230,7 +229,7 @@ export function claim(item: InboxItem, { owner, now, leaseMs = LEASE_MS }: Claim
     status: INBOX_TRANSITIONS[item.status].claim,
     claims: item.claims + (renewed ? 0 : 1),
     claim: {
-      ...(owner.sessionId === undefined ? {} : { session_id: owner.sessionId }),
+      ...defined({ session_id: owner.sessionId }),
       ...(owner.process === undefined ? {} : { process: { ...owner.process } }),
       claimed_at: since ?? toTimestamp(now),
       until: toTimestamp(now + Math.min(Math.max(0, leaseMs), MAX_LEASE_MS)),

@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { historyEvent } from '../history/historyEvent';
 import * as z from 'zod/mini';
 import { type TaskRecord, isInFlight, isTerminal } from '../task/taskRecord';
@@ -200,7 +201,7 @@ function diagnoseWorkers(hook: TaskRecord, owners: readonly Owner[], signs: Sign
       type: 'signal',
       cause,
       lastSign,
-      ...(failure === undefined ? {} : { failure }),
+      ...defined({ failure }),
     });
     const asked = signal === undefined ? undefined : USER_SIGNALS[signal];
     if (asked !== undefined) return { kind: 'agent_left', exitCode: asked };

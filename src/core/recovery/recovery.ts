@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { lastEventOf } from '../history/historyEvent';
 import { attemptsUsed } from '../task/stepAttempt';
 import { STATE_LABELS } from '../task/labels';
@@ -272,7 +273,7 @@ export function recoveryContext(
     crash_type: finding.type,
     last_known_state: hook.state,
     was_validating: validating,
-    ...(command === undefined ? {} : { validation_cmd: command }),
+    ...defined({ validation_cmd: command }),
     ...(evidence.partialOutput === undefined ? {} : { partial_output: cut(evidence.partialOutput) }),
     recommended_action: plan.action,
     reason: plan.reason,

@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { ACTION_LABELS } from '../task/labels';
 import { type Result, fail, ok } from '../shared/errors';
 import type { TaskInput } from '../transition/events';
@@ -34,5 +35,5 @@ export function recoveryInput(
   }
   if (action !== 'manual') return ok({ type: action });
   const message = now.recovery?.reason;
-  return ok({ type: 'manual_required', ...(message === undefined ? {} : { message }) });
+  return ok({ type: 'manual_required', ...defined({ message }) });
 }

@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { type EventOf, historyEvent } from '../history/historyEvent';
 import type { TaskRecord } from './taskRecord';
 import { type Task, type TaskStep, commandsOf, stepTypeOf, worktreeOf } from './task';
@@ -18,7 +19,7 @@ export function freezeTask(task: Task): Readonly<Record<string, unknown>> {
       type: stepTypeOf(step),
       validation: [...commandsOf(step)],
     })),
-    ...(worktree === undefined ? {} : { worktree }),
+    ...defined({ worktree }),
   };
 }
 

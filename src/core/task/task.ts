@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import * as z from 'zod/mini';
 import type { TaskConfig } from '../config/config';
 import { type TaskRecord, SCHEMA_VERSION, listOf, optionalTimestamp, timestamp } from './taskRecord';
@@ -108,8 +109,7 @@ export function createTask(from: NewTask): Task {
     updated_at: from.now,
     config: {},
     metadata: {
-      ...(from.worktree === undefined ? {} : { worktree: from.worktree }),
-      ...(from.branch === undefined ? {} : { branch: from.branch }),
+      ...defined({ worktree: from.worktree, branch: from.branch }),
     },
     schema_version: SCHEMA_VERSION,
   };

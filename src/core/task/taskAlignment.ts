@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { historyEvent } from '../history/historyEvent';
 import { restoreMetadata, restoreSteps } from './frozenSteps';
 import { type TaskRecord, type RecordedEvent, isTerminal } from './taskRecord';
@@ -135,7 +136,7 @@ export function aligned(task: Task, hook: TaskRecord): Task {
       ...rest,
       status: stepStatus(index, current, hook, fact),
       attempts: fact.attempts,
-      ...(fact.startedAt === undefined ? {} : { started_at: fact.startedAt }),
+      ...defined({ started_at: fact.startedAt }),
       ...(done && fact.completedAt !== undefined ? { completed_at: fact.completedAt } : {}),
     };
   });
@@ -179,8 +180,7 @@ function resultsOf(task: Task, steps: readonly TaskStep[], facts: readonly StepF
         step_index: index,
         step_name: step.name,
         status: fact?.result ?? 'success',
-        ...(started === undefined ? {} : { started_at: started }),
-        ...(completed === undefined ? {} : { completed_at: completed }),
+        ...defined({ started_at: started, completed_at: completed }),
         duration_ms:
           started === undefined || completed === undefined ? 0 : Math.max(0, toMs(completed) - toMs(started)),
       },

@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { type WrittenDetails } from '../history/historyEvent';
 import { isAutomaticEnabled } from '../checkpoint/checkpoint';
 import type { TaskConfig } from '../config/config';
@@ -149,13 +150,13 @@ function note(draft: TransitionBuilder, input: InputOf<'note'>): void {
   const touched = [...new Set([...(step.files_touched ?? []), ...(input.filesTouched ?? [])])];
   draft.step = {
     ...step,
-    ...(workingOn === undefined ? {} : { working_on: workingOn }),
+    ...defined({ working_on: workingOn }),
     ...(input.prompt === undefined ? {} : { prompt: cut(input.prompt, MAX_PROMPT) }),
     ...(input.lastOutput === undefined ? {} : { last_output: cut(input.lastOutput) }),
     ...(touched.length === 0 ? {} : { files_touched: touched }),
   };
   draft.record('note', 'step_running', {
-    ...(workingOn === undefined ? {} : { working_on: workingOn }),
+    ...defined({ working_on: workingOn }),
     ...(input.filesTouched === undefined ? {} : { files_touched: [...input.filesTouched] }),
     ...(input.stillWorking === true ? { still_working: true } : {}),
   });

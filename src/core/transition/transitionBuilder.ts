@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { type HistoryEventType, type WrittenDetails, eventsOf } from '../history/historyEvent';
 import { type GitSource, pruneCheckpoints } from '../checkpoint/checkpoint';
 import type { TransitionContext, Transitioned } from './events';
@@ -60,7 +61,7 @@ export class TransitionBuilder {
       from_state: this.state,
       to_state: to,
       trigger,
-      ...(stepName === undefined ? {} : { step_name: stepName }),
+      ...defined({ step_name: stepName }),
       ...(Object.keys(all).length === 0 ? {} : { details: all }),
     });
     this.state = to;
@@ -87,8 +88,7 @@ export class TransitionBuilder {
       step_index: step.step_index,
       attempt: step.attempt,
       ...(source === undefined ? {} : { commit: source.commit, repository: source.repository }),
-      ...(source?.ref === undefined ? {} : { ref: source.ref }),
-      ...(late === undefined ? {} : { at: late }),
+      ...defined({ ref: source?.ref, at: late }),
     });
   }
 
@@ -163,8 +163,7 @@ function makeCheckpoint(making: Making, before: TaskRecord, context: TransitionC
     description: oneLine(making.description, MAX_DESCRIPTION),
     trigger,
     git_branch: git?.branch ?? '',
-    ...(commit === undefined ? {} : { git_commit: commit }),
-    ...(git?.dirty === undefined ? {} : { git_dirty: git.dirty }),
+    ...defined({ git_commit: commit, git_dirty: git?.dirty }),
     ...(fresh.length === 0 ? {} : { artifacts: fresh }),
     ...(files === undefined || files.length === 0 ? {} : { files_snapshot: [...files] }),
   };

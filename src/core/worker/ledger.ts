@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import * as z from 'zod/mini';
 import { listOf } from '../task/taskRecord';
 import {
@@ -109,5 +110,5 @@ export function failedAttempts({ evidence }: Ledger, task: string): SlotContext[
     .filter((each) => each.taskId === task && each.status === 'FAILED')
     .sort((a, b) => a.claim - b.claim)
     .slice(-MAX_PREVIOUS)
-    .map(({ claim, worker, error }) => ({ claim, worker, ...(error === undefined ? {} : { error }) }));
+    .map(({ claim, worker, error }) => ({ claim, worker, ...defined({ error }) }));
 }

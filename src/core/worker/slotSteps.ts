@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { count } from '../shared/text';
 import { type Result, fail, ok } from '../shared/errors';
 import { SCHEMA_VERSION } from '../task/taskRecord';
@@ -198,7 +199,7 @@ export function recordOf(state: SlotState, task: TaskDefinition): LedgerTask {
     at: state.updatedAt,
     status: state.status,
     worker: state.worker,
-    ...(state.clone === undefined ? {} : { clone: state.clone }),
+    ...defined({ clone: state.clone }),
     task,
   };
 }

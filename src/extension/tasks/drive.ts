@@ -1,3 +1,4 @@
+import { defined } from '../../core/shared/defined';
 import { worktreeOf } from '../../core/task/task';
 import { refKey } from '../../core/task/taskRef';
 import * as vscode from 'vscode';
@@ -194,7 +195,7 @@ function startAgent(context: CommandContext, task: StoredTask): void {
   const terminal = vscode.window.createTerminal({
     name: vscode.l10n.t('Atlas agent'),
     env: { ATLAS_TASK: refKey(task.ref) },
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
   });
   terminal.show();
   terminal.sendText(`${command} ${quote(prompt)}`);

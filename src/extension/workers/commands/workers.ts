@@ -1,3 +1,4 @@
+import { defined } from '../../../core/shared/defined';
 import * as vscode from 'vscode';
 import { AtlasError } from '../../../core/shared/errors';
 import { checkTaskId } from '../../../core/shared/ids';
@@ -62,13 +63,9 @@ const addWorkerTask: CommandHandler = async (context, argument) => {
       check?: (text: string) => string | undefined,
     ): Question =>
     async (step) =>
-      askText(
-        { title, prompt, value: answers[name], empty, ...(check === undefined ? {} : { check }) },
-        step,
-        (text) => {
-          answers[name] = text.trim();
-        },
-      );
+      askText({ title, prompt, value: answers[name], empty, ...defined({ check }) }, step, (text) => {
+        answers[name] = text.trim();
+      });
   const isKnown = (id: string): string | undefined =>
     ledger.tasks.last.has(id.trim()) ? vscode.l10n.t('The task {0} already exists.', plain(id.trim())) : idProblem(id);
   await askInTurn([
