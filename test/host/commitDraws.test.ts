@@ -8,7 +8,7 @@ import { type TaskRef, refKey } from '../../src/core/task/taskRef';
 import { GitBridge } from '../../src/extension/gitHooks/gitBridge';
 import { Verdicts } from '../../src/extension/receipts/verdicts';
 import { TasksTree } from '../../src/extension/tasks/tree/tasksTree';
-import { nodeId } from '../../src/extension/tasks/tree/nodes';
+import { type TreeNode, nodeId } from '../../src/extension/tasks/tree/nodes';
 import { WindowTasks } from '../../src/extension/windowTasks';
 import { createAtlas } from '../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -37,9 +37,18 @@ describe('a commit', () => {
     unwrap(await atlas.send(ref, { type: 'start_step' }));
     await session.start([folder]);
     await bridge.start();
-    // The editor asks for rows that are to be seen.
-    for (const top of tree.getChildren()) tree.getChildren(top);
-    tree.onDidChangeTreeData((rows) => draws.push({ at: Date.now(), rows: rows?.map(nodeId) ?? 'all' }));
+    // The editor asks for rows that are to be seen, and again for those that it is told to draw again.
+    const ask = async (rows: readonly TreeNode[]): Promise<void> => {
+      for (const row of rows) {
+        await tree.getTreeItem(row);
+        if (row.kind === 'workspace') await ask(await tree.getChildren(row));
+      }
+    };
+    await ask(await tree.getChildren());
+    tree.onDidChangeTreeData((rows) => {
+      draws.push({ at: Date.now(), rows: rows?.map(nodeId) ?? 'all' });
+      void (async () => ask(rows ?? (await tree.getChildren())))();
+    });
   });
 
   after(() => {

@@ -2,61 +2,25 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { AtlasError } from '../../core/shared/errors';
 import type { InboxItem } from '../../core/inbox/inbox';
-import { TreeDiffer } from '../shared/treeDiffer';
+import { RowTree } from '../shared/rowTree';
 import type { InboxModel } from './inboxModel';
 import { type InboxNode, damagedRow, groupRow, itemRow, itemTooltip, nodeId } from './inboxRows';
 
-/** How many items of a kind are shown at once. */
-const PAGE = 50;
-
 /** The Inbox view: workspace → what is in progress, what is pending, what can't be read, and what is finished, folded. */
-export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Disposable {
-  private readonly rows = new TreeDiffer<InboxNode>({
-    childrenOf: (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
-    rowOf: (node) => this.rowOf(node),
-    hintOf: (node) => this.tooltipOf(node)?.value,
-    idOf: nodeId,
-  });
-  private readonly shown = new Map<string, number>();
+export class InboxTree extends RowTree<InboxNode> {
   /** Open items as they are shown, by what was read. */
   private readonly orders = new WeakMap<readonly InboxItem[], readonly InboxItem[]>();
   private readonly subscription: vscode.Disposable;
-  readonly onDidChangeTreeData = this.rows.onDidChange;
 
   constructor(private readonly model: InboxModel) {
+    super(nodeId);
     this.subscription = model.onDidLook(() => {
       void this.redraw();
     });
   }
 
-  /** Shows one page more of a workspace's open or finished items. */
-  showMore(workspace: string, of: 'open' | 'finished'): void {
-    this.shown.set(`${of}:${workspace}`, this.pageOf(workspace, of) + PAGE);
-    void this.redraw();
-  }
-
-  /** Has the editor draw those rows again that are others now. */
-  async redraw(): Promise<void> {
-    await this.rows.redraw();
-  }
-
-  private pageOf(workspace: string, of: 'open' | 'finished'): number {
-    return this.shown.get(`${of}:${workspace}`) ?? PAGE;
-  }
-
-  async getChildren(node?: InboxNode): Promise<InboxNode[]> {
-    return this.rows.children(node);
-  }
-
-  async getTreeItem(node: InboxNode): Promise<vscode.TreeItem> {
-    return this.rows.row(node);
-  }
-
-  private roots(): InboxNode[] {
-    return this.model.workspaces().map((workspace) => ({ kind: 'workspace', workspace }));
-  }
-
-  private childrenOf(node: InboxNode): InboxNode[] {
+  protected override childrenOf(node: InboxNode | undefined): InboxNode[] {
+    if (node === undefined) return this.model.workspaces().map((workspace) => ({ kind: 'workspace', workspace }));
     if (node.kind === 'workspace') return this.openOf(node.workspace);
     return node.kind === 'finished' ? this.finishedOf(node.workspace) : [];
   }
@@ -67,7 +31,7 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
     if (!list.ok) return [{ kind: 'damaged', workspace, name: workspace }];
     const { findings, finishedTotal } = list.value;
     const items = this.inOrder(workspace);
-    const shown = this.pageOf(workspace, 'open');
+    const shown = this.shownOf(workspace, 'open');
     return [
       ...items.slice(0, shown).map(({ id }): InboxNode => ({ kind: 'item', workspace, id, ended: false })),
       ...more(workspace, 'open', shown, items.length),
@@ -92,7 +56,7 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
   }
 
   private finishedOf(workspace: string): InboxNode[] {
-    const shown = this.pageOf(workspace, 'finished');
+    const shown = this.shownOf(workspace, 'finished');
     const read = this.model.finished(workspace, shown);
     if (!read.ok) return [];
     const { items, findings, total } = read.value;
@@ -103,7 +67,7 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
     ];
   }
 
-  private rowOf(node: InboxNode): vscode.TreeItem {
+  protected override rowOf(node: InboxNode): vscode.TreeItem {
     switch (node.kind) {
       case 'item': {
         const item = this.itemOf(node);
@@ -132,7 +96,7 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
 
   private itemOf({ workspace, id, ended }: InboxNode & { kind: 'item' }): InboxItem | undefined {
     if (!ended) return this.inOrder(workspace).find((item) => item.id === id);
-    const read = this.model.finished(workspace, this.pageOf(workspace, 'finished'));
+    const read = this.model.finished(workspace, this.shownOf(workspace, 'finished'));
     return read.ok ? read.value.items.find((item) => item.id === id) : undefined;
   }
 
@@ -141,24 +105,18 @@ export class InboxTree implements vscode.TreeDataProvider<InboxNode>, vscode.Dis
     if (list === undefined || !list.ok) return list?.error;
     const open = list.value.findings.find(({ path }) => basename(path) === name);
     if (open !== undefined) return open.error;
-    const ended = this.model.finished(workspace, this.pageOf(workspace, 'finished'));
+    const ended = this.model.finished(workspace, this.shownOf(workspace, 'finished'));
     return ended.ok ? ended.value.findings.find(({ path }) => finishedName(path) === name)?.error : undefined;
   }
 
-  resolveTreeItem(item: vscode.TreeItem, node: InboxNode): vscode.TreeItem {
-    const tooltip = this.tooltipOf(node);
-    if (tooltip !== undefined) item.tooltip = tooltip;
-    return item;
-  }
-
-  private tooltipOf(node: InboxNode): vscode.MarkdownString | undefined {
+  protected override tooltipOf(node: InboxNode): vscode.MarkdownString | undefined {
     const item = node.kind === 'item' ? this.itemOf(node) : undefined;
     return item === undefined ? undefined : itemTooltip(item);
   }
 
-  dispose(): void {
+  override dispose(): void {
     this.subscription.dispose();
-    this.rows.dispose();
+    super.dispose();
   }
 }
 

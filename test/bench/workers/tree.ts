@@ -34,12 +34,13 @@ function openWindow(): { session: WindowTasks; changed: EventEmitter<TaskRef | u
 /** Asks for rows as the editor does: level by level, all rows of a level without a pause. */
 async function draw(tree: TasksTree): Promise<number> {
   let count = 0;
-  let level: TreeNode[] = tree.getChildren();
+  let level: TreeNode[] = await tree.getChildren();
   while (level.length > 0) {
-    for (const node of level) tree.getTreeItem(node);
+    await Promise.all(level.map(async (node) => tree.getTreeItem(node)));
     count += level.length;
     await nextTurn();
-    level = level.filter(({ kind }) => kind !== 'history').flatMap((node) => tree.getChildren(node));
+    const open = level.filter(({ kind }) => kind !== 'history');
+    level = (await Promise.all(open.map(async (node) => tree.getChildren(node)))).flat();
   }
   return count;
 }

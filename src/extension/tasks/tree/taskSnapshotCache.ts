@@ -32,13 +32,22 @@ export class TaskSnapshotCache {
     return view;
   }
 
+  /** The open tasks of a workspace, listed once for all rows that ask whether they are few. */
+  open(workspace: string): readonly TaskRef[] {
+    return this.list(`open ${workspace}`, () => this.session.atlas.catalog.open(workspace));
+  }
+
   /** The finished tasks of a workspace, listed once: ten thousand take fifteen milliseconds. */
   finished(workspace: string): readonly TaskRef[] {
-    const known = this.lists.get(workspace);
+    return this.list(`finished ${workspace}`, () => this.session.atlas.catalog.finished(workspace));
+  }
+
+  private list(key: string, make: () => readonly TaskRef[]): readonly TaskRef[] {
+    const known = this.lists.get(key);
     if (known !== undefined) return known;
     this.forgetSoon();
-    const refs = this.session.atlas.catalog.finished(workspace);
-    this.lists.set(workspace, refs);
+    const refs = make();
+    this.lists.set(key, refs);
     return refs;
   }
 

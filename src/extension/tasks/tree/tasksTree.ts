@@ -1,12 +1,14 @@
 import * as vscode from 'vscode';
 import { explain } from '../../../core/shared/errors';
 import { refKey, type TaskRef } from '../../../core/task/taskRef';
+import type { TaskRecord } from '../../../core/task/taskRecord';
 import type { WindowTasks } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
 import { RefreshThrottle } from '../../shared/refreshThrottle';
+import { RowTree } from '../../shared/rowTree';
 import { TaskSnapshotCache } from './taskSnapshotCache';
-import type { Verdicts } from '../../receipts/verdicts';
+import type { ReceiptStatus, Verdicts } from '../../receipts/verdicts';
 import { receiptRow, receiptTooltip } from './receiptRow';
 import {
   checkpointRow,
@@ -19,8 +21,6 @@ import {
   taskTooltip,
 } from './rows';
 
-/** How many finished tasks are read and shown at once. */
-const PAGE = 50;
 /** How many history events are shown. */
 const HISTORY_SHOWN = 200;
 
@@ -31,26 +31,19 @@ const OPENED = 10;
 export type TaskOrder = 'updated' | 'created' | 'title';
 
 /** The Tasks tree: workspace → task → steps → checkpoints and receipts. Children are made when a row is opened. */
-export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
-  private readonly changes = new vscode.EventEmitter<TreeNode[] | undefined>();
-  /** The rows of workspaces and tasks, each the same object every time: the editor finds a row again by it. */
-  private readonly nodes = new Map<string, TreeNode>();
-  private roots: readonly string[] = [];
-  /** The open tasks of a workspace in the order in which they were last asked for. */
-  private readonly orders = new Map<string, readonly string[]>();
+export class TasksTree extends RowTree<TreeNode> {
   private changed: Map<string, TaskRef> | 'all' = new Map();
-  private readonly shown = new Map<string, number>();
   private readonly looks: TaskSnapshotCache;
   private readonly subscription: vscode.Disposable;
   private readonly pace = new RefreshThrottle(() => this.draw());
   private order: TaskOrder = 'updated';
   private all = false;
-  readonly onDidChangeTreeData = this.changes.event;
 
   constructor(
     private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {
+    super(nodeId);
     this.looks = new TaskSnapshotCache(session);
     const refresh = (ref: TaskRef | undefined): void => {
       this.refresh(ref);
@@ -58,39 +51,23 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     this.subscription = vscode.Disposable.from(session.onDidChange(refresh), verdicts.onDidChange(refresh));
   }
 
-  /** Draws the rows of a task again soon, or without a name all; several calls draw them once. */
+  /** Draws what is another now soon, of a task or without a name of all; several calls draw once. */
   refresh(ref?: TaskRef): void {
     if (ref === undefined) this.changed = 'all';
     else if (this.changed !== 'all') this.changed.set(refKey(ref), ref);
     this.pace.soon();
   }
 
-  /** Has the editor ask for what may be another: for a row and all open rows below it, which a hundred tasks make slow. */
   private draw(): void {
     const { changed } = this;
     this.changed = new Map();
-    const rows = changed === 'all' ? undefined : this.changedRows([...changed.values()]);
-    if (rows === undefined) this.changes.fire(undefined);
-    else if (rows.length > 0) this.changes.fire(rows);
     this.setHasOpenTask();
-  }
-
-  /** The highest rows that are others now; `undefined` when a workspace may have come or gone. */
-  private changedRows(refs: readonly TaskRef[]): TreeNode[] | undefined {
-    const moved = new Set<string>();
-    for (const workspace of new Set(refs.map((ref) => ref.workspace))) {
-      if (!this.roots.includes(workspace)) {
-        if (this.all || this.session.ownWorkspaces().includes(workspace)) return undefined;
-        continue;
-      }
-      const before = this.orders.get(workspace);
-      if (before === undefined) continue; // nobody has opened it
-      const order = this.openOf(workspace).map(refKey);
-      if (order.length === 0) return undefined;
-      if (order.join() !== before.join()) moved.add(workspace);
+    if (changed === 'all') {
+      void this.redraw();
+      return;
     }
-    const tasks = refs.filter((ref) => this.roots.includes(ref.workspace) && !moved.has(ref.workspace));
-    return [...[...moved].map((name) => this.workspaceNode(name)), ...tasks.map((ref) => this.taskNode(ref))];
+    const workspaces = new Set([...changed.values()].map(({ workspace }) => workspace));
+    void this.redraw((node) => ('ref' in node ? changed.has(refKey(node.ref)) : workspaces.has(node.workspace)));
   }
 
   private setHasOpenTask(): void {
@@ -111,43 +88,21 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     this.refresh();
   }
 
-  /** Shows one page more of a workspace's finished tasks. */
-  showMore(workspace: string): void {
-    this.shown.set(workspace, (this.shown.get(workspace) ?? PAGE) + PAGE);
-    this.refresh();
-  }
-
-  getChildren(node?: TreeNode): TreeNode[] {
-    return node === undefined ? this.workspaces() : this.childrenOf(node);
-  }
-
   private workspaces(): TreeNode[] {
     const own = this.session.ownWorkspaces();
     const names = this.all ? this.session.atlas.workspaces.names() : own;
     const sorted = [...names].sort((a, b) => Number(own.includes(b)) - Number(own.includes(a)) || (a < b ? -1 : 1));
-    this.roots = sorted.filter((workspace) => this.session.atlas.workspaces.taskIds(workspace).length > 0);
-    setContext('atlas.hasTask', this.roots.length > 0);
+    const open = new Set(this.session.atlas.catalog.open().map(({ workspace }) => workspace));
+    const used = sorted.filter((name) => open.has(name) || this.session.atlas.workspaces.taskIds(name).length > 0);
+    setContext('atlas.hasTask', used.length > 0);
     this.setHasOpenTask();
-    return this.roots.map((workspace) => this.workspaceNode(workspace));
+    return used.map((workspace) => ({ kind: 'workspace', workspace }));
   }
 
-  private workspaceNode(workspace: string): TreeNode {
-    return this.node({ kind: 'workspace', workspace });
-  }
-
-  private taskNode(ref: TaskRef): TreeNode {
-    return this.node({ kind: 'task', ref });
-  }
-
-  private node(fresh: TreeNode): TreeNode {
-    const id = nodeId(fresh);
-    const known = this.nodes.get(id);
-    if (known === undefined) this.nodes.set(id, fresh);
-    return known ?? fresh;
-  }
-
-  private childrenOf(node: TreeNode): TreeNode[] {
-    switch (node.kind) {
+  protected override childrenOf(node: TreeNode | undefined): TreeNode[] {
+    switch (node?.kind) {
+      case undefined:
+        return this.workspaces();
       case 'workspace':
         return this.tasksOf(node.workspace);
       case 'finished':
@@ -167,14 +122,8 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private tasksOf(workspace: string): TreeNode[] {
-    const open = this.openOf(workspace);
-    this.orders.set(workspace, open.map(refKey));
-    const tasks = open.map((ref) => this.taskNode(ref));
+    const tasks = this.sorted(this.looks.open(workspace)).map((ref): TreeNode => ({ kind: 'task', ref }));
     return this.looks.finished(workspace).length > 0 ? [...tasks, { kind: 'finished', workspace }] : tasks;
-  }
-
-  private openOf(workspace: string): TaskRef[] {
-    return this.sorted(this.session.atlas.catalog.open(workspace));
   }
 
   private sorted(refs: readonly TaskRef[]): TaskRef[] {
@@ -192,8 +141,8 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   private finishedOf(workspace: string): TreeNode[] {
     const refs = this.looks.finished(workspace);
-    const shown = this.shown.get(workspace) ?? PAGE;
-    const tasks = refs.slice(0, shown).map((ref) => this.taskNode(ref));
+    const shown = this.shownOf(workspace);
+    const tasks = refs.slice(0, shown).map((ref): TreeNode => ({ kind: 'task', ref }));
     return refs.length > shown ? [...tasks, { kind: 'more', workspace, shown }] : tasks;
   }
 
@@ -226,13 +175,11 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
   }
 
   private historyOf(ref: TaskRef): TreeNode[] {
-    const read = this.looks.read(ref);
-    if (!read.ok) return [];
-    const events = read.value.hook.history.map((_event, index): TreeNode => ({ kind: 'event', ref, index }));
+    const events = (this.hookOf(ref)?.history ?? []).map((_event, index): TreeNode => ({ kind: 'event', ref, index }));
     return events.slice(-HISTORY_SHOWN).reverse();
   }
 
-  getTreeItem(node: TreeNode): vscode.TreeItem {
+  protected override rowOf(node: TreeNode): vscode.TreeItem {
     const now = this.session.atlas.ports.clock.now();
     switch (node.kind) {
       case 'workspace':
@@ -262,7 +209,7 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
 
   /** Whether few enough tasks are open that also those show their steps that only wait. */
   private areFew({ workspace }: TaskRef): boolean {
-    return (this.orders.get(workspace)?.length ?? 0) <= OPENED;
+    return this.looks.open(workspace).length <= OPENED;
   }
 
   private stepItem(node: TreeNode & { kind: 'step' }): vscode.TreeItem {
@@ -276,45 +223,68 @@ export class TasksTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disp
     node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' },
     now: number,
   ): vscode.TreeItem {
-    const read = this.looks.read(node.ref);
-    if (!read.ok) return new vscode.TreeItem('');
-    const { hook } = read.value;
-    if (node.kind === 'history') return groupRow(node, { count: hook.history.length });
-    if (node.kind === 'event') {
-      const event = hook.history[node.index];
-      return event === undefined ? new vscode.TreeItem('') : eventRow(node, event, now);
+    const hook = this.hookOf(node.ref);
+    if (hook === undefined) return new vscode.TreeItem('');
+    switch (node.kind) {
+      case 'history':
+        return groupRow(node, { count: hook.history.length });
+      case 'event': {
+        const event = hook.history[node.index];
+        return event === undefined ? new vscode.TreeItem('') : eventRow(node, event, now);
+      }
+      case 'receipt': {
+        const receipt = hook.receipts.find((item) => item.receipt_id === node.id);
+        return receipt === undefined ? new vscode.TreeItem('') : receiptRow(node, receipt, this.statusOf(node));
+      }
+      case 'checkpoint': {
+        const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
+        return checkpoint === undefined ? new vscode.TreeItem('') : checkpointRow(node, checkpoint, now);
+      }
     }
-    if (node.kind === 'receipt') {
-      const receipt = hook.receipts.find((item) => item.receipt_id === node.id);
-      if (receipt === undefined) return new vscode.TreeItem('');
-      return receiptRow(node, receipt, this.verdicts.of(read.value).get(node.id));
-    }
-    const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
-    return checkpoint === undefined ? new vscode.TreeItem('') : checkpointRow(node, checkpoint, now);
   }
 
-  resolveTreeItem(item: vscode.TreeItem, node: TreeNode): vscode.TreeItem {
-    if (node.kind === 'task') {
-      const view = this.looks.view(node.ref);
-      if (view !== undefined) item.tooltip = taskTooltip(view);
-    } else if (node.kind === 'checkpoint') {
-      const read = this.looks.read(node.ref);
-      const checkpoint = read.ok
-        ? read.value.hook.checkpoints.find((each) => each.checkpoint_id === node.id)
-        : undefined;
-      if (checkpoint !== undefined) item.tooltip = checkpointTooltip(checkpoint);
-    } else if (node.kind === 'receipt') {
-      const read = this.looks.read(node.ref);
-      const receipt = read.ok ? read.value.hook.receipts.find((each) => each.receipt_id === node.id) : undefined;
-      if (read.ok && receipt !== undefined)
-        item.tooltip = receiptTooltip(receipt, this.verdicts.of(read.value).get(node.id));
-    }
-    return item;
+  private hookOf(ref: TaskRef): TaskRecord | undefined {
+    const read = this.looks.read(ref);
+    return read.ok ? read.value.hook : undefined;
   }
 
-  dispose(): void {
+  private statusOf({ ref, id }: TreeNode & { kind: 'receipt' }): ReceiptStatus | undefined {
+    const read = this.looks.read(ref);
+    return read.ok ? this.verdicts.of(read.value).get(id) : undefined;
+  }
+
+  protected override tooltipOf(node: TreeNode): vscode.MarkdownString | undefined {
+    switch (node.kind) {
+      case 'task': {
+        const view = this.looks.view(node.ref);
+        return view === undefined ? undefined : taskTooltip(view);
+      }
+      case 'checkpoint': {
+        const checkpoint = this.hookOf(node.ref)?.checkpoints.find((each) => each.checkpoint_id === node.id);
+        return checkpoint === undefined ? undefined : checkpointTooltip(checkpoint);
+      }
+      case 'receipt': {
+        const receipt = this.hookOf(node.ref)?.receipts.find((each) => each.receipt_id === node.id);
+        return receipt === undefined ? undefined : receiptTooltip(receipt, this.statusOf(node));
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /**
+   * A change of a task draws its row with all below it: a step that gets its first children is a row of another id, which
+   * the editor takes from the row above only.
+   */
+  protected override versionOf(node: TreeNode): unknown {
+    if (node.kind === 'task') return [this.hookOf(node.ref)?.updated_at, this.tooltipOf(node)?.value];
+    // What a receipt or a checkpoint says never changes, and there may be thousands.
+    return node.kind === 'receipt' ? this.statusOf(node) : undefined;
+  }
+
+  override dispose(): void {
     this.pace.dispose();
     this.subscription.dispose();
-    this.changes.dispose();
+    super.dispose();
   }
 }

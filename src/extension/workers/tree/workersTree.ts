@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { AtlasError } from '../../../core/shared/errors';
 import { convoyStatuses } from '../../../workers/ledger/convoys';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
-import { TreeDiffer } from '../../shared/treeDiffer';
+import { RowTree } from '../../shared/rowTree';
 import type { CheckedFile } from './evidenceCheck';
 import { SlotDetails, type HistoryEntry } from './slotDetails';
 import { type NodeOf, type WorkerNode, workerNodeId } from './nodes';
@@ -33,48 +33,23 @@ import {
 } from './taskRows';
 import { type LookedAt, type WorkersModel, repositoryName } from '../workersModel';
 
-/** How many rows of a kind are shown at once. */
-const PAGE = 50;
+/** How many unreadable lines of the ledger are shown. */
+const MAX_FINDINGS = 50;
 
 /** The Workers view: pools and their workers with what hangs on each hook, then the ledger's tasks. */
-export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.Disposable {
+export class WorkersTree extends RowTree<WorkerNode> {
   private readonly details: SlotDetails;
-  private readonly rows = new TreeDiffer<WorkerNode>({
-    childrenOf: async (node) => (node === undefined ? this.roots() : this.childrenOf(node)),
-    rowOf: async (node) => this.rowOf(node),
-    hintOf: (node) => this.tooltipOf(node)?.value,
-    idOf: workerNodeId,
-  });
-  private readonly shown = new Map<string, number>();
   private readonly subscription: vscode.Disposable;
-  readonly onDidChangeTreeData = this.rows.onDidChange;
 
   constructor(private readonly model: WorkersModel) {
+    super(workerNodeId);
     this.details = new SlotDetails(model);
     this.subscription = model.onDidLook(() => {
       this.details.clear();
       // What nobody sees is not read again to be compared.
-      if (model.isSeen) void this.rows.redraw();
-      else this.rows.drawAll();
+      if (model.isSeen) void this.redraw();
+      else this.drawAll();
     });
-  }
-
-  /** Shows one page more of a long list. */
-  showMore(under: string): void {
-    this.shown.set(under, this.pageOf(under) + PAGE);
-    void this.rows.redraw();
-  }
-
-  private pageOf(under: string): number {
-    return this.shown.get(under) ?? PAGE;
-  }
-
-  async getChildren(node?: WorkerNode): Promise<WorkerNode[]> {
-    return this.rows.children(node);
-  }
-
-  async getTreeItem(node: WorkerNode): Promise<vscode.TreeItem> {
-    return this.rows.row(node);
   }
 
   private roots(): WorkerNode[] {
@@ -84,7 +59,8 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
     return all.map(({ repository: { main } }) => ({ kind: 'repository', repository: main }));
   }
 
-  private async childrenOf(node: WorkerNode): Promise<WorkerNode[]> {
+  protected override async childrenOf(node: WorkerNode | undefined): Promise<WorkerNode[]> {
+    if (node === undefined) return this.roots();
     const looked = this.model.at(node.repository);
     if (looked === undefined) return [];
     if (node.kind === 'repository') return this.ofRepository(looked);
@@ -152,7 +128,7 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
       case 'findings':
         return LEDGER_KINDS.flatMap((of) =>
           status.ledger[of].findings.map(({ line }): WorkerNode => ({ kind: 'finding', repository, of, line })),
-        ).slice(0, PAGE);
+        ).slice(0, MAX_FINDINGS);
       default:
         return [];
     }
@@ -160,7 +136,7 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
 
   private paged(repository: string, list: string, rows: WorkerNode[]): WorkerNode[] {
     const under = `${repository}\n${list}`;
-    const shown = this.pageOf(under);
+    const shown = this.shownOf(under);
     const left = rows.length - shown;
     return left <= 0 ? rows : [...rows.slice(0, shown), { kind: 'more', repository, under, shown, left }];
   }
@@ -178,7 +154,7 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
     return steps.value.map(({ commit }) => ({ kind: 'commit', repository, worker, commit }));
   }
 
-  private async rowOf(node: WorkerNode): Promise<vscode.TreeItem> {
+  protected override async rowOf(node: WorkerNode): Promise<vscode.TreeItem> {
     const looked = this.model.at(node.repository);
     if (looked === undefined) return new vscode.TreeItem('');
     if (node.kind === 'repository') return repositoryRow(node, repositoryName(node.repository));
@@ -267,20 +243,14 @@ export class WorkersTree implements vscode.TreeDataProvider<WorkerNode>, vscode.
     }
   }
 
-  resolveTreeItem(item: vscode.TreeItem, node: WorkerNode): vscode.TreeItem {
-    const tooltip = this.tooltipOf(node);
-    if (tooltip !== undefined) item.tooltip = tooltip;
-    return item;
-  }
-
-  private tooltipOf(node: WorkerNode): vscode.MarkdownString | undefined {
+  protected override tooltipOf(node: WorkerNode): vscode.MarkdownString | undefined {
     const status = node.kind === 'worker' ? this.model.worker(node.repository, node.worker) : undefined;
     return status === undefined ? undefined : workerTooltip(status);
   }
 
-  dispose(): void {
+  override dispose(): void {
     this.subscription.dispose();
-    this.rows.dispose();
+    super.dispose();
   }
 }
 
