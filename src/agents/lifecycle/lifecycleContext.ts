@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { messageOf } from '../../core/shared/errors';
-import { isInFlight, isTerminal } from '../../core/task/taskRecord';
+import { resolveTask } from '../../core/task/resolveTask';
+import { isTerminal } from '../../core/task/taskRecord';
 import { oneLine } from '../../core/shared/text';
 import type { Place } from '../../service/atlasReader';
 import type { OpenAtlas } from '../../service/createAtlas';
@@ -134,8 +135,10 @@ export class LifecycleContext {
       if (!read.ok) this.problem(`${read.error.message} ${read.error.mend ?? ''}`);
     }
     const open = catalog.openTasks(workspace);
-    const task = open.find(({ hook }) => isInFlight(hook.state)) ?? open[0];
-    if (task === undefined || open.length < 2) return { task };
+    const choice = resolveTask(open, { among: 'urgent' });
+    if (choice.kind !== 'one') return { task: undefined };
+    const { task } = choice;
+    if (choice.why === 'only') return { task };
     const others = open.flatMap(({ ref }) => (ref.id === task.ref.id ? [] : [ref.id]));
     const shown = others.slice(0, 5).join(', ');
     return { task, note: `${open.length} tasks are open here. This is ${task.ref.id}. Also open: ${shown}.` };

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { AtlasError } from '../../core/shared/errors';
 import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import type { StoredTask } from '../../core/task/storedTask';
+import { resolveTask } from '../../core/task/resolveTask';
 import type { TaskRef } from '../../core/task/taskRef';
 import { plain } from './messages';
 import type { WindowTasks } from '../windowTasks';
@@ -66,11 +67,11 @@ export async function taskFor(
     return read.value;
   }
   const tasks = session.ownTasks();
-  const fitting = tasks.filter(fits);
-  if (fitting.length === 0) throw nothingFits(tasks);
-  const [only] = fitting;
+  const choice = resolveTask(tasks, { fits, among: 'nothing' });
+  if (choice.kind === 'none') throw nothingFits(tasks);
   // The row that was pressed may have been another's.
-  if (only !== undefined && fitting.length === 1 && argument !== LOST_ROW) return only;
+  if (choice.kind === 'one' && argument !== LOST_ROW) return choice.task;
+  const fitting = choice.kind === 'one' ? [choice.task] : choice.tasks;
   const current = currentTask(session);
   const items = fitting.map((task) => ({
     label: plain(task.task.description, 80),

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { explain } from '../../core/shared/errors';
+import { resolveTask } from '../../core/task/resolveTask';
 import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
 import { affects, setting } from '../shared/config';
@@ -121,9 +122,6 @@ export function currentTask(session: WindowTasks): { ref: TaskRef } | undefined 
   const place = session.ownPlaces.find(
     ({ worktree }) => path !== undefined && insideWorktree(worktree, path) !== undefined,
   );
-  const tasks = session.ownTasks();
-  const here = tasks.filter(({ ref }) => ref.workspace === place?.workspace);
-  const candidates = here.length > 0 ? here : tasks;
-  const busy = candidates.find(({ hook }) => hook.state !== 'step_pending' && hook.state !== 'awaiting_human');
-  return busy ?? candidates[0];
+  const choice = resolveTask(session.ownTasks(), { workspace: place?.workspace, among: 'urgent' });
+  return choice.kind === 'one' ? choice.task : undefined;
 }

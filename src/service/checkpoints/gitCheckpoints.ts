@@ -3,9 +3,8 @@ import * as z from 'zod/mini';
 import type { TaskConfig } from '../../core/config/config';
 import { type GitSource, hasGitCheckpoint, isAutomaticEnabled } from '../../core/checkpoint/checkpoint';
 import { AtlasError, type AtlasErrorCode, type Result, messageOf, ok } from '../../core/shared/errors';
-import { isInFlight } from '../../core/task/taskRecord';
+import { resolveTask } from '../../core/task/resolveTask';
 import type { Repository } from '../../core/shared/ports';
-import { worktreeOf } from '../../core/task/task';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import type { GitCursor, GitEvent } from '../../git/read/gitEvents';
 import { replaceFile } from '../../system/files/atomicFile';
@@ -129,7 +128,7 @@ export class GitCheckpoints {
         .find((read) => !read.ok && read.error.code === 'unreadable');
       const open = this.catalog.openTasks(workspace);
       if ([...open, ...finished].some(({ hook }) => hasGitCheckpoint(hook, trigger, source))) continue;
-      const task = chooseTask(event, open);
+      const task = taskOf(event, open);
       if (task === undefined) {
         if (unread?.ok === false) return unread;
         continue;
@@ -202,16 +201,12 @@ function sourceOf(repository: Repository, event: GitEvent): GitSource {
   return event.kind === 'push' ? { ...base, ref: event.ref } : base;
 }
 
-/**
- * The task that a commit or push belongs to: of those that were there then, one started in the same worktree if there
- * is one, of these the one in flight, else the one changed last.
- * @param open the open tasks, the one changed last first
- */
-export function chooseTask(event: GitEvent, open: readonly StoredTask[]): StoredTask | undefined {
-  const there = open.filter(
-    ({ hook }) => hook.current_step !== undefined && Math.floor(toMs(hook.created_at) / 1000) * 1000 <= event.at,
-  );
-  const same = event.kind === 'commit' ? there.filter(({ task }) => worktreeOf(task) === event.worktree) : [];
-  const candidates = same.length > 0 ? same : there;
-  return candidates.find(({ hook }) => isInFlight(hook.state) || hook.state === 'recovering') ?? candidates[0];
+/** The task that a commit or push belongs to: one that was there then, of the same worktree for a commit. */
+function taskOf(event: GitEvent, open: readonly StoredTask[]): StoredTask | undefined {
+  const choice = resolveTask(open, {
+    fits: ({ hook }) => hook.current_step !== undefined && Math.floor(toMs(hook.created_at) / 1000) * 1000 <= event.at,
+    worktree: event.kind === 'commit' ? event.worktree : undefined,
+    among: 'urgent',
+  });
+  return choice.kind === 'one' ? choice.task : undefined;
 }

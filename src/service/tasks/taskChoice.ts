@@ -3,6 +3,7 @@ import { type Result, fail, ok } from '../../core/shared/errors';
 import { isTerminal } from '../../core/task/taskRecord';
 import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import { count, oneLine } from '../../core/shared/text';
+import { type FoundTask, resolveTask, taskNameOf } from '../../core/task/resolveTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { AtlasReader, Place } from '../atlasReader';
@@ -55,24 +56,22 @@ export async function chooseTask(
   const { workspace, what } = place.value;
   const open = workspace === undefined ? [] : atlas.catalog.open(workspace);
   const readable = workspace === undefined ? [] : atlas.catalog.openTasks(workspace);
-  const fitting = has === undefined ? readable : readable.filter(has.of);
-  if (fitting.length === 1 && fitting[0] !== undefined) return ok({ ref: fitting[0].ref, note: undefined });
-  if (fitting.length > 1) return severalTasks(fitting, mode, what);
+  const choice = resolveTask(readable, { fits: has?.of, among: mode === 'read' ? 'recent' : 'nothing' });
+  if (choice.kind === 'several') return severalTasks(choice.tasks, what);
+  if (choice.kind === 'one' && choice.why === 'only') return ok({ ref: choice.task.ref, note: undefined });
+  if (choice.kind === 'one') return ok({ ref: choice.task.ref, note: lastChanged(choice, what) });
   // A task that can't be read is not "no task": whoever asks has to hear of it.
   const [unreadable] = open.filter((ref) => !atlas.catalog.read(ref).ok);
   if (has === undefined && unreadable !== undefined) return ok({ ref: unreadable, note: undefined });
   return noOpenTask(atlas, workspace, what, mode, has);
 }
 
-function severalTasks(tasks: readonly StoredTask[], mode: 'read' | 'write', what: string): Result<ChosenTask> {
-  const [last] = tasks;
-  if (mode === 'read' && last !== undefined) {
-    const others = tasks.length - 1;
-    const note = `${what} has ${tasks.length} open tasks. This is ${last.ref.id}, the most recently changed. ${
-      others === 1 ? 'To see the other' : 'To see the others'
-    }, use --task.`;
-    return ok({ ref: last.ref, note });
-  }
+function lastChanged({ task, of }: FoundTask<StoredTask>, what: string): string {
+  const toSee = of === 2 ? 'To see the other' : 'To see the others';
+  return `${what} has ${of} open tasks. This is ${task.ref.id}, the most recently changed. ${toSee}, use --task.`;
+}
+
+function severalTasks(tasks: readonly StoredTask[], what: string): Result<ChosenTask> {
   const listed = tasks.slice(0, MAX_LISTED).map(({ ref, hook, task }) => {
     return `  ${ref.id}  ${STATE_LABELS[hook.state]}  ${oneLine(task.description, 60)}`;
   });
@@ -133,10 +132,8 @@ export function knownWorkspace(atlas: AtlasReader, name: string): Result<string>
 }
 
 async function namedTask(atlas: AtlasReader, named: string, wish: TaskSelector): Promise<Result<ChosenTask>> {
-  const slash = named.lastIndexOf('/');
-  const id = named.slice(slash + 1);
-  const workspace = slash === -1 ? wish.workspace : named.slice(0, slash);
-  if (slash !== -1 && wish.workspace !== undefined && wish.workspace !== workspace) {
+  const { id, workspace = wish.workspace } = taskNameOf(named);
+  if (wish.workspace !== undefined && wish.workspace !== workspace) {
     return fail('usage', `--task names workspace "${workspace ?? ''}", but --workspace names another one.`, {
       mend: 'Omit one of them.',
     });
@@ -148,30 +145,26 @@ async function namedTask(atlas: AtlasReader, named: string, wish: TaskSelector):
     return known.ok ? existing(atlas, [{ workspace, id }], named) : known;
   }
   const own = (await atlas.locate(wish.folder)).workspace;
-  const here = own === undefined ? [] : [{ workspace: own, id }].filter((ref) => exists(atlas, ref));
-  if (here.length === 1) return existing(atlas, here, named);
   return existing(
     atlas,
     atlas.workspaces.names().map((name) => ({ workspace: name, id })),
     named,
+    own,
   );
 }
 
-function exists({ ports }: AtlasReader, ref: TaskRef): boolean {
-  return ports.files.stat(ports.paths.task(ref)) !== undefined;
-}
-
-function existing(atlas: AtlasReader, candidates: readonly TaskRef[], named: string): Result<ChosenTask> {
-  const found = candidates.filter((ref) => exists(atlas, ref));
-  const [first] = found;
-  if (first === undefined) {
+function existing(atlas: AtlasReader, refs: readonly TaskRef[], named: string, own?: string): Result<ChosenTask> {
+  const { files, paths } = atlas.ports;
+  const found = refs.filter((ref) => files.stat(paths.task(ref)) !== undefined).map((ref) => ({ ref }));
+  const choice = resolveTask(found, { named: taskNameOf(named), workspace: own, among: 'nothing' });
+  if (choice.kind === 'one') return ok({ ref: choice.task.ref, note: undefined });
+  if (choice.kind === 'none') {
     return fail('not_found', `There is no task ${oneLine(named, 80)}.`, {
       mend: 'List the workspaces with: atlas workspace list',
     });
   }
-  if (found.length === 1) return ok({ ref: first, note: undefined });
-  const listed = found.slice(0, MAX_LISTED).map((ref) => `  ${refKey(ref)}`);
-  return fail('usage', [`${found.length} workspaces have a task ${first.id}:`, ...listed].join('\n'), {
+  const listed = choice.tasks.slice(0, MAX_LISTED).map(({ ref }) => `  ${refKey(ref)}`);
+  return fail('usage', [`${found.length} workspaces have a task ${named}:`, ...listed].join('\n'), {
     mend: 'Name the workspace too, with --workspace.',
   });
 }
