@@ -54,7 +54,6 @@ export class WindowTasks implements vscode.Disposable {
   private readonly touches = new vscode.EventEmitter<string>();
   private places: Place[] = [];
   private looking: Promise<void> = Promise.resolve();
-  private watching: Promise<void> | undefined;
   private shown = '';
   /** The workspaces and open tasks that the views were told of when all were looked at. */
   private listed: string | undefined;
@@ -88,7 +87,7 @@ export class WindowTasks implements vscode.Disposable {
     this.changes.fire(undefined);
     setContext('atlas.ready', true);
     if (vscode.workspace.isTrusted) ensureFolder(this.atlas.ports.files, this.atlas.ports.paths.open);
-    await (this.watching ??= this.watcher.start(this.atlas.catalog.open()));
+    this.watcher.start(this.atlas.catalog.open());
     if (!vscode.workspace.isTrusted) return;
     const { WindowSpool } = await import('./gitHooks/windowSpool');
     if (this.disposed) return;
@@ -349,7 +348,7 @@ export class WindowTasks implements vscode.Disposable {
     for (const timer of this.timers) clearInterval(timer);
     this.ownership.signOff();
     this.spool?.withdraw();
-    void this.watcher.close();
+    this.watcher.close();
     this.changes.dispose();
     this.placeChanges.dispose();
     this.touches.dispose();

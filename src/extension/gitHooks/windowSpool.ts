@@ -21,7 +21,7 @@ export class WindowSpool {
     if (this.ending.signal.aborted) return;
     service.announceWindow();
     this.service = service;
-    this.watcher.addSpool(() => void this.drain());
+    await this.watcher.addSpool(() => void this.drain());
     void this.drain();
   }
 

@@ -34,7 +34,7 @@ export class InboxModel implements vscode.Disposable {
     const soon = (): void => {
       this.pace.soon();
     };
-    this.watcher = new InboxWatcher(session.atlas.ports, {
+    this.watcher = new InboxWatcher(session.atlas.ports.paths, session.atlas.ports.log, {
       onInbox: soon,
       onWorkspaces: () => {
         session.locatePlaces().catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { FolderWatches } from '../../system/files/folderWatches';
+import { FolderWatches, type Wanted } from '../../system/files/folderWatches';
 import { setContext } from '../shared/contextKeys';
 import type { WindowTasks } from '../windowTasks';
 import { ForgeSigns } from './forgeSigns';
@@ -11,7 +11,6 @@ class WorkersHome implements vscode.Disposable {
   private readonly signs: ForgeSigns;
   private readonly watches: FolderWatches;
   private readonly subscriptions: { dispose(): unknown }[] = [];
-  private awaited = '';
   private opened: Promise<WorkersWindow> | undefined;
   private disposed = false;
 
@@ -53,34 +52,26 @@ class WorkersHome implements vscode.Disposable {
       void this.open();
       return;
     }
-    const wanted = repositories.map(({ commonDir }) => commonDir);
-    if (wanted.join('\n') !== this.awaited) this.watches.close();
-    this.awaited = wanted.join('\n');
-    for (const commonDir of wanted) this.await(commonDir);
+    this.watches.follow(
+      '',
+      repositories.flatMap(({ commonDir }) => this.signsIn(commonDir)),
+    );
   }
 
   /**
    * The first sling, by whatever process, makes the folder of its branches, and a moment later the branches; where git keeps tables, it
    * changes those.
    */
-  private await(commonDir: string): void {
+  private signsIn(commonDir: string): Wanted[] {
     const heads = join(commonDir, 'refs', 'heads');
-    const forge = join(heads, 'forge');
-    this.keep(heads, (name) => name === null || name === 'forge');
-    this.keep(forge, () => true);
-    this.keep(join(commonDir, 'reftable'), () => true);
-  }
-
-  private keep(folder: string, concerns: (name: string | null) => boolean): void {
-    if (this.session.atlas.ports.files.stat(folder)?.kind !== 'folder') return;
-    this.watches.watch(
-      folder,
-      folder,
-      (_event, name) => concerns(name),
-      () => {
-        this.look();
-      },
-    );
+    const tell = (): void => {
+      this.look();
+    };
+    return [
+      { folder: heads, concerns: (_event, name) => name === null || name === 'forge', tell },
+      { folder: join(heads, 'forge'), concerns: () => true, tell },
+      { folder: join(commonDir, 'reftable'), concerns: () => true, tell },
+    ];
   }
 
   dispose(): void {

@@ -1,15 +1,10 @@
 import { join } from 'node:path';
 import type { FileSystem, Logger, Repository } from '../../core/shared/ports';
-import { type Concerns, FolderWatches } from '../../system/files/folderWatches';
+import { type Concerns, FolderWatches, type Wanted } from '../../system/files/folderWatches';
 
 interface WatchPorts {
   readonly files: FileSystem;
   readonly log: Logger;
-}
-
-interface Wanted {
-  readonly folder: string;
-  readonly concerns: Concerns;
 }
 
 /** More hooks than this are followed by their branches only. */
@@ -28,8 +23,7 @@ const only =
  */
 export class WorkersWatch {
   private readonly watches: FolderWatches;
-  /** By repository: folder and inode. git removes and makes folders of branches, and a watch stays with the old one. */
-  private readonly followed = new Map<string, ReadonlyMap<string, string>>();
+  private readonly followed = new Set<string>();
 
   constructor(
     private readonly ports: WatchPorts,
@@ -43,39 +37,31 @@ export class WorkersWatch {
    * @param hooks the folders of hooks that somebody looks at; `undefined` while nobody does
    */
   follow(repository: Repository, hooks: readonly string[] | undefined): void {
-    const before = this.followed.get(repository.main) ?? new Map<string, string>();
-    const now = new Map<string, string>();
     const wanted = [...this.branches(repository), ...(hooks === undefined ? [] : this.folders(repository, hooks))];
-    for (const { folder, concerns } of wanted) {
-      const stat = this.ports.files.stat(folder);
-      // What a link leads to is not the repository's.
-      if (stat?.kind !== 'folder') continue;
-      if (before.get(folder) !== stat.ino) this.watches.end(folder);
-      this.watches.watch(folder, folder, concerns, this.tell);
-      now.set(folder, stat.ino);
-    }
-    for (const folder of before.keys()) if (!now.has(folder)) this.watches.end(folder);
-    this.followed.set(repository.main, now);
+    this.watches.follow(repository.main, wanted);
+    this.followed.add(repository.main);
   }
 
   private branches({ commonDir }: Repository): Wanted[] {
+    const { tell } = this;
     const heads = join(commonDir, 'refs', 'heads');
     const forge = join(heads, 'forge');
     const hooks = join(forge, 'hooks');
     return [
-      { folder: heads, concerns: only('forge') },
+      { folder: heads, concerns: only('forge'), tell },
       // Where git keeps branches in tables instead of files.
-      { folder: join(commonDir, 'reftable'), concerns: isLasting },
-      ...[forge, hooks, ...this.foldersIn(hooks)].map((folder) => ({ folder, concerns: isLasting })),
+      { folder: join(commonDir, 'reftable'), concerns: isLasting, tell },
+      ...[forge, hooks, ...this.foldersIn(hooks)].map((folder) => ({ folder, concerns: isLasting, tell })),
     ];
   }
 
   private folders({ main }: Repository, hooks: readonly string[]): Wanted[] {
+    const { tell } = this;
     const base = join(main, '.forge', 'hooks');
     const inside = hooks.slice(0, MAX_FOLDERS).flatMap((folder) => [folder, join(folder, 'evidence')]);
     return [
-      { folder: main, concerns: only('.forge') },
-      ...[base, ...this.foldersIn(base), ...inside].map((folder) => ({ folder, concerns: isLasting })),
+      { folder: main, concerns: only('.forge'), tell },
+      ...[base, ...this.foldersIn(base), ...inside].map((folder) => ({ folder, concerns: isLasting, tell })),
     ];
   }
 
@@ -89,9 +75,9 @@ export class WorkersWatch {
   /** Forgets all repositories but these. */
   keepOnly(repositories: readonly Repository[]): void {
     const kept = new Set(repositories.map(({ main }) => main));
-    for (const [main, folders] of this.followed) {
+    for (const main of this.followed) {
       if (kept.has(main)) continue;
-      for (const folder of folders.keys()) this.watches.end(folder);
+      this.watches.follow(main, []);
       this.followed.delete(main);
     }
   }
@@ -99,6 +85,5 @@ export class WorkersWatch {
   /** Stops watching. */
   close(): void {
     this.watches.close();
-    this.followed.clear();
   }
 }

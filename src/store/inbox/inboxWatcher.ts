@@ -1,14 +1,9 @@
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { itemOfWakeName } from '../../core/inbox/inbox';
-import type { FileSystem, Logger } from '../../core/shared/ports';
-import { type Concerns, FolderWatches } from '../../system/files/folderWatches';
+import type { Logger } from '../../core/shared/ports';
+import { type Concerns, FolderWatches, type Wanted } from '../../system/files/folderWatches';
 import type { StorePaths } from '../paths';
-
-interface WatchPorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly log: Logger;
-}
 
 /** What is told. */
 export interface InboxNews {
@@ -24,13 +19,13 @@ export interface InboxNews {
  */
 export class InboxWatcher {
   private readonly watches: FolderWatches;
-  private readonly followed = new Map<string, readonly string[]>();
 
   constructor(
-    private readonly ports: WatchPorts,
+    private readonly paths: StorePaths,
+    log: Logger,
     private readonly news: InboxNews,
   ) {
-    this.watches = new FolderWatches(ports.log);
+    this.watches = new FolderWatches(log);
   }
 
   /**
@@ -38,48 +33,32 @@ export class InboxWatcher {
    * @param awaited whether one more workspace is waited for
    */
   follow(workspaces: readonly string[], awaited: boolean): void {
-    for (const [workspace, folders] of this.followed) {
-      if (workspaces.includes(workspace)) continue;
-      for (const folder of folders) this.watches.end(folder);
-      this.followed.delete(workspace);
-    }
-    for (const workspace of workspaces) this.followOne(workspace);
-    this.followList(awaited);
+    const inboxes = workspaces.flatMap((workspace) => this.inboxOf(workspace));
+    this.watches.follow('', [...inboxes, ...(awaited ? this.list() : [])]);
   }
 
-  private followOne(workspace: string): void {
-    const { paths } = this.ports;
-    const [folder, inbox] = [paths.workspace(workspace), paths.inbox(workspace)];
+  private inboxOf(workspace: string): Wanted[] {
+    const inbox = this.paths.inbox(workspace);
     const tell = (): void => {
       this.news.onInbox();
     };
     // Some systems don't name the file; then it may have been one of these.
     const concerns: Concerns = (event, name) =>
       name === null || itemOfWakeName(name) !== undefined || (event === 'rename' && name === basename(inbox));
-    this.keep(folder, concerns, tell);
-    this.keep(inbox, (_event, name) => name?.endsWith('.tmp') !== true, tell);
-    this.followed.set(workspace, [folder, inbox]);
+    return [
+      { folder: this.paths.workspace(workspace), concerns, tell },
+      { folder: inbox, concerns: (_event, name) => name?.endsWith('.tmp') !== true, tell },
+    ];
   }
 
-  private followList(awaited: boolean): void {
-    const { workspaces, root } = this.ports.paths;
-    const there = this.isFolder(workspaces);
+  /** Where workspaces come; the store itself until one was there. */
+  private list(): Wanted[] {
+    const { workspaces, root } = this.paths;
     const tell = (): void => {
       this.news.onWorkspaces();
     };
-    if (awaited && there) this.keep(workspaces, (event) => event === 'rename', tell);
-    else this.watches.end(workspaces);
-    if (awaited && !there) this.keep(root, (_event, name) => name === null || name === basename(workspaces), tell);
-    else this.watches.end(root);
-  }
-
-  /** Watches a folder, unless it is none: what a link leads to is not the store's. */
-  private keep(folder: string, concerns: Concerns, tell: () => void): void {
-    if (this.isFolder(folder)) this.watches.watch(folder, folder, concerns, tell);
-  }
-
-  private isFolder(path: string): boolean {
-    return this.ports.files.stat(path)?.kind === 'folder';
+    if (existsSync(workspaces)) return [{ folder: workspaces, concerns: (event) => event === 'rename', tell }];
+    return [{ folder: root, concerns: (_event, name) => name === null || name === basename(workspaces), tell }];
   }
 
   /** Stops watching. */

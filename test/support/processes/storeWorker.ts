@@ -56,14 +56,14 @@ async function beWindow(): Promise<void> {
   };
   const watcher = new StoreWatcher(atlas.ports.paths, silentLog, () => undefined);
   service.announceWindow();
-  watcher.addSpool(drain);
-  await watcher.start([ref]);
+  await watcher.addSpool(drain);
+  watcher.start([ref]);
   const ended = new Promise((resolve) => process.stdin.on('end', resolve).resume());
   await checkpoints();
   say('made all');
   await ended;
   service.withdrawWindow();
-  await watcher.close();
+  watcher.close();
   await draining;
 }
 
