@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { TaskState, RecoveryAction } from '../../core/task/taskRecord';
 import type { Diagnosis } from '../../core/recovery/liveness';
 import { ACTION_LABELS, STATE_LABELS } from '../../core/task/labels';
+import { coarseAge } from './ages';
 
 /** How a state looks: a codicon and, where it matters, a theme colour. */
 export interface Look {
@@ -43,18 +44,20 @@ export function recoveryLabel(action: RecoveryAction): string {
   return vscode.l10n.t(ACTION_LABELS[action]);
 }
 
-/** How a task fares, where that is more than its state. */
-export function diagnosisLabel(diagnosis: Diagnosis): string | undefined {
+/** How a task is doing, where that is more than its state, at a time in ms. Shown in tree, status bar and tooltips. */
+export function healthLabel(diagnosis: Diagnosis, now: number): string | undefined {
   switch (diagnosis.kind) {
     case 'crashed':
+    case 'recovering':
       return stateLabel('recovering');
-    case 'quiet':
-      return vscode.l10n.t('Quiet');
+    case 'quiet': {
+      const age = now - diagnosis.since;
+      return age < 60_000 ? vscode.l10n.t('Quiet') : vscode.l10n.t('Quiet for {0}', coarseAge(age));
+    }
     case 'agent_left':
       return vscode.l10n.t('Agent left');
     case 'over':
     case 'waiting':
-    case 'recovering':
     case 'working':
     case 'recent':
       return undefined;

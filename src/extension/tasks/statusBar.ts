@@ -6,9 +6,9 @@ import { insideWorktree } from '../../system/files/worktreePath';
 import { affects, setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import type { WindowTasks, TaskView } from '../windowTasks';
-import { ageOf, coarseAge } from '../shared/ages';
+import { ageOf } from '../shared/ages';
 import { taskTooltip } from './tree/rows';
-import { lookOf, stateLabel } from '../shared/stateLook';
+import { healthLabel, lookOf, stateLabel } from '../shared/stateLook';
 
 /** The one item in the status bar: the task of the active editor's folder, or of any folder of this window. */
 export class StatusBar implements vscode.Disposable {
@@ -48,7 +48,8 @@ export class StatusBar implements vscode.Disposable {
     const where =
       step === undefined ? '' : ` · ${plain(step.step_name, 30)} ${step.step_index + 1}/${task.steps.length}`;
     const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
-    const warning = this.warningOf(view, now);
+    const health = healthLabel(view.diagnosis, now);
+    const warning = health === undefined ? undefined : `$(warning) ${health}`;
     const look = lookOf(hook.state, view.diagnosis);
     const title = plain(task.description, 30);
     this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}`;
@@ -60,7 +61,7 @@ export class StatusBar implements vscode.Disposable {
       // The editor's API knows backgrounds for warnings and errors only, and waiting is neither.
       this.item.color = new vscode.ThemeColor('statusBarItem.prominentForeground');
     }
-    this.item.tooltip = taskTooltip(view);
+    this.item.tooltip = taskTooltip(view, now);
     this.item.command = {
       command: 'atlas.showTaskActions',
       title: vscode.l10n.t('Show Task Actions'),
@@ -71,15 +72,6 @@ export class StatusBar implements vscode.Disposable {
       role: 'button',
     };
     this.item.show();
-  }
-
-  private warningOf(view: TaskView, now: number): string | undefined {
-    const { diagnosis } = view;
-    if (diagnosis.kind === 'quiet') return staleFor(now - diagnosis.since);
-    if (diagnosis.kind === 'crashed') return staleFor(now - diagnosis.lastSign);
-    if (diagnosis.kind === 'recovering') return `$(warning) ${stateLabel('recovering')}`;
-    if (diagnosis.kind === 'agent_left') return `$(warning) ${vscode.l10n.t('Agent left')}`;
-    return undefined;
   }
 
   private firstDamaged(): { ref: TaskRef; message: string } | undefined {
@@ -109,10 +101,6 @@ export class StatusBar implements vscode.Disposable {
     this.item.dispose();
     for (const subscription of this.subscriptions) subscription.dispose();
   }
-}
-
-function staleFor(ms: number): string {
-  return `$(warning) ${ms < 60_000 ? vscode.l10n.t('Quiet') : vscode.l10n.t('Quiet for {0}', coarseAge(ms))}`;
 }
 
 /** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */

@@ -9,7 +9,7 @@ import { plain } from '../../shared/messages';
 import type { TaskView } from '../../windowTasks';
 import { ageOf } from '../../shared/ages';
 import { type TreeNode, nodeId } from './nodes';
-import { diagnosisLabel, lookOf, recoveryLabel, stateLabel, themeIcon } from '../../shared/stateLook';
+import { healthLabel, lookOf, recoveryLabel, stateLabel, themeIcon } from '../../shared/stateLook';
 
 const OPEN_HOOK = 'atlas.openHookMd';
 
@@ -41,11 +41,12 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
   item.id = parentId(node);
   const step = hook.current_step;
   const place = step === undefined || over ? '' : `${step.step_index + 1}/${task.steps.length}`;
-  const fares = diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state);
+  const health = healthLabel(view.diagnosis, now);
+  const fares = health ?? stateLabel(hook.state);
   const age = ageOf(hook.updated_at, now);
   // A narrow side bar has little room beside the title: what the icon or the rows below tell is left to them.
   const calm = hook.state === 'step_running' || hook.state === 'step_pending';
-  const said = calm && diagnosisLabel(view.diagnosis) === undefined ? '' : fares;
+  const said = calm && health === undefined ? '' : fares;
   const standing = over ? `${fares} · ${age}` : said === '' ? place : said;
   const edited = foreignEdits(hook) !== undefined;
   item.description = edited ? vscode.l10n.t('edited outside Atlas · {0}', standing) : standing;
@@ -76,7 +77,7 @@ export function damagedRow(node: TreeNode & { kind: 'task' }, message: string): 
 }
 
 /** The Markdown of a task's tooltip, made when it is asked for. Texts from outside are code or escaped text. */
-export function taskTooltip(view: TaskView): vscode.MarkdownString {
+export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString {
   const { hook, task } = view.stored;
   const text = new vscode.MarkdownString(undefined, false);
   text.appendText(plain(task.description, 500));
@@ -87,7 +88,7 @@ export function taskTooltip(view: TaskView): vscode.MarkdownString {
     text.appendMarkdown('  \n');
   };
   line(vscode.l10n.t('Task'), task.id);
-  line(vscode.l10n.t('State'), diagnosisLabel(view.diagnosis) ?? stateLabel(hook.state));
+  line(vscode.l10n.t('State'), healthLabel(view.diagnosis, now) ?? stateLabel(hook.state));
   line(vscode.l10n.t('Template'), task.template_id);
   if (hook.current_step !== undefined) {
     const { step_name: name, attempt, max_attempts: max, working_on: workingOn } = hook.current_step;

@@ -257,7 +257,7 @@ export class TasksTree extends RowTree<TreeNode> {
     switch (node.kind) {
       case 'task': {
         const view = this.looks.view(node.ref);
-        return view === undefined ? undefined : taskTooltip(view);
+        return view === undefined ? undefined : taskTooltip(view, this.session.atlas.ports.clock.now());
       }
       case 'checkpoint': {
         const checkpoint = this.hookOf(node.ref)?.checkpoints.find((each) => each.checkpoint_id === node.id);
