@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { AtlasError, type Result } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import { type InboxItem, MAX_ITEM_ID, MAX_LEASE_MS, triggerOf } from '../../core/inbox/inbox';
 import { plainLines } from '../../core/shared/text';
 import { ensureWorkspace } from '../../service/tasks/ensureWorkspace';
@@ -28,12 +28,7 @@ function namedItem(model: InboxModel, argument: unknown): Found | undefined {
   const id = (argument as { id?: unknown } | undefined)?.id;
   if (workspace === undefined || typeof id !== 'number' || !Number.isInteger(id) || id < 1 || id > MAX_ITEM_ID)
     return undefined;
-  return { workspace, item: unwrapped(model.inbox.item(workspace, id)) };
-}
-
-function unwrapped<T>(result: Result<T>): T {
-  if (!result.ok) throw result.error;
-  return result.value;
+  return { workspace, item: unwrap(model.inbox.item(workspace, id)) };
 }
 
 /** What may be chosen where no row was: what is open, and the newest of what is finished. */
@@ -117,8 +112,8 @@ const addInboxItem: CommandHandler = async (context) => {
   };
   await askInTurn(folders.length > 1 ? [askFolder, askContent] : [askContent]);
   const { model } = await context.inbox();
-  const workspace = unwrapped(await ensureWorkspace(context.session.atlas, folder));
-  const added = unwrapped(await model.inbox.add(workspace, { content }));
+  const workspace = unwrap(await ensureWorkspace(context.session.atlas, folder));
+  const added = unwrap(await model.inbox.add(workspace, { content }));
   // A folder gets its workspace with its first task or item.
   if (!context.session.ownWorkspaces().includes(workspace)) await context.session.locatePlaces();
   model.look();
@@ -131,7 +126,7 @@ function claimInboxItem(documents: TextDocuments): CommandHandler {
     const { model } = await context.inbox();
     const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Queue Item'), isPending);
     const owner = { process: context.session.atlas.ports.processes.self() };
-    const claimed = unwrapped(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
+    const claimed = unwrap(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
     model.look();
     await documents.show(nameOf(workspace, claimed), describe(claimed));
   };
@@ -164,7 +159,7 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
   });
   await askInTurn(questions);
   const { workspace, item } = found ?? unreachable();
-  const { changed } = unwrapped(await model.inbox.complete(workspace, item.id, summary));
+  const { changed } = unwrap(await model.inbox.complete(workspace, item.id, summary));
   model.look();
   if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was already done.', item.id));
 };
@@ -183,7 +178,7 @@ const cancelInboxItem: CommandHandler = async (context, argument) => {
     keep,
   );
   if (answer !== cancel) return;
-  unwrapped(await model.inbox.cancel(workspace, item.id));
+  unwrap(await model.inbox.cancel(workspace, item.id));
   model.look();
 };
 

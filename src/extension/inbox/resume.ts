@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { EventLog } from '../../agents/lifecycle/eventLog';
 import type { HostName } from '../../agents/hosts/hosts';
 import { HOSTS } from '../../agents/hosts/hosts';
-import { AtlasError, messageOf } from '../../core/shared/errors';
+import { AtlasError, messageOf, unwrap } from '../../core/shared/errors';
 import { checkSession } from '../../core/inbox/inbox';
 import { oneLine } from '../../core/shared/text';
 import { setting } from '../shared/config';
@@ -32,8 +32,7 @@ export interface Resumable {
  * once more: a shell gets it. Fails with `usage`.
  */
 export function resumeCommand(template: string, sessionId: string): string {
-  const checked = checkSession(sessionId);
-  if (!checked.ok) throw checked.error;
+  unwrap(checkSession(sessionId));
   if (!template.includes(PLACE))
     throw new AtlasError('usage', vscode.l10n.t("The setting atlas.resumeCommand doesn't contain {0}.", PLACE), {
       mend: vscode.l10n.t("Add it where the session's id belongs."),

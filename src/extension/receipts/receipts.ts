@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { AtlasError } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import type { ValidationReceipt } from '../../core/task/taskRecord';
 import { VERDICTS, type Verdict } from '../../core/receipt/receipt';
 import { failedCheck } from '../../core/receipt/receiptReport';
@@ -129,10 +129,7 @@ async function verifyTasks(context: CommandContext, tasks: readonly StoredTask[]
 
 function namedTask({ session }: CommandContext, argument: unknown): StoredTask[] | undefined {
   const ref = refFrom(argument);
-  if (ref === undefined) return undefined;
-  const read = session.atlas.catalog.read(ref);
-  if (!read.ok) throw read.error;
-  return [read.value];
+  return ref === undefined ? undefined : [unwrap(session.atlas.catalog.read(ref))];
 }
 
 function allTasks({ session }: CommandContext): StoredTask[] {

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { AtlasError } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import type { StoredTask } from '../../core/task/storedTask';
 import { resolveTask } from '../../core/task/resolveTask';
@@ -11,7 +11,8 @@ import { stateLabel } from './stateLook';
 import { Cancelled } from './cancelled';
 import { LOST_ROW } from './context';
 
-function field(value: unknown, name: string): unknown {
+/** What an argument that may be anything has under a name. */
+export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
@@ -61,11 +62,7 @@ export async function taskFor(
   fits: (task: StoredTask) => boolean = () => true,
 ): Promise<StoredTask> {
   const named = refFrom(argument);
-  if (named !== undefined) {
-    const read = session.atlas.catalog.read(named);
-    if (!read.ok) throw read.error;
-    return read.value;
-  }
+  if (named !== undefined) return unwrap(session.atlas.catalog.read(named));
   const tasks = session.ownTasks();
   const choice = resolveTask(tasks, { fits, among: 'nothing' });
   if (choice.kind === 'none') throw nothingFits(tasks);

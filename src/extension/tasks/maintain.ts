@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { CleanupItem } from '../../core/task/cleanup';
-import { AtlasError } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import { formatDuration } from '../../core/shared/time';
 import { ensureFolder } from '../../system/files/atomicFile';
 import type { TaskOrder } from './tree/tasksTree';
@@ -70,8 +70,7 @@ export const destroyWorkspace: CommandHandler = async (context, argument) => {
     destroy,
   );
   if (chosen(answer) !== destroy) return;
-  const result = cleanup.destroy(name);
-  if (!result.ok) throw result.error;
+  unwrap(cleanup.destroy(name));
   await context.session.locatePlaces();
   await context.session.look();
 };

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { AtlasError, type Result } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { Ledger } from '../../../core/worker/ledger';
 import { checkWorker } from '../../../core/worker/names';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
@@ -17,6 +17,7 @@ import {
   askText,
 } from '../../shared/questions';
 import { Cancelled } from '../../shared/cancelled';
+import { field } from '../../shared/arguments';
 import type { Step } from '../../shared/questions';
 
 /** A worker with the repository that it is in. */
@@ -25,19 +26,9 @@ export interface FoundWorker {
   readonly status: WorkerStatus;
 }
 
-/** A result's value; its error is thrown, and shown by whoever runs commands. */
-export function unwrapped<T>(result: Result<T>): T {
-  if (!result.ok) throw result.error;
-  return result.value;
-}
-
 /** Hooks and ledger of a repository; what makes them unreadable is thrown. */
 export function statusIn({ status }: LookedAt): ForgeStatus {
-  return unwrapped(status);
-}
-
-function field(argument: unknown, name: string): unknown {
-  return typeof argument === 'object' && argument !== null ? (argument as Record<string, unknown>)[name] : undefined;
+  return unwrap(status);
 }
 
 /** The repository that an argument names, if it is one of this window's. Arguments come from anywhere. */

@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
-import { AtlasError } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
 import type { SlotPlan } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
 import type { WorkersWindow } from '../workersWindow';
 import type { CommandHandler } from '../../shared/context';
-import { type FoundWorker, askOneText, confirm, unwrapped, workerFor } from './workerChoices';
+import { type FoundWorker, askOneText, confirm, workerFor } from './workerChoices';
 
 const COMMAND_KEY = 'atlas.workerCommand';
 const MAX_COMMAND = 4000;
@@ -14,7 +14,7 @@ const MAX_COMMAND = 4000;
 export const runWorker: CommandHandler = async (context, argument) => {
   const window = await context.workers();
   const found = await workerFor(window.model, argument, vscode.l10n.t('Run Worker'), 'run');
-  const plan = unwrapped(await found.looked.workers.steps.plan(found.status.worker));
+  const plan = unwrap(await found.looked.workers.steps.plan(found.status.worker));
   if (plan.action === 'run' || plan.action === 'resume' || plan.action === 'restart') {
     await runInTerminal(window, found, false);
     return;
@@ -66,7 +66,7 @@ export const recoverWorker: CommandHandler = async (context, argument) => {
   const found = await workerFor(window.model, argument, vscode.l10n.t('Recover Worker'), 'recover');
   const { looked, status } = found;
   const { worker } = status;
-  const restored = unwrapped(await looked.workers.steps.restore(worker));
+  const restored = unwrap(await looked.workers.steps.restore(worker));
   if (restored.added) await window.model.look();
   if (status.damage !== undefined) throw status.damage;
   const again = restored.added ? vscode.l10n.t('The folder was restored.') : '';
@@ -74,7 +74,7 @@ export const recoverWorker: CommandHandler = async (context, argument) => {
     void vscode.window.showInformationMessage([vscode.l10n.t('{0} has no task.', worker), again].join(' '));
     return;
   }
-  await follow(window, found, again, unwrapped(await looked.workers.steps.plan(worker)), false);
+  await follow(window, found, again, unwrap(await looked.workers.steps.plan(worker)), false);
 };
 
 /** Shows a plan, and does what a person chooses. */
@@ -99,7 +99,7 @@ async function follow(
         plain(status.state?.taskId ?? status.worker),
       );
       await confirm(question, detail, vscode.l10n.t('It Is Gone'));
-      await follow(window, found, '', unwrapped(await looked.workers.steps.plan(status.worker, true)), true);
+      await follow(window, found, '', unwrap(await looked.workers.steps.plan(status.worker, true)), true);
       return;
     }
     case 'give_up': {

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
-import { AtlasError } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { HANDOFF_REASONS, type HandoffReason, type SlotState } from '../../../core/worker/slotContent';
 import { leaseOf } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
 import { chosen } from '../../shared/arguments';
 import type { CommandHandler } from '../../shared/context';
 import { type Question, askInTurn, askPick, askText } from '../../shared/questions';
-import { type FoundWorker, askOneText, unwrapped, workerFor } from './workerChoices';
+import { type FoundWorker, askOneText, workerFor } from './workerChoices';
 
 /** The state of work that is under way; the lease of its present incarnation is what a person speaks for. */
 function stateOf({ status }: FoundWorker): SlotState {
@@ -53,7 +53,7 @@ export const handOffWork: CommandHandler = async (context, argument) => {
     });
   };
   await askInTurn([askReason, askPoint]);
-  unwrapped(await found.looked.workers.steps.handoff(leaseOf(state), answers.reason, answers.point));
+  unwrap(await found.looked.workers.steps.handoff(leaseOf(state), answers.reason, answers.point));
   await model.look();
 };
 
@@ -97,7 +97,7 @@ async function complete({ looked, status }: FoundWorker, state: SlotState): Prom
     keep,
   );
   if (answer !== button) return [];
-  return unwrapped(await looked.workers.steps.ending.end(leaseOf(state), 'complete')).skipped;
+  return unwrap(await looked.workers.steps.ending.end(leaseOf(state), 'complete')).skipped;
 }
 
 async function fail({ looked }: FoundWorker, state: SlotState, title: string): Promise<readonly string[]> {
@@ -108,7 +108,7 @@ async function fail({ looked }: FoundWorker, state: SlotState, title: string): P
     empty: vscode.l10n.t('Enter a reason.'),
   });
   const error = { code: 'by_hand', message, recoverable: true };
-  return unwrapped(await looked.workers.steps.ending.end(leaseOf(state), 'fail', { error })).skipped;
+  return unwrap(await looked.workers.steps.ending.end(leaseOf(state), 'fail', { error })).skipped;
 }
 
 /** Atlas: Clear Worker. What hung there stays in the history of its branch. */
@@ -125,7 +125,7 @@ export const clearWorker: CommandHandler = async (context, argument) => {
     button,
   );
   if (chosen(answer) !== button) return;
-  unwrapped(await looked.workers.steps.clear(status.worker));
+  unwrap(await looked.workers.steps.clear(status.worker));
   await model.look();
 };
 

@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
-import { AtlasError } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { RepairItem } from '../../../workers/operations/repairPlan';
 import type { SyncReport } from '../../../workers/operations/remoteSync';
 import { plain } from '../../shared/messages';
 import type { LookedAt } from '../workersModel';
 import type { CommandHandler } from '../../shared/context';
-import { askOne, confirm, repositoryFor, unwrapped } from './workerChoices';
+import { askOne, confirm, repositoryFor } from './workerChoices';
 
 /** How many findings a dialog lists; the rest is counted. */
 const MAX_LISTED = 10;
@@ -16,10 +16,10 @@ export const syncWorkers: CommandHandler = async (context, argument) => {
   const title = vscode.l10n.t('Sync Workers');
   const looked = await repositoryFor(model, argument, title);
   const { sharing } = looked.workers;
-  const known = unwrapped(await sharing.remoteName());
+  const known = unwrap(await sharing.remoteName());
   const remote = known ?? (await firstRemote(looked, title));
   const progress = vscode.l10n.t('Syncing workers with {0}…', plain(remote));
-  const report = unwrapped(
+  const report = unwrap(
     await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: progress }, async () =>
       sharing.sync(remote),
     ),
@@ -32,7 +32,7 @@ export const syncWorkers: CommandHandler = async (context, argument) => {
 };
 
 async function firstRemote({ workers }: LookedAt, title: string): Promise<string> {
-  const names = unwrapped(await workers.sharing.remotes());
+  const names = unwrap(await workers.sharing.remotes());
   const [only, ...more] = names;
   if (only === undefined)
     throw new AtlasError(
@@ -84,7 +84,7 @@ export const repairWorkers: CommandHandler = async (context, argument) => {
   const { model } = await context.workers();
   const looked = await repositoryFor(model, argument, vscode.l10n.t('Repair Workers'));
   const { repairs } = looked.workers;
-  const plan = unwrapped(await repairs.plan());
+  const plan = unwrap(await repairs.plan());
   const todo = plan.filter(({ action }) => action !== 'by_hand');
   const byHand = plan.filter(({ action }) => action === 'by_hand');
   if (plan.length === 0) {
@@ -96,7 +96,7 @@ export const repairWorkers: CommandHandler = async (context, argument) => {
     return;
   }
   await confirm(vscode.l10n.t('Repair the workers of this repository?'), listed(plan), vscode.l10n.t('Repair'));
-  const { done, left, failed } = unwrapped(await repairs.apply());
+  const { done, left, failed } = unwrap(await repairs.apply());
   await model.look();
   const [first] = failed;
   if (first !== undefined)

@@ -1,6 +1,6 @@
 import { defined } from '../../../core/shared/defined';
 import * as vscode from 'vscode';
-import { AtlasError } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { checkTaskId } from '../../../core/shared/ids';
 import type { Ledger } from '../../../core/worker/ledger';
 import { plain } from '../../shared/messages';
@@ -20,7 +20,6 @@ import {
   repositoryFor,
   statusIn,
   taskChoices,
-  unwrapped,
   workerChoice,
   workerNameProblem,
 } from './workerChoices';
@@ -75,7 +74,7 @@ const addWorkerTask: CommandHandler = async (context, argument) => {
   ]);
   const blockedBy = await askBlockers(ledger, title);
   const task = { id: answers.id, type: answers.type, input: inputOf(answers.input) };
-  unwrapped(await looked.workers.slinging.addTasks([{ ...task, ...(blockedBy.length === 0 ? {} : { blockedBy }) }]));
+  unwrap(await looked.workers.slinging.addTasks([{ ...task, ...(blockedBy.length === 0 ? {} : { blockedBy }) }]));
   await model.look();
   vscode.window.setStatusBarMessage(vscode.l10n.t('Added the task {0}.', answers.id), 4000);
 };
@@ -114,7 +113,7 @@ const slingTask: CommandHandler = async (context, argument) => {
   ];
   await askInTurn(questions);
   const { task = '', worker = '' } = answers;
-  const slung = unwrapped(await looked.workers.slinging.sling({ worker, task: { id: task } }));
+  const slung = unwrap(await looked.workers.slinging.sling({ worker, task: { id: task } }));
   await model.look();
   vscode.window.setStatusBarMessage(vscode.l10n.t('Assigned {0} to {1}.', plain(slung.task.id), slung.worker), 4000);
 };
@@ -191,7 +190,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
     }),
   );
   if (picked.length === 0) return;
-  unwrapped(await looked.workers.convoys.create({ id, tasks: picked.map(({ value }) => value) }));
+  unwrap(await looked.workers.convoys.create({ id, tasks: picked.map(({ value }) => value) }));
   await model.look();
 };
 
