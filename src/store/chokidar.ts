@@ -14,12 +14,8 @@ export function fewFiles(wanted: (name: string) => boolean): FolderWatcher {
       const ignored = (path: string): boolean => path !== folder && !wanted(basename(path));
       // One file that can't be read is no reason to hear of no other.
       const watcher = watch(folder, { depth: 0, ignored, ignorePermissionErrors: true, atomic: false });
-      watcher.on('add', (path) => {
-        heard('rename', basename(path));
-      });
-      watcher.on('change', (path) => {
-        heard('change', basename(path));
-      });
+      watcher.on('add', (path) => heard('rename', basename(path)));
+      watcher.on('change', (path) => heard('change', basename(path)));
       watcher.on('error', failed);
       return () => void watcher.close();
     },

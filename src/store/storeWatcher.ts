@@ -65,9 +65,7 @@ export class StoreWatcher {
       this.paths.task(ref),
       // Some systems don't name the file; then it may have been one of ours.
       (_event, name) => name === null || STATE_FILES.has(name),
-      () => {
-        this.tell(ref);
-      },
+      () => this.tell(ref),
     );
   }
 
@@ -86,9 +84,7 @@ export class StoreWatcher {
 
   private tell(ref: TaskRef): void {
     this.changed.set(refKey(ref), ref);
-    this.timer ??= setTimeout(() => {
-      this.flush();
-    }, SETTLE_MS);
+    this.timer ??= setTimeout(() => this.flush(), SETTLE_MS);
   }
 
   private flush(): void {

@@ -20,9 +20,7 @@ export class ReflogWatch implements vscode.Disposable {
     private readonly noticed: () => void,
   ) {
     this.watches = new FolderWatches(session.atlas.ports.log);
-    this.subscription = session.onDidChangePlaces(() => {
-      this.update();
-    });
+    this.subscription = session.onDidChangePlaces(() => this.update());
     this.update();
   }
 

@@ -14,9 +14,7 @@ export class InboxTree extends RowTree<InboxNode> {
 
   constructor(private readonly model: InboxModel) {
     super(nodeId);
-    this.subscription = model.onDidLook(() => {
-      void this.redraw();
-    });
+    this.subscription = model.onDidLook(() => void this.redraw());
   }
 
   protected override childrenOf(node: InboxNode | undefined): InboxNode[] {

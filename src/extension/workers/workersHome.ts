@@ -64,9 +64,7 @@ class WorkersHome implements vscode.Disposable {
    */
   private signsIn(commonDir: string): Wanted[] {
     const heads = join(commonDir, 'refs', 'heads');
-    const tell = (): void => {
-      this.look();
-    };
+    const tell = (): void => this.look();
     return [
       { folder: heads, concerns: (_event, name) => name === null || name === 'forge', tell },
       { folder: join(heads, 'forge'), concerns: () => true, tell },

@@ -39,9 +39,7 @@ export class InboxWatcher {
 
   private inboxOf(workspace: string): Wanted[] {
     const inbox = this.paths.inbox(workspace);
-    const tell = (): void => {
-      this.news.onInbox();
-    };
+    const tell = (): void => this.news.onInbox();
     // Some systems don't name the file; then it may have been one of these.
     const concerns: Concerns = (event, name) =>
       name === null || itemOfWakeName(name) !== undefined || (event === 'rename' && name === basename(inbox));
@@ -54,9 +52,7 @@ export class InboxWatcher {
   /** Where workspaces come; the store itself until one was there. */
   private list(): Wanted[] {
     const { workspaces, root } = this.paths;
-    const tell = (): void => {
-      this.news.onWorkspaces();
-    };
+    const tell = (): void => this.news.onWorkspaces();
     if (existsSync(workspaces)) return [{ folder: workspaces, concerns: (event) => event === 'rename', tell }];
     return [{ folder: root, concerns: (_event, name) => name === null || name === basename(workspaces), tell }];
   }

@@ -20,8 +20,6 @@ export interface FolderWatcher {
 export const systemFolders: FolderWatcher = {
   watch(folder, heard, failed) {
     const watcher = watch(folder, heard).on('error', failed);
-    return () => {
-      watcher.close();
-    };
+    return () => watcher.close();
   },
 };

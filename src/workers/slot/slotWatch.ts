@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../core/shared/ports';
 import { slotBranchName } from '../../core/worker/names';
-import { FolderWatches } from '../../system/files/folderWatches';
+import { type Concerns, FolderWatches, type Wanted } from '../../system/files/folderWatches';
 
 /** How long without a sign it takes until there is a look anyway, in ms: a process that dies moves no branch, and some disks tell nothing. */
 const PATIENCE_MS = 10_000;
@@ -27,27 +26,19 @@ export class SlotWatch {
     this.told = false;
     const path = [this.commonDir, ...slotBranchName(this.worker).split('/')];
     // Folders come with the first branch in them, and go with the last.
-    for (let length = 1; length < path.length; length += 1) {
-      const folder = join(...path.slice(0, length));
-      const next = path[length] ?? '';
-      if (existsSync(folder)) this.watch(folder, (name) => name === null || name === next || name === `${next}.lock`);
-    }
+    const folders = path.slice(1).map((next, index): Wanted => {
+      const concerns: Concerns = (_event, name) => name === null || name === next || name === `${next}.lock`;
+      return { folder: join(...path.slice(0, index + 1)), concerns, tell: this.tell };
+    });
     // Where branches are kept in tables, it is one of those that changes.
-    const tables = join(this.commonDir, 'reftable');
-    if (existsSync(tables)) this.watch(tables, () => true);
+    const tables = { folder: join(this.commonDir, 'reftable'), concerns: () => true, tell: this.tell };
+    this.watches.follow('', [...folders, tables]);
   }
 
-  private watch(folder: string, concerns: (name: string | null) => boolean): void {
-    this.watches.watch(
-      folder,
-      folder,
-      (_event, name) => concerns(name),
-      () => {
-        this.told = true;
-        this.wake();
-      },
-    );
-  }
+  private readonly tell = (): void => {
+    this.told = true;
+    this.wake();
+  };
 
   /** Waits for a sign since the watch was armed, for a while at most, or until it is cancelled. */
   async sign(signal: AbortSignal): Promise<void> {

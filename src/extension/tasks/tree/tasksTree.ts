@@ -45,9 +45,7 @@ export class TasksTree extends RowTree<TreeNode> {
   ) {
     super(nodeId);
     this.looks = new TaskSnapshotCache(session);
-    const refresh = (ref: TaskRef | undefined): void => {
-      this.refresh(ref);
-    };
+    const refresh = (ref: TaskRef | undefined): void => this.refresh(ref);
     this.subscription = vscode.Disposable.from(session.onDidChange(refresh), verdicts.onDidChange(refresh));
   }
 
