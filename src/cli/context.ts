@@ -109,7 +109,7 @@ export class CliContext {
     const { agent } = this;
     if (agent === undefined) return ok(undefined);
     return fail('human_only', `Only a human may ${what}, and ${agent} ran this command.`, {
-      mend: `Ask the human to do it in the editor or in their own terminal.${instead === '' ? '' : ` ${instead}`}`,
+      hint: `Ask the human to do it in the editor or in their own terminal.${instead === '' ? '' : ` ${instead}`}`,
     });
   }
 
@@ -126,7 +126,7 @@ export class CliContext {
     if (yes) return ok(true);
     if (!this.interactive) {
       return fail('usage', `${question} There is no terminal to ask in.`, {
-        mend: 'If you are sure, run it again with --yes.',
+        hint: 'If you are sure, run it again with --yes.',
       });
     }
     return ok(await this.ask(`${question} [y/N] `));

@@ -61,8 +61,8 @@ async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Re
 /** Hooks of agents' hosts say it themselves, and keep nobody from anything. */
 function usableFolder({ folderProblem }: CliContext, command: string): Result<void> {
   if (folderProblem === undefined || command.startsWith('lifecycle ')) return ok(undefined);
-  const mend = 'Rename the folder, or run atlas in a folder whose path is valid UTF-8.';
-  return fail('unsafe_path', folderProblem, { mend });
+  const hint = 'Rename the folder, or run atlas in a folder whose path is valid UTF-8.';
+  return fail('unsafe_path', folderProblem, { hint });
 }
 
 function parse(

@@ -47,7 +47,7 @@ export interface AtlasValidation {
 
 /**
  * The API that `activate()` returns, version 1. Fields are only ever added to a version.
- * Rejections are errors with `code`, `message` and `mend`.
+ * Rejections are errors with `code`, `message` and `hint`.
  */
 export interface AtlasApi {
   readonly version: 1;

@@ -25,7 +25,7 @@ const TICK_MS = 10_000;
 export interface TaskView {
   readonly stored: StoredTask;
   readonly diagnosis: Diagnosis;
-  /** What was found and mended in its files since this window opened, for people. */
+  /** What was found and fixed in its files since this window opened, for people. */
   readonly findings: readonly string[];
 }
 
@@ -219,8 +219,8 @@ export class WindowTasks implements vscode.Disposable {
 
   private async lookAt(ref: TaskRef): Promise<void> {
     const read = this.atlas.catalog.read(ref);
-    const mendable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
-    if (mendable || (read.ok && read.value.suspect)) await this.mend(ref);
+    const repairable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
+    if (repairable || (read.ok && read.value.suspect)) await this.repair(ref);
     const settled = this.atlas.catalog.read(ref);
     if (!settled.ok || isTerminal(settled.value.hook.state)) return;
     const before = settled.value.hook.state;
@@ -231,10 +231,10 @@ export class WindowTasks implements vscode.Disposable {
     else if (detected.value.recorded || before === 'recovering') this.crashes.fire(detected.value.task);
   }
 
-  private async mend(ref: TaskRef): Promise<void> {
+  private async repair(ref: TaskRef): Promise<void> {
     const result = await (await this.atlas.drive()).reconcile(ref);
     if (!result.ok) {
-      this.atlas.ports.log.warn(`Task ${refKey(ref)} can't be mended.`, { error: result.error.message });
+      this.atlas.ports.log.warn(`Task ${refKey(ref)} can't be fixed.`, { error: result.error.message });
       return;
     }
     const messages = result.value.findings.map((finding) => finding.message);
@@ -336,8 +336,8 @@ export class WindowTasks implements vscode.Disposable {
       () => this.disposed,
     );
     for (const ref of lost) {
-      const mended = await (await this.atlas.drive()).reconcileLost(ref);
-      if (!mended.ok) this.atlas.ports.log.warn(`Task ${refKey(ref)} is damaged.`, { error: mended.error.message });
+      const fixed = await (await this.atlas.drive()).reconcileLost(ref);
+      if (!fixed.ok) this.atlas.ports.log.warn(`Task ${refKey(ref)} is damaged.`, { error: fixed.error.message });
     }
     if (lost.length > 0) await this.look();
   }

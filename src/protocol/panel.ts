@@ -11,7 +11,7 @@ export const panelStateSchema = z.object({ ref: panelRefSchema });
 export const unavailableSchema = z.object({
   type: z.literal('unavailable'),
   message: z.string(),
-  mend: z.optional(z.string()),
+  hint: z.optional(z.string()),
 });
 
 /** The host's answer to a request. */

@@ -95,7 +95,7 @@ export class Atlas {
   /** Starts a task: its files, `init`, `setup_complete`. Mistakes in its configuration fail with `invalid_config`. */
   async startTask(start: StartTask): Promise<Result<Updated>> {
     const title = oneLine(start.title, MAX_TITLE);
-    if (title === '') return fail('usage', 'The task has no title.', { mend: 'Describe what the agent should do.' });
+    if (title === '') return fail('usage', 'The task has no title.', { hint: 'Describe what the agent should do.' });
     const place = await this.locate(start.folder);
     if (start.ignoreConfig !== true) {
       const sound = refuseIssues(await configIssues(this.configs, place.worktree), place.worktree);
@@ -221,14 +221,14 @@ export class Atlas {
     return read.ok ? this.recovery.recover(read.value, choice) : read;
   }
 
-  /** Mends what was interrupted and records foreign edits. */
+  /** Fixes what was interrupted and records foreign edits. */
   async reconcile(ref: TaskRef): Promise<Result<Updated>> {
     const { config } = await this.configs.forWorktree(undefined);
-    const mended = await this.store.reconcile(ref, { config });
-    // What was mended may have brought a receipt that nobody had looked at when HOOK.md was written.
-    const again = mended.ok && mended.value.findings.length > 0 && mended.value.hook.receipts.length > 0;
+    const fixed = await this.store.reconcile(ref, { config });
+    // What was fixed may have brought a receipt that nobody had looked at when HOOK.md was written.
+    const again = fixed.ok && fixed.value.findings.length > 0 && fixed.value.hook.receipts.length > 0;
     if (again) await this.store.regenerate(ref, { config });
-    return mended;
+    return fixed;
   }
 
   /** Takes up a task that has no marker but isn't finished: its marker was lost, or it is damaged. */

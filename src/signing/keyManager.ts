@@ -119,7 +119,7 @@ export class FileKeyManager implements KeyManager {
     if (!backup.ok) return backup;
     if (backup.value !== undefined) {
       return fail('key_missing', `The signing key ${path} is missing, but its backup exists.`, {
-        mend: `Copy ${name}${BACKUP} to ${name} in ${this.folder.path}. Atlas does not create another key.`,
+        hint: `Copy ${name}${BACKUP} to ${name} in ${this.folder.path}. Atlas does not create another key.`,
       });
     }
     return this.create(name, path);
@@ -202,7 +202,7 @@ async function readSecret(path: string, text: string, scheme: SigningScheme, acc
   if (held === undefined) return noKey(path, text);
   if (held !== scheme) {
     return fail('key_other_scheme', `The key file ${path} contains a key of scheme "${held}", not "${scheme}".`, {
-      mend: 'Replace it with a key of the right scheme, or change signing.scheme in config.yaml.',
+      hint: 'Replace it with a key of the right scheme, or change signing.scheme in config.yaml.',
     });
   }
   if (scheme === 'ed25519') {

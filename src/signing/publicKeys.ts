@@ -114,7 +114,7 @@ export async function openPublicKeys(entries: readonly PublicKeyEntry[]): Promis
     if (!parsed.ok) return parsed;
     if (isPrivateKey(parsed.value)) {
       return fail('key_format', `The public key file contains a private key at path ${entry.path}.`, {
-        mend: 'Remove it immediately. The file is regenerated from the signing key.',
+        hint: 'Remove it immediately. The file is regenerated from the signing key.',
       });
     }
     keys.push({

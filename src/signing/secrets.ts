@@ -16,7 +16,7 @@ export function schemeOfSecret(text: string): SigningScheme | undefined {
 }
 
 function wrong(code: 'key_format' | 'key_size', path: string, why: string): ReturnType<typeof fail> {
-  return fail(code, `The key file ${path} ${why}.`, { mend: NO_OTHER });
+  return fail(code, `The key file ${path} ${why}.`, { hint: NO_OTHER });
 }
 
 /** Whether a key file's text is an Ed25519 key as the Go ATLAS writes it, which signs receipts without statements. */

@@ -102,7 +102,7 @@ export class CommandRunner {
     if (!MARKER.test(request.marker)) return fail('usage', `"${request.marker}" can't mark a command's processes.`);
     if (!isFolder(request.cwd)) {
       return fail('not_found', `The folder to run the command in does not exist: ${request.cwd}`, {
-        mend: 'Open the folder that contains the worktree, or check the worktree out again.',
+        hint: 'Open the folder that contains the worktree, or check the worktree out again.',
       });
     }
     const captures = openCaptures(request);

@@ -33,7 +33,7 @@ export async function readForgeConfig(files: FileSystem, forge: ForgeFolder): Pr
   const path = forgeConfigPath(forge);
   const kind = files.stat(path)?.kind;
   if (kind === undefined) return ok({});
-  if (kind !== 'file') return fail('unsafe_path', `${path} is not a file.`, { mend: 'Move it away.' });
+  if (kind !== 'file') return fail('unsafe_path', `${path} is not a file.`, { hint: 'Move it away.' });
   const bytes = readStateFile(files, path, MAX_CONFIG_BYTES);
   if (!bytes.ok) return bytes;
   const { parseYaml } = await import('../store/config/yaml');
@@ -45,6 +45,6 @@ export async function readForgeConfig(files: FileSystem, forge: ForgeFolder): Pr
   const [issue] = parsed.error.issues;
   const place = at(yaml.positionOf((issue?.path ?? []).filter((key) => typeof key !== 'symbol')));
   return fail('invalid_config', `${place}: ${issue?.message ?? 'unknown shape'}`, {
-    mend: 'It may contain remote, tools (at most 5) and timeout.',
+    hint: 'It may contain remote, tools (at most 5) and timeout.',
   });
 }

@@ -34,18 +34,18 @@ export function locateForge(folder: string): Result<Repository> {
       'unsafe_path',
       `${quoted(folder, 500)} can't have workers: its path contains a control character or is not valid UTF-8.`,
       {
-        mend: 'Move the repository to a folder with another name.',
+        hint: 'Move the repository to a folder with another name.',
       },
     );
   const found = locateRepository(folder);
   if (found === undefined)
     return fail('no_repository', `${folder} is not in a git repository.`, {
-      mend: 'Workers need git. Create a repository with: git init',
+      hint: 'Workers need git. Create a repository with: git init',
     });
   const main = found.worktree === found.main ? found : locateRepository(found.main);
   if (main?.commonDir === found.commonDir && main.worktree === found.main) return ok(main);
   return fail('no_repository', `The repository of ${folder} has no main worktree, which workers need.`, {
-    mend: 'Use the main worktree of a repository that is not bare.',
+    hint: 'Use the main worktree of a repository that is not bare.',
   });
 }
 
@@ -136,7 +136,7 @@ export class ForgeFolder {
       const kind = this.ports.files.stat(at)?.kind;
       if (kind !== undefined && kind !== 'folder')
         return fail('unsafe_path', `${at} is ${kind === 'link' ? 'a symbolic link' : 'not a folder'}.`, {
-          mend: 'Move it away. The folder itself belongs there.',
+          hint: 'Move it away. The folder itself belongs there.',
         });
       if (kind === undefined && at !== folder) ensureFolder(this.ports.files, at);
     }

@@ -121,7 +121,7 @@ export class Workers {
     if (ended.ok || ended.error.code !== 'verification_failed') return ended;
     const failed = await this.failed(lease, { code: 'bad_result', message: ended.error.message, recoverable: true });
     if (!failed.ok) return failed;
-    return fail('verification_failed', `${lease.taskId} failed: ${ended.error.message}`, mendOf(ended.error));
+    return fail('verification_failed', `${lease.taskId} failed: ${ended.error.message}`, hintOf(ended.error));
   }
 
   /** How the program ended or handed on its work by a call of its own, where it did: then that counts. */
@@ -154,6 +154,6 @@ function stateIn({ hooks }: ForgeView, worker: string): SlotState | undefined {
   return work?.ok === true ? work.value?.state : undefined;
 }
 
-function mendOf({ mend }: AtlasError): { mend?: string } {
-  return mend === undefined ? {} : { mend };
+function hintOf({ hint }: AtlasError): { hint?: string } {
+  return hint === undefined ? {} : { hint };
 }

@@ -1,6 +1,6 @@
 import { examine } from '../../src/service/doctor/doctor';
 import type { CrashWorld } from '../support/faults/crashWorld';
-import { type TaskView, checkTasks, filesBelow, mend } from '../support/faults/storeInvariants';
+import { type TaskView, checkTasks, filesBelow, repair } from '../support/faults/storeInvariants';
 import type { Arranged, Outcome } from '../support/faults/useCase';
 
 const DAY_AND_MORE_MS = 25 * 3_600_000;
@@ -25,11 +25,11 @@ export interface Known {
   readonly readingFailed?: boolean;
 }
 
-/** What was found after an interruption, all being well: the number of versions that came, and what was mended. */
+/** What was found after an interruption, all being well: the number of versions that came, and what was fixed. */
 export interface Found {
   readonly came: number;
   readonly whole: boolean;
-  readonly mended: readonly string[];
+  readonly fixed: readonly string[];
 }
 
 const versionsIn = (views: readonly TaskView[]): number => views.reduce((sum, each) => sum + each.versions.length, 0);
@@ -65,7 +65,7 @@ function checkViews(views: readonly TaskView[], expected: Expectation, known: Kn
   return came;
 }
 
-/** Mends a store that was interrupted, as the next process does, and checks all that has to hold; throws what doesn't. */
+/** Fixes a store that was interrupted, as the next process does, and checks all that has to hold; throws what doesn't. */
 export async function judge(
   world: CrashWorld,
   arranged: Arranged,
@@ -73,18 +73,18 @@ export async function judge(
   known: Known,
 ): Promise<Found> {
   const next = world.process();
-  const mended = await mend(next);
+  const fixed = await repair(next);
   const views = await checkTasks(next, known.readingFailed !== true);
   const came = arranged.removes === true ? 0 : checkViews(views, expected, known, arranged.several === true);
   const files = filesBelow(world.stage.files, world.stage.root);
-  const again = await mend(world.process());
-  if (again.length > 0) throw new Error(`mending again found ${again.join()}`);
+  const again = await repair(world.process());
+  if (again.length > 0) throw new Error(`fixing again found ${again.join()}`);
   const twice = filesBelow(world.stage.files, world.stage.root);
   for (const name of new Set([...files.keys(), ...twice.keys()])) {
-    if (files.get(name) !== twice.get(name)) throw new Error(`mending again changed ${name}`);
+    if (files.get(name) !== twice.get(name)) throw new Error(`fixing again changed ${name}`);
   }
   await arranged.check?.(world.process(), known.outcome, known.told);
-  return { came, whole: came === versionsIn(expected.after) - versionsIn(expected.before), mended };
+  return { came, whole: came === versionsIn(expected.after) - versionsIn(expected.before), fixed };
 }
 
 /** Does the use case again where that makes sense; it has to succeed, and the store to be right after it. */
@@ -98,7 +98,7 @@ export async function doAgain(
   const result = await arranged.act(atlas, () => undefined);
   if (!result.ok) throw new Error(`doing it again failed: ${result.error.message}`);
   const next = world.process();
-  await mend(next);
+  await repair(next);
   await checkTasks(next);
   await arranged.check?.(world.process(), 'done', result.value);
 }

@@ -3,7 +3,7 @@ import { type Expectation, type Found, type Known, checkNothingStays, doAgain, j
 import { CrashWorld, RealStage } from '../support/faults/crashWorld';
 import { type Fault, FaultyFileSystem, changes, describeFault, faultsOf, type SeenOperation } from './faultyFileSystem';
 import { realUseCases } from './realUseCases';
-import { checkTasks, mend } from '../support/faults/storeInvariants';
+import { checkTasks, repair } from '../support/faults/storeInvariants';
 import { type Arranged, type UseCase, WrongAnswer } from '../support/faults/useCase';
 import { useCases } from './useCases';
 
@@ -17,7 +17,7 @@ interface Row {
   failures: number;
   there: number;
   notThere: number;
-  mended: number;
+  fixed: number;
   readonly bad: string[];
 }
 
@@ -27,7 +27,7 @@ let turn = 0;
 
 async function views(world: CrashWorld): Promise<Expectation['after']> {
   const next = world.process();
-  await mend(next);
+  await repair(next);
   return checkTasks(next);
 }
 
@@ -113,7 +113,7 @@ async function tryAll(useCase: UseCase): Promise<Row> {
     const expected = { before, after: await views(world) };
     const row: Row = {
       ...{ name: useCase.name, operations: recorder.seen.filter(({ operation }) => changes(operation)).length },
-      ...{ kills: 0, failures: 0, there: 0, notThere: 0, mended: 0, bad: [] },
+      ...{ kills: 0, failures: 0, there: 0, notThere: 0, fixed: 0, bad: [] },
     };
     for (const { at, seen, fault } of share(recorder.seen)) {
       putBack();
@@ -123,7 +123,7 @@ async function tryAll(useCase: UseCase): Promise<Row> {
         const found = await one(world, arranged, expected, at, fault);
         if (found.whole) row.there += 1;
         else row.notThere += 1;
-        if (found.mended.length > 0) row.mended += 1;
+        if (found.fixed.length > 0) row.fixed += 1;
       } catch (error) {
         const where = `${useCase.name}, operation ${at} (${seen.operation} ${String(seen.args[0])}), ${describeFault(fault)}`;
         row.bad.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
@@ -149,16 +149,16 @@ describe('a use case that is killed or fails at any operation', { timeout: 3_600
 
 afterAll(() => {
   const cell = (row: Row): string[] =>
-    [row.operations, row.kills, row.failures, row.there, row.notThere, row.mended, row.bad.length].map(String);
+    [row.operations, row.kills, row.failures, row.there, row.notThere, row.fixed, row.bad.length].map(String);
   const lines = rows.map((row) => `| ${[row.name, ...cell(row)].join(' | ')} |`);
   const sum = (of: (row: Row) => number): number => rows.reduce((total, row) => total + of(row), 0);
   console.log(
     [
       `Every ${STRIDE}. of ${turn} cases was tried.`,
-      '| use case | operations | kills | failures | wholly there | not there | mended | bad |',
+      '| use case | operations | kills | failures | wholly there | not there | fixed | bad |',
       '| --- | --: | --: | --: | --: | --: | --: | --: |',
       ...lines,
-      `| all | ${[sum((row) => row.operations), sum((row) => row.kills), sum((row) => row.failures), sum((row) => row.there), sum((row) => row.notThere), sum((row) => row.mended), sum((row) => row.bad.length)].join(' | ')} |`,
+      `| all | ${[sum((row) => row.operations), sum((row) => row.kills), sum((row) => row.failures), sum((row) => row.there), sum((row) => row.notThere), sum((row) => row.fixed), sum((row) => row.bad.length)].join(' | ')} |`,
     ].join('\n'),
   );
 });

@@ -193,7 +193,7 @@ async function checkState(world: ForgeWorld, { told }: Killed, problems: string[
 
 async function repair(world: ForgeWorld, problems: string[]): Promise<string[]> {
   const { done, left, failed } = unwrap(await later(world).repairs.apply());
-  for (const each of failed) problems.push(`not mended: ${JSON.stringify(each)}`);
+  for (const each of failed) problems.push(`not fixed: ${JSON.stringify(each)}`);
   for (const each of left) problems.push(`left to a human: ${JSON.stringify(each)}`);
   return done.map((item) => item.action);
 }
@@ -256,7 +256,7 @@ async function agree(world: ForgeWorld, problems: string[]): Promise<void> {
   const strange = others.filter((line) => !/^refs\/heads\/(?:main|forge\/(?:ledger|hooks\/w[12])) /u.test(line));
   for (const line of strange) problems.push(`the remote has ${line}`);
   for (const each of unwrap(await later(world, clones[1]).repairs.plan()))
-    problems.push(`to be mended in the other clone: ${JSON.stringify(each)}`);
+    problems.push(`to be fixed in the other clone: ${JSON.stringify(each)}`);
 }
 
 interface LedgerSeen {

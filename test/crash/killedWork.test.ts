@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { unwrap } from '../../src/core/shared/errors';
 import { KILLED_WORK, type KilledWork } from '../support/faults/killedWork';
 import { type TestStore, contentsOf, makeStore } from '../support/fixtures/store';
-import { checkTasks, mend } from '../support/faults/storeInvariants';
+import { checkTasks, repair } from '../support/faults/storeInvariants';
 import { checkReceipts } from '../support/fixtures/caseHelpers';
 import { type Worker, WorkerPool } from '../support/processes/workerPool';
 
@@ -91,10 +91,10 @@ describe('work that is killed at any moment', { timeout: 3_600_000 }, () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
       const worker = pool.start(`work-${work}`, store.root, [store.folder]);
       await killedSometime(worker, SPREAD_MS[work]);
-      await mend(store.other());
+      await repair(store.other());
       await checkTasks(store.other());
       const files = contentsOf(store.root);
-      expect(await mend(store.other())).toEqual([]);
+      expect(await repair(store.other())).toEqual([]);
       expect(contentsOf(store.root)).toEqual(files);
       await checkWork(work, worker.lines.slice(1));
     }

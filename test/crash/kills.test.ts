@@ -13,7 +13,7 @@ import { type Worker, WorkerPool } from '../support/processes/workerPool';
 const KILLS = Number(process.env['ATLAS_KILLS'] ?? '40');
 /** At most this long after it said something a process is killed, in ms: several changes take as long. */
 const SPREAD_MS = 25;
-const MENDED = new Set(['torn_line', 'replayed', 'task_aligned']);
+const REPAIRED = new Set(['torn_line', 'replayed', 'task_aligned']);
 
 let pool: WorkerPool;
 let store: TestStore;
@@ -48,7 +48,7 @@ function acknowledged(workers: readonly Worker[]): { length: number; event: stri
   );
 }
 
-/** What has to hold before anybody mended anything: each file that is there is whole. */
+/** What has to hold before anybody fixed anything: each file that is there is whole. */
 function checkWhole(ref: TaskRef): void {
   const { paths } = store.atlas.ports;
   taskRecordSchema.parse(JSON.parse(readFileSync(paths.hook(ref), 'utf8')));
@@ -56,10 +56,10 @@ function checkWhole(ref: TaskRef): void {
   expect(readFileSync(paths.markdown(ref), 'utf8')).toMatch(/^# [^]*\n$/u);
 }
 
-async function checkMended(ref: TaskRef, workers: readonly Worker[]): Promise<string[]> {
+async function checkRepaired(ref: TaskRef, workers: readonly Worker[]): Promise<string[]> {
   checkWhole(ref);
   const first = unwrap(await store.other().reconcile(ref));
-  for (const { kind } of first.findings) expect(MENDED).toContain(kind);
+  for (const { kind } of first.findings) expect(REPAIRED).toContain(kind);
   for (const { length, event } of acknowledged(workers)) {
     expect(first.hook.history.slice(0, length).at(-1)?.trigger).toBe(event);
   }
@@ -85,10 +85,10 @@ describe('processes killed at any moment', { timeout: 300_000 }, () => {
       const worker = pool.start('drive', store.root, [ref.workspace, ref.id, String(kill)]);
       await killedSometime(worker);
       said += worker.lines.length;
-      found.push(...(await checkMended(ref, [worker])));
+      found.push(...(await checkRepaired(ref, [worker])));
     }
     expect(said).toBeGreaterThanOrEqual(KILLS);
-    console.log(`mended after ${KILLS} kills: ${found.join(', ') || 'nothing'}`);
+    console.log(`fixed after ${KILLS} kills: ${found.join(', ') || 'nothing'}`);
     const { hook } = unwrap(store.atlas.store.read(ref));
     writeFileSync(store.atlas.ports.paths.hook(ref), '');
     expect(unwrap(await store.atlas.reconcile(ref)).hook).toEqual(hook);
@@ -101,9 +101,9 @@ describe('processes killed at any moment', { timeout: 300_000 }, () => {
       const workers = [0, 1, 2].map(() => pool.start('checkpoints', store.root, [ref.workspace, ref.id, '1000']));
       await Promise.all(workers.map(killedSometime));
       checkWhole(ref);
-      const mended = unwrap(await store.other().reconcile(ref));
-      for (const { kind } of mended.findings) expect(MENDED).toContain(kind);
-      const ids = new Set(mended.hook.history.map((event) => event.details?.['checkpoint_id']));
+      const fixed = unwrap(await store.other().reconcile(ref));
+      for (const { kind } of fixed.findings) expect(REPAIRED).toContain(kind);
+      const ids = new Set(fixed.hook.history.map((event) => event.details?.['checkpoint_id']));
       for (const worker of workers) for (const id of worker.lines) expect(ids).toContain(id);
       const files = contentsOf(store.root);
       expect(unwrap(await store.other().reconcile(ref)).findings).toEqual([]);
@@ -126,9 +126,9 @@ describe('processes killed at any moment', { timeout: 300_000 }, () => {
       await store.other().catalog.sweep((ref) => swept.push(ref));
       expect(swept).toEqual([]);
       for (const ref of store.other().catalog.open()) {
-        const mended = await store.other().reconcile(ref);
-        if (mended.ok) expect(['initializing', 'step_pending']).toContain(mended.value.hook.state);
-        else expect(mended.error.code).toBe('not_found');
+        const fixed = await store.other().reconcile(ref);
+        if (fixed.ok) expect(['initializing', 'step_pending']).toContain(fixed.value.hook.state);
+        else expect(fixed.error.code).toBe('not_found');
       }
     }
   });

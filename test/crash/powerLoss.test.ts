@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type Expectation, type Known, doAgain, judge } from './crashJudge';
 import { CrashWorld, SimulatedStage } from '../support/faults/crashWorld';
 import { type Fate, type Pending, SimulatedDisk, sectorsOf } from '../support/faults/simulatedDisk';
-import { checkTasks, mend } from '../support/faults/storeInvariants';
+import { checkTasks, repair } from '../support/faults/storeInvariants';
 import type { Arranged, UseCase } from '../support/faults/useCase';
 import { useCases } from './useCases';
 
@@ -31,7 +31,7 @@ interface Row {
   cuts: number;
   there: number;
   notThere: number;
-  mended: number;
+  fixed: number;
   readonly bad: string[];
 }
 
@@ -81,7 +81,7 @@ function* selectionsOf(pending: readonly Pending[], seed: number): Generator<Sel
 
 async function views(world: CrashWorld): Promise<Expectation['after']> {
   const next = world.process();
-  await mend(next);
+  await repair(next);
   return checkTasks(next);
 }
 
@@ -108,7 +108,7 @@ async function momentsOf(world: CrashWorld<SimulatedStage>, arranged: Arranged):
 }
 
 async function tryAll(useCase: UseCase): Promise<Row> {
-  const row: Row = { name: useCase.name, moments: 0, cuts: 0, there: 0, notThere: 0, mended: 0, bad: [] };
+  const row: Row = { name: useCase.name, moments: 0, cuts: 0, there: 0, notThere: 0, fixed: 0, bad: [] };
   const world = new CrashWorld(SimulatedStage.make(Date.now));
   const arranged = await useCase.arrange(world);
   world.wait(2000);
@@ -131,7 +131,7 @@ async function tryAll(useCase: UseCase): Promise<Row> {
         await doAgain(world, arranged, found.came);
         if (found.whole) row.there += 1;
         else row.notThere += 1;
-        if (found.mended.length > 0) row.mended += 1;
+        if (found.fixed.length > 0) row.fixed += 1;
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         const selection = state.pending.map((op, at) => `${op.what}: ${JSON.stringify(fates[at])}`).join('; ');
@@ -157,7 +157,7 @@ describe('a use case during which the power goes', { timeout: 3_600_000 }, () =>
 });
 
 afterAll(() => {
-  const cells = (row: Row): number[] => [row.moments, row.cuts, row.there, row.notThere, row.mended, row.bad.length];
+  const cells = (row: Row): number[] => [row.moments, row.cuts, row.there, row.notThere, row.fixed, row.bad.length];
   const line = (name: string, values: readonly number[]): string => `| ${[name, ...values].join(' | ')} |`;
   const sums = rows
     .map(cells)
@@ -165,7 +165,7 @@ afterAll(() => {
   console.log(
     [
       `Every ${STRIDE}. of ${turn} cases was tried, seed ${SEED}.`,
-      '| use case | moments | cuts | wholly there | not there | mended | bad |',
+      '| use case | moments | cuts | wholly there | not there | fixed | bad |',
       '| --- | --: | --: | --: | --: | --: | --: |',
       ...rows.map((row) => line(row.name, cells(row))),
       line('all', sums),

@@ -111,13 +111,13 @@ const mendingFinished: UseCase = {
   },
 };
 
-/** What mends is interrupted too. */
-const mending: UseCase[] = [
+/** What fixes is interrupted too. */
+const fixing: UseCase[] = [
   ['a torn line', (atlas: Atlas, ref: TaskRef) => atlas.ports.files.append(atlas.ports.paths.journal(ref), '{"seq":')],
   ['a corrupt hook.json', (atlas: Atlas, ref: TaskRef) => atlas.ports.files.write(atlas.ports.paths.hook(ref), '{')],
   ['a lost hook.json', (atlas: Atlas, ref: TaskRef) => atlas.ports.files.unlink(atlas.ports.paths.hook(ref))],
 ].map(([name, damage]) => ({
-  name: `mend ${name as string}`,
+  name: `hint ${name as string}`,
   arrange: async (world: CrashWorld) => {
     const ref = await taskIn(world, 'step_running');
     (damage as (atlas: Atlas, ref: TaskRef) => void)(world.process(), ref);
@@ -231,7 +231,7 @@ const receipts: UseCase = {
 export function useCases(): UseCase[] {
   return [
     ...[...starting, ...driving, ...eventCases()],
-    ...[...mending, mendingFinished, ...removing, receipts],
+    ...[...fixing, mendingFinished, ...removing, receipts],
     ...STORE_CASES,
     ...INBOX_CASES,
   ];

@@ -364,7 +364,7 @@ describe('the receipts panel in a browser', () => {
     const { id } = (await host.panel.posted('request')) as { id: number };
     await host.send({
       type: 'response',
-      response: { type: 'refused', id, message: 'No <b>space</b>.', mend: 'Free some.' },
+      response: { type: 'refused', id, message: 'No <b>space</b>.', hint: 'Free some.' },
     });
     expect(await page.getByRole('alert').locator('p').textContent()).toBe('No <b>space</b>. Free some.');
     await page.getByRole('button', { name: 'Dismiss' }).click();

@@ -178,7 +178,7 @@ describe('the HOOK.md panel in a browser', () => {
     await opened.send({ type: 'response', response: { type: 'accepted', id: request.id } });
     await opened.send({
       type: 'response',
-      response: { type: 'refused', id: request.id, message: 'No <b>trust</b>.', mend: 'Trust it.' },
+      response: { type: 'refused', id: request.id, message: 'No <b>trust</b>.', hint: 'Trust it.' },
     });
     expect(await page.getByRole('alert').locator('p').textContent()).toBe('No <b>trust</b>. Trust it.');
     expect(await button.getAttribute('aria-busy')).toBeNull();
@@ -195,7 +195,7 @@ describe('the HOOK.md panel in a browser', () => {
 
   it('keeps what was shown when the task can no longer be read, and says why', async () => {
     const opened = await open(modelOf(working()));
-    await opened.send({ type: 'unavailable', message: 'hook.json is damaged.', mend: 'Run the doctor.' });
+    await opened.send({ type: 'unavailable', message: 'hook.json is damaged.', hint: 'Run the doctor.' });
     expect(await opened.page.getByRole('alert').textContent()).toBe('hook.json is damaged. Run the doctor.');
     expect(await opened.page.locator('h1').count()).toBe(1);
     await opened.send({ type: 'model', model: modelOf(working()) });

@@ -29,7 +29,7 @@ describe('Run Doctor', () => {
     writeFileSync(path.join(api.root, 'config.yaml'), 'hooks: {}\n');
   });
 
-  it('reports what is wrong, mends it when told to, and then finds nothing new', async () => {
+  it('reports what is wrong, fixes it when told to, and then finds nothing new', async () => {
     rmSync(markdown());
     writeFileSync(path.join(api.root, 'config.yaml'), 'hooks:\n  max_checkpoints: many\n');
     const run = (press: string | undefined) =>
@@ -41,8 +41,8 @@ describe('Run Doctor', () => {
     assert.deepEqual(asked?.buttons, ['Fix']);
     await reportWith(/! task: .*\n\s+HOOK\.md is missing/u);
     assert.match(report(), /! config: .*config\.yaml:2:\d+/u);
-    const [, mended] = await run('Fix');
-    assert.match(mended?.message ?? '', /^Repaired: 1\. Remaining: 1\./u);
+    const [, fixed] = await run('Fix');
+    assert.match(fixed?.message ?? '', /^Repaired: 1\. Remaining: 1\./u);
     await reportWith(/~ task: .*\n\s+HOOK\.md is missing/u);
     const [left] = await run(undefined);
     assert.deepEqual(left?.buttons, []);

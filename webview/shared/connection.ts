@@ -24,7 +24,7 @@ export class RequestError extends Error {
 
   constructor(
     message: string,
-    readonly mend: string | undefined,
+    readonly hint: string | undefined,
   ) {
     super(message);
   }
@@ -69,6 +69,6 @@ export class Requests<T> {
     if (response.type === 'accepted') return;
     this.pending.delete(response.id);
     if (response.type === 'done') waiting.resolve();
-    else waiting.reject(new RequestError(response.message, response.mend));
+    else waiting.reject(new RequestError(response.message, response.hint));
   }
 }

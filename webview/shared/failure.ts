@@ -3,7 +3,7 @@ import { h, type VNode } from './dom';
 /** A text that went wrong, for a person. */
 export interface Failure {
   readonly message: string;
-  readonly mend: string | undefined;
+  readonly hint: string | undefined;
 }
 
 /** What went wrong, if something did: why there is nothing new to show, and why the last request came to nothing. */
@@ -22,7 +22,7 @@ function failureView(key: string, failure: Failure, dismiss: string | undefined)
   return h(
     'div',
     { key, class: 'notice error', role: 'alert' },
-    h('p', {}, failure.message, failure.mend === undefined ? undefined : ` ${failure.mend}`),
+    h('p', {}, failure.message, failure.hint === undefined ? undefined : ` ${failure.hint}`),
     dismiss === undefined
       ? undefined
       : h('button', { type: 'button', class: 'secondary', 'data-do': 'dismiss' }, dismiss),

@@ -113,7 +113,7 @@ export class Page<M extends Model, S extends PageState<M>, Own extends { readonl
         settled();
       },
       (error: unknown) => {
-        settled(error instanceof RequestError ? error : { message: NO_ANSWER, mend: undefined });
+        settled(error instanceof RequestError ? error : { message: NO_ANSWER, hint: undefined });
       },
     );
   }
@@ -144,7 +144,7 @@ export class Page<M extends Model, S extends PageState<M>, Own extends { readonl
     const told = message.data;
     if (!isCommon(told)) this.parts.take(told);
     else if (told.type === 'response') this.requests.settle(told.response);
-    else this.showBase({ unavailable: { message: told.message, mend: told.mend } });
+    else this.showBase({ unavailable: { message: told.message, hint: told.hint } });
   }
 
   private showBase(change: Partial<PageState<M>>): void {

@@ -155,7 +155,7 @@ export function unwire(text: string): Result<string> {
     const next = applyEdits(current, edits);
     if (next.length >= current.length || !SettingsText.parse(next).ok)
       return fail('damaged', 'The Atlas entries are in a place where they cannot be removed safely.', {
-        mend: 'Remove them by hand: they run "atlas lifecycle".',
+        hint: 'Remove them by hand: they run "atlas lifecycle".',
       });
     current = next;
   }

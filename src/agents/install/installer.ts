@@ -100,7 +100,7 @@ export class Installer {
     const now = this.read(path);
     if (!now.ok) return now;
     if (now.value !== before || this.target(path).leadsTo !== leadsTo)
-      return fail('write_failed', `${path} was changed by another program in the meantime.`, { mend: 'Try again.' });
+      return fail('write_failed', `${path} was changed by another program in the meantime.`, { hint: 'Try again.' });
     // Taking out puts nothing in, and leaves a file that had something.
     const installs = ranges.length > 0 || before === undefined || before === '';
     try {
@@ -196,8 +196,8 @@ function holdsNothing(text: string): boolean {
   return /^\s*(?:\{\s*(?:"version"\s*:\s*\d+\s*,?\s*)?\}\s*)?$/u.test(text);
 }
 
-function leftAsItIs(path: string, { code, message, mend }: AtlasError): Result<never> {
-  return fail(code, `${path} was not changed. ${message}`, { mend: mend ?? 'Fix the file and try again.' });
+function leftAsItIs(path: string, { code, message, hint }: AtlasError): Result<never> {
+  return fail(code, `${path} was not changed. ${message}`, { hint: hint ?? 'Fix the file and try again.' });
 }
 
 function sha256(text: string): string {

@@ -132,7 +132,7 @@ export class LifecycleContext {
     const { catalog } = this.atlas;
     for (const ref of catalog.open(workspace)) {
       const read = catalog.read(ref);
-      if (!read.ok) this.problem(`${read.error.message} ${read.error.mend ?? ''}`);
+      if (!read.ok) this.problem(`${read.error.message} ${read.error.hint ?? ''}`);
     }
     const open = catalog.openTasks(workspace);
     const choice = resolveTask(open, { among: 'urgent' });

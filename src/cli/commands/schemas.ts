@@ -142,10 +142,10 @@ const hookReport = {
 
 const finding = z.strictObject({
   area: text,
-  level: z.enum(['ok', 'mended', 'problem']),
+  level: z.enum(['ok', 'fixed', 'problem']),
   subject: text,
   message: text,
-  mend: maybe(text),
+  hint: maybe(text),
 });
 
 const inboxItem = z.strictObject({
@@ -295,7 +295,7 @@ export const ANSWERS = {
     ),
   }),
   'workspace destroy': z.strictObject({ workspace_id: text, tasks: integer }),
-  doctor: z.strictObject({ root: text, problems: integer, mended: integer, findings: z.array(finding) }),
+  doctor: z.strictObject({ root: text, problems: integer, fixed: integer, findings: z.array(finding) }),
   'lifecycle session-start': reaction,
   'lifecycle stop': reaction,
   'lifecycle pre-compact': reaction,
@@ -338,7 +338,7 @@ export type VerdictCounts = z.infer<typeof verdictCounts>;
 /** A command's answer. */
 export type AnswerData<K extends keyof typeof ANSWERS> = z.infer<(typeof ANSWERS)[K]>;
 
-const error = z.strictObject({ code: text, message: text, mend: z.optional(text) });
+const error = z.strictObject({ code: text, message: text, hint: z.optional(text) });
 
 /** What several answers hold; each is a definition of its own in the published schema, beside those named as a command. */
 export const SHARED = {

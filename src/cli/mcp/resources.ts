@@ -23,7 +23,7 @@ function refOf(uri: string): Result<TaskRef> {
   const named = checkWorkspaceName(workspace).ok && checkTaskId(id).ok;
   return named
     ? ok({ workspace, id })
-    : fail('usage', `${oneLine(uri, 200)} is not an Atlas resource.`, { mend: `Resources are named ${TEMPLATE}.` });
+    : fail('usage', `${oneLine(uri, 200)} is not an Atlas resource.`, { hint: `Resources are named ${TEMPLATE}.` });
 }
 
 function decoded(part: string): string {

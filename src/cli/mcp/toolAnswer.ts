@@ -21,9 +21,9 @@ export function said(answer: Answer, rest?: string): ToolAnswer {
   return toolAnswer(`${lines}${text}`, error !== undefined, rest ?? hookFileOf(answer));
 }
 
-/** A command's failure as a tool's answer: what went wrong and what mends it. */
-export function failed({ code, message, mend }: AtlasError): ToolAnswer {
-  return toolAnswer([`${code}: ${message}`, ...(mend === undefined ? [] : [mend])].join('\n'), true, undefined);
+/** A command's failure as a tool's answer: what went wrong and what fixes it. */
+export function failed({ code, message, hint }: AtlasError): ToolAnswer {
+  return toolAnswer([`${code}: ${message}`, ...(hint === undefined ? [] : [hint])].join('\n'), true, undefined);
 }
 
 function toolAnswer(text: string, isError: boolean, rest: string | undefined): ToolAnswer {

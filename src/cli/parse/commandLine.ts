@@ -112,11 +112,11 @@ export function parseCommandLine(
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return ok({ kind: 'text', text: written.join('') });
     const name = commandNamed(args, specs)?.name;
-    const mend = `See: ${texts.program} ${name === undefined ? '' : `${name} `}--help`;
-    return fail('usage', error.code === 'commander.help' ? incomplete(args, specs, texts) : sentence(error), { mend });
+    const hint = `See: ${texts.program} ${name === undefined ? '' : `${name} `}--help`;
+    return fail('usage', error.code === 'commander.help' ? incomplete(args, specs, texts) : sentence(error), { hint });
   }
   return found.parsed === undefined
-    ? fail('usage', 'No command given.', { mend: `See: ${texts.program} --help` })
+    ? fail('usage', 'No command given.', { hint: `See: ${texts.program} --help` })
     : ok(found.parsed);
 }
 

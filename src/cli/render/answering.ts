@@ -36,7 +36,7 @@ export async function answering(
   } catch (error) {
     const known = error as Partial<AtlasError>;
     if (error instanceof Error && known.name === 'AtlasError' && known.code !== undefined) {
-      failed({ code: known.code, message: error.message, mend: known.mend });
+      failed({ code: known.code, message: error.message, hint: known.hint });
       return exit(known.code);
     }
     const ofFile = await fileProblem(error);
@@ -68,7 +68,7 @@ function say(name: string, answer: Answer, { streams, json, quiet, ignored }: Cl
 }
 
 /** An error for people; its lines (a list of tasks) stay lines, each made plain. */
-function errorText({ message, mend }: ErrorData): string {
-  const lines = [...message.split('\n'), ...(mend === undefined ? [] : [mend])];
+function errorText({ message, hint }: ErrorData): string {
+  const lines = [...message.split('\n'), ...(hint === undefined ? [] : [hint])];
   return `atlas: ${lines.map((line) => `${/^\s*/u.exec(line)?.[0] ?? ''}${oneLine(line, 500)}`).join('\n')}\n`;
 }

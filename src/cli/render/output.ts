@@ -78,7 +78,7 @@ export function answerJson(command: string, { data, error, notes = [] }: Answer)
 export interface ErrorData {
   readonly code: AtlasErrorCode | 'unexpected';
   readonly message: string;
-  readonly mend?: string | undefined;
+  readonly hint?: string | undefined;
 }
 
 /** An error as JSON. */
@@ -86,6 +86,6 @@ export function errorJson(command: string, error: ErrorData): string {
   return toJson({ success: false, command, error: errorData(error) });
 }
 
-function errorData({ code, message, mend }: ErrorData): Record<string, string> {
-  return { code, message, ...(mend === undefined ? {} : { mend }) };
+function errorData({ code, message, hint }: ErrorData): Record<string, string> {
+  return { code, message, ...(hint === undefined ? {} : { hint }) };
 }

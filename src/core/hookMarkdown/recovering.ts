@@ -52,7 +52,7 @@ const PLANS: Readonly<Record<RecoveryAction, (view: HookView) => Plan>> = {
       'Tell the human what you saw and what is uncertain, ask the human to decide, and stop',
     ],
     donts: [
-      `Do ${stepName(view)} again, or mend it, before the human has decided: repeating it could do harm`,
+      `Do ${stepName(view)} again, or fix it, before the human has decided: repeating it could do harm`,
       'Choose another recovery than the computed one: that is for a human to choose',
     ],
   }),

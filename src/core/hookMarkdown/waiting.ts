@@ -64,8 +64,8 @@ const KINDS: Readonly<Record<WaitKind, Kind>> = {
     intro: () =>
       'A declared command did not pass. Its output is kept in the folder `artifacts/validation` beside this file.',
     ask: (view) => [
-      `Tell the human ${lastFailure(view)}, what its output says, and how you would mend it`,
-      `Ask the human to let you mend it in this attempt (\`atlas resume\`), to have the step done again (${HUMAN_REJECTS}), or to accept it as it is (${HUMAN_APPROVES})`,
+      `Tell the human ${lastFailure(view)}, what its output says, and how you would fix it`,
+      `Ask the human to let you fix it in this attempt (\`atlas resume\`), to have the step done again (${HUMAN_REJECTS}), or to accept it as it is (${HUMAN_APPROVES})`,
     ],
   },
   attempts_spent: {

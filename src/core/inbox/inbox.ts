@@ -115,7 +115,7 @@ export function isFinished(status: InboxStatus): status is 'done' | 'cancelled' 
 
 /** Makes a draft's labels plain and says what is wrong with it. Fails with `usage`; a content is never cut. */
 export function checkDraft(draft: InboxDraft): Result<InboxDraft> {
-  if (draft.content.trim() === '') return fail('usage', 'The item is empty.', { mend: 'Enter a description.' });
+  if (draft.content.trim() === '') return fail('usage', 'The item is empty.', { hint: 'Enter a description.' });
   const long = tooLong('content', draft.content, MAX_CONTENT);
   if (long !== undefined) return { ok: false, error: long };
   const session = checkSession(draft.sessionId);
@@ -137,7 +137,7 @@ export function checkDraft(draft: InboxDraft): Result<InboxDraft> {
 export function checkSession(id: string | undefined): Result<string | undefined> {
   if (id === undefined || (id.length <= MAX_LABEL && SESSION_ID.test(id))) return ok(id);
   return fail('usage', `${JSON.stringify(oneLine(id, 60))} is not a valid session ID.`, {
-    mend: `Use the host's session ID: letters, digits and _.:@+-, starting with a letter or digit, at most ${MAX_LABEL} characters.`,
+    hint: `Use the host's session ID: letters, digits and _.:@+-, starting with a letter or digit, at most ${MAX_LABEL} characters.`,
   });
 }
 
@@ -150,7 +150,7 @@ export function checkSummary(summary: string): Result<string> {
 function tooLong(what: string, text: string, max: number): AtlasError | undefined {
   if (text.length <= max) return undefined;
   const message = `The ${what} has ${text.length} characters. The maximum is ${max}.`;
-  return new AtlasError('usage', message, { mend: 'Write it to a file and name the file instead.' });
+  return new AtlasError('usage', message, { hint: 'Write it to a file and name the file instead.' });
 }
 
 /** A new item from a draft that was checked. */
@@ -266,7 +266,7 @@ export function cancel(item: InboxItem, reason: string, now: number): Result<Inb
   });
 }
 
-const MENDS: Readonly<Record<InboxStatus, string>> = {
+const HINTS: Readonly<Record<InboxStatus, string>> = {
   pending: 'Claim it first with: atlas inbox next',
   processing: 'To see who has it, run: atlas inbox list',
   done: 'To see its result, run: atlas inbox list --status done',
@@ -274,13 +274,13 @@ const MENDS: Readonly<Record<InboxStatus, string>> = {
 };
 
 function refused({ id, status }: InboxItem, what: string): Result<never> {
-  return fail('illegal_transition', `Item ${id} is ${status}, so it can't be ${what}.`, { mend: MENDS[status] });
+  return fail('illegal_transition', `Item ${id} is ${status}, so it can't be ${what}.`, { hint: HINTS[status] });
 }
 
 /** What a caller is told whose claim another has by now. */
 export function notYours({ id, status }: InboxItem): Result<never> {
   return fail('stale_caller', `Item ${id} is ${status} by another session.`, {
-    mend: 'Your claim has expired. Claim another item with: atlas inbox next. To complete this one anyway, omit --session.',
+    hint: 'Your claim has expired. Claim another item with: atlas inbox next. To complete this one anyway, omit --session.',
   });
 }
 

@@ -29,7 +29,7 @@ export function recoveryInput(
       'stale_caller',
       `"${ACTION_LABELS[action]}" was chosen for an earlier interruption that has since been resolved.`,
       {
-        mend: 'Review the current recovery plan.',
+        hint: 'Review the current recovery plan.',
       },
     );
   }

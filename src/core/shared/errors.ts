@@ -29,16 +29,16 @@ export type AtlasErrorCode =
 export type KeyErrorCode =
   'key_missing' | 'key_unreadable' | 'key_format' | 'key_size' | 'key_too_open' | 'key_other_scheme';
 
-/** An expected failure: `message` says what happened, `mend` what to do about it, both fit to be shown to a person. */
+/** An expected failure: `message` says what happened, `hint` what to do about it, both fit to be shown to a person. */
 export class AtlasError extends Error {
   override readonly name = 'AtlasError';
   readonly code: AtlasErrorCode;
-  readonly mend: string | undefined;
+  readonly hint: string | undefined;
 
-  constructor(code: AtlasErrorCode, message: string, options: { mend?: string; cause?: unknown } = {}) {
+  constructor(code: AtlasErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.mend = options.mend;
+    this.hint = options.hint;
   }
 }
 
@@ -51,11 +51,11 @@ export function ok<T>(value: T): Result<T, never> {
   return { ok: true, value };
 }
 
-/** Makes a failure from a code, a message and what mends it. */
+/** Makes a failure from a code, a message and what fixes it. */
 export function fail(
   code: AtlasErrorCode,
   message: string,
-  options: { mend?: string; cause?: unknown } = {},
+  options: { hint?: string; cause?: unknown } = {},
 ): { readonly ok: false; readonly error: AtlasError } {
   return { ok: false, error: new AtlasError(code, message, options) };
 }
@@ -71,7 +71,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** An error's text with what mends it. */
+/** An error's text with what fixes it. */
 export function explain(error: AtlasError): string {
-  return error.mend === undefined ? error.message : `${error.message} ${error.mend}`;
+  return error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
 }

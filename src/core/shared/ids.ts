@@ -9,7 +9,7 @@ const RESERVED = /^(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)(\..*)?$/
 export function checkWorkspaceName(name: string): Result<string> {
   if (NAME.test(name) && !RESERVED.test(name)) return ok(name);
   return fail('invalid_name', `${JSON.stringify(name)} is not a valid workspace name.`, {
-    mend: 'Use at most 255 letters, digits, "-" and "_", starting with a letter or digit. Names reserved by Windows are not allowed.',
+    hint: 'Use at most 255 letters, digits, "-" and "_", starting with a letter or digit. Names reserved by Windows are not allowed.',
   });
 }
 
@@ -17,7 +17,7 @@ export function checkWorkspaceName(name: string): Result<string> {
 export function checkTaskId(id: string): Result<string> {
   if (TASK_ID.test(id) && !RESERVED.test(id) && !id.includes('..') && !id.endsWith('.')) return ok(id);
   return fail('invalid_name', `${JSON.stringify(id)} is not a valid task ID.`, {
-    mend: 'Use at most 255 letters, digits, ".", "-" and "_", starting with a letter or digit. Names reserved by Windows are not allowed.',
+    hint: 'Use at most 255 letters, digits, ".", "-" and "_", starting with a letter or digit. Names reserved by Windows are not allowed.',
   });
 }
 

@@ -59,7 +59,7 @@ export function parseDuration(text: string): Result<number> {
   const shown = trimmed.slice(0, 64);
   if (!DURATION.test(trimmed)) {
     return fail('usage', `"${shown}" is not a duration.`, {
-      mend: 'Write a number with a unit, such as 30s, 5m, 1h30m or 7d. Write 0 to turn it off.',
+      hint: 'Write a number with a unit, such as 30s, 5m, 1h30m or 7d. Write 0 to turn it off.',
     });
   }
   const parts = [...trimmed.matchAll(/([\d.]+)(\D+)/gu)];

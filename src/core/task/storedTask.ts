@@ -2,7 +2,7 @@ import type { Task } from './task';
 import type { TaskRecord } from './taskRecord';
 import type { TaskRef } from './taskRef';
 
-/** Something that was found and mended, for people. */
+/** Something that was found and fixed, for people. */
 export interface Finding {
   readonly kind: 'torn_line' | 'replayed' | 'rebuilt' | 'edited' | 'rolled_back' | 'adopted' | 'task_aligned';
   readonly message: string;

@@ -133,7 +133,7 @@ export function findTemplate(name: string, templates: readonly TaskTemplate[]): 
     ordered.find((template) => template.id === wanted) ?? ordered.find((template) => template.aliases.includes(wanted));
   if (found !== undefined) return ok(found);
   return fail('not_found', `There is no template ${JSON.stringify(name)}.`, {
-    mend: `Choose one of ${sentenceList(
+    hint: `Choose one of ${sentenceList(
       templates.map((template) => template.id),
       'or',
     )}.`,

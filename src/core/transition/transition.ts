@@ -18,7 +18,7 @@ function illegal(
   { task }: TransitionContext,
   why?: string,
 ): Result<never> {
-  return fail('illegal_transition', why ?? whyRefused(hook, event), { mend: possibleNow(hook, task, by) });
+  return fail('illegal_transition', why ?? whyRefused(hook, event), { hint: possibleNow(hook, task, by) });
 }
 
 /** What only a human decides is refused to everybody else, whatever way it came. */
@@ -26,7 +26,7 @@ function refuseDecision(hook: TaskRecord, type: TaskEventType, by: Caller): Resu
   const decision = by === 'human' ? undefined : humanDecision(hook, type);
   if (decision === undefined) return undefined;
   return fail('human_only', `Only a human may ${decision}.`, {
-    mend: 'Ask the human to decide, in the editor or in their own terminal.',
+    hint: 'Ask the human to decide, in the editor or in their own terminal.',
   });
 }
 
@@ -88,13 +88,13 @@ function checkExpected(hook: TaskRecord, input: TaskInput): Result<never> | unde
   const current = hook.current_step;
   if (step !== undefined && step !== current?.step_name) {
     const is = current === undefined ? 'the task has no step left' : `the current step is "${current.step_name}"`;
-    return fail('stale_caller', `You expected step ${JSON.stringify(step)}, but ${is}.`, { mend: READ_AGAIN });
+    return fail('stale_caller', `You expected step ${JSON.stringify(step)}, but ${is}.`, { hint: READ_AGAIN });
   }
   const expected = input.type === 'start_step' && current !== undefined ? nextAttempt(current) : current?.attempt;
   if (attempt === undefined || attempt === expected) return undefined;
   const is = expected === undefined ? 'the task has no step left' : `the step is at attempt ${expected}`;
   const message = `You expected attempt ${attempt}, but ${is}.`;
-  return fail('stale_caller', message, { mend: READ_AGAIN });
+  return fail('stale_caller', message, { hint: READ_AGAIN });
 }
 
 function isRepetition(hook: TaskRecord, input: TaskInput): boolean {

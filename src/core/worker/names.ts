@@ -18,7 +18,7 @@ export function checkWorker(name: string): Result<string> {
   const isSafe = (part: string): boolean => PART.test(part) && checkTaskId(part).ok && !part.endsWith('.lock');
   if (parts.length <= 2 && parts.every(isSafe)) return ok(name);
   return fail('invalid_name', `${JSON.stringify(name.slice(0, 200))} is not a valid worker name.`, {
-    mend: 'Use <worker> or <pool>/<worker>: at most 64 lowercase letters, digits, ".", "-" and "_" each, starting with a letter or digit.',
+    hint: 'Use <worker> or <pool>/<worker>: at most 64 lowercase letters, digits, ".", "-" and "_" each, starting with a letter or digit.',
   });
 }
 

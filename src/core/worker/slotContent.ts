@@ -136,7 +136,7 @@ export function buildContext(
 ): Result<SlotContext> {
   if (tools.length > MAX_TOOLS)
     return fail('usage', `The context names ${tools.length} tools. A worker may use at most ${MAX_TOOLS}.`, {
-      mend: 'Name only the tools that this task needs, or split the task.',
+      hint: 'Name only the tools that this task needs, or split the task.',
     });
   const previousAttempts = previous.slice(-MAX_PREVIOUS);
   const context = { ...more, task, tools, ...(previousAttempts.length === 0 ? {} : { previousAttempts }) };

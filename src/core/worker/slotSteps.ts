@@ -108,7 +108,7 @@ function isTry({ handoffReason }: SlotState): boolean {
 export function started(state: SlotState, plan: SlotPlan, { owner, clone }: Taker, now: number): Result<SlotState> {
   if (plan.action !== 'run' && plan.action !== 'resume' && plan.action !== 'restart')
     return fail('illegal_transition', `The task of ${state.worker} can't be claimed. ${plan.reason}`, {
-      mend:
+      hint:
         plan.action === 'ask' ? 'If its worker is gone, recover it by hand.' : 'For details, run: atlas worker status',
     });
   const { owner: _before, handoffReason: _why, resumePoint, ...rest } = state;
@@ -142,7 +142,7 @@ export function checkLease(state: SlotState, lease: Lease, clone: string): Resul
   return fail(
     'stale_caller',
     `${lease.worker} now belongs to another incarnation (${state.taskId}, claim ${state.claim}, incarnation ${state.incarnation}).`,
-    { mend: 'Your work is kept in the folder or its history. Claim another task.' },
+    { hint: 'Your work is kept in the folder or its history. Claim another task.' },
   );
 }
 
@@ -176,14 +176,14 @@ function moveTo(
 ): Result<SlotState> {
   if (state.status !== 'IN_PROGRESS')
     return fail('illegal_transition', `The task of ${state.worker} is ${state.status}, so this can't be done.`, {
-      mend: state.status === 'PENDING' ? 'Claim it first.' : 'There is nothing left to do.',
+      hint: state.status === 'PENDING' ? 'Claim it first.' : 'There is nothing left to do.',
     });
   if (state.handoffReason !== undefined && !isForced)
     return fail(
       'stale_caller',
       `The task of ${state.worker} was handed over (${state.handoffReason}). Its next incarnation completes it.`,
       {
-        mend: 'Claim it again to continue.',
+        hint: 'Claim it again to continue.',
       },
     );
   const { owner: _gone, handoffReason: _why, resumePoint: _where, ...rest } = state;

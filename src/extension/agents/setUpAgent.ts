@@ -45,7 +45,7 @@ async function chooseFolder({ session }: CommandContext, argument: unknown): Pro
   const [only] = folders;
   if (only === undefined)
     throw new AtlasError('usage', vscode.l10n.t('No folder is open in this window.'), {
-      mend: vscode.l10n.t('Open the folder in which the agent works.'),
+      hint: vscode.l10n.t('Open the folder in which the agent works.'),
     });
   if (asked !== undefined || folders.length === 1) return asked ?? only;
   const items = folders.map((folder) => ({ label: plain(basename(folder)), description: plain(folder), folder }));

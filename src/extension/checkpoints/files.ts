@@ -73,7 +73,7 @@ async function checkpointFor(
   if (found !== undefined) return { task, checkpoint: found };
   if (named !== undefined) {
     throw new AtlasError('not_found', vscode.l10n.t('Checkpoint {0} was already removed.', named), {
-      mend: vscode.l10n.t("The task's journal still has it."),
+      hint: vscode.l10n.t("The task's journal still has it."),
     });
   }
   const now = context.session.atlas.ports.clock.now();

@@ -74,7 +74,7 @@ async function tellInstalled(context: CommandContext, folder: string, report: Gi
   if (blocked.length > 0) {
     const why = blocked.map(({ name: hook, problem }) => `${hook}: ${problem ?? ''}`).join(' ');
     throw new AtlasError('write_failed', vscode.l10n.t("Some git hooks of {0} couldn't be installed.", name), {
-      mend: plain(why, MAX_TEXT),
+      hint: plain(why, MAX_TEXT),
     });
   }
   const remove = vscode.l10n.t('Remove');
@@ -113,7 +113,7 @@ async function removeFrom(context: CommandContext, folder: string): Promise<void
   if (blocked.length > 0) {
     const why = blocked.map(({ path, problem }) => `${path}: ${problem ?? ''}`).join(' ');
     throw new AtlasError('write_failed', vscode.l10n.t("Some git hooks of {0} couldn't be removed.", name), {
-      mend: plain(why, MAX_TEXT),
+      hint: plain(why, MAX_TEXT),
     });
   }
   await vscode.window.showInformationMessage(
@@ -132,7 +132,7 @@ async function chooseRepository({ session }: CommandContext, argument: unknown):
   const [only] = folders;
   if (only === undefined) {
     throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a Git repository.'), {
-      mend: vscode.l10n.t('Open one, or create one with "Git: Initialize Repository".'),
+      hint: vscode.l10n.t('Open one, or create one with "Git: Initialize Repository".'),
     });
   }
   if (folders.length === 1) return only;

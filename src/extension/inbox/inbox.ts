@@ -62,7 +62,7 @@ function itemQuestion(
   const fitting = everyItem(model).filter(fits);
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No item of the agent queue allows this now.'), {
-      mend: vscode.l10n.t('Add one with "Atlas: Add to Agent Queue".'),
+      hint: vscode.l10n.t('Add one with "Atlas: Add to Agent Queue".'),
     });
   const items = choices(model, fitting);
   return async (step) => askPick({ title, placeholder: vscode.l10n.t('Which item?'), items }, step, keep);

@@ -35,7 +35,7 @@ export function resumeCommand(template: string, sessionId: string): string {
   unwrap(checkSession(sessionId));
   if (!template.includes(PLACE))
     throw new AtlasError('usage', vscode.l10n.t("The setting atlas.resumeCommand doesn't contain {0}.", PLACE), {
-      mend: vscode.l10n.t("Add it where the session's id belongs."),
+      hint: vscode.l10n.t("Add it where the session's id belongs."),
     });
   // A line break would be the Enter that is left to the person.
   return oneLine(template, 2000).replaceAll(PLACE, sessionId);

@@ -46,7 +46,7 @@ async function receiptOf(context: CommandContext, task: StoredTask, argument: un
   if (found !== undefined) return found;
   if (named !== undefined || receipts.length === 0) {
     throw new AtlasError('not_found', vscode.l10n.t("The task doesn't have this receipt."), {
-      mend: vscode.l10n.t('Make one with "Atlas: Run Validation".'),
+      hint: vscode.l10n.t('Make one with "Atlas: Run Validation".'),
     });
   }
   const now = context.session.atlas.ports.clock.now();

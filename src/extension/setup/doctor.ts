@@ -11,7 +11,7 @@ import type { CommandContext, CommandHandler } from '../shared/context';
 const REPORT = 'atlas-doctor.txt';
 const MAX_TEXT = 2000;
 
-/** Atlas: Run Doctor. Looks at everything, reports, and mends what can be mended when told to. */
+/** Atlas: Run Doctor. Looks at everything, reports, and fixes what can be fixed when told to. */
 export function runDoctor(documents: TextDocuments): CommandHandler {
   return async (context) => {
     const found = await look(context, false);
@@ -29,20 +29,20 @@ export function runDoctor(documents: TextDocuments): CommandHandler {
         : vscode.l10n.t('Problems found: {0}. Atlas can repair {1} of them now.', problems.length, fixable);
     const answer = await vscode.window.showWarningMessage(message, ...(fixable === 0 ? [] : [fix]));
     if (answer !== fix) return;
-    const mended = await look(context, true);
-    await documents.show(REPORT, reportOf(context, mended));
+    const fixed = await look(context, true);
+    await documents.show(REPORT, reportOf(context, fixed));
     await context.session.look();
-    await tellMended(mended);
+    await tellFixed(fixed);
   };
 }
 
-async function tellMended(findings: readonly DoctorFinding[]): Promise<void> {
+async function tellFixed(findings: readonly DoctorFinding[]): Promise<void> {
   const count = (level: DoctorFinding['level']): number => findings.filter((each) => each.level === level).length;
   const left = count('problem');
   const message =
     left === 0
-      ? vscode.l10n.t('Repaired: {0}. No problems remain.', count('mended'))
-      : vscode.l10n.t('Repaired: {0}. Remaining: {1}. The report says what to do.', count('mended'), left);
+      ? vscode.l10n.t('Repaired: {0}. No problems remain.', count('fixed'))
+      : vscode.l10n.t('Repaired: {0}. Remaining: {1}. The report says what to do.', count('fixed'), left);
   await (left === 0 ? vscode.window.showInformationMessage(message) : vscode.window.showWarningMessage(message));
 }
 
@@ -72,7 +72,7 @@ function reportOf(context: CommandContext, findings: readonly DoctorFinding[]): 
   const { root } = context.session.atlas.ports.paths;
   const sections = [
     section('problem', '!', vscode.l10n.t('Problems'), findings),
-    section('mended', '~', vscode.l10n.t('Repaired'), findings),
+    section('fixed', '~', vscode.l10n.t('Repaired'), findings),
     section('ok', '✓', vscode.l10n.t('OK'), findings),
   ];
   return [vscode.l10n.t('Store: {0}', oneLine(root, MAX_TEXT)), '', ...sections.flat()].join('\n');
@@ -86,12 +86,12 @@ function section(
 ): string[] {
   const those = findings.filter((each) => each.level === level);
   if (those.length === 0) return [];
-  const lines = those.flatMap(({ area, subject, message, mend }) => [
+  const lines = those.flatMap(({ area, subject, message, hint }) => [
     `  ${mark} ${area.replace('_', ' ')}: ${oneLine(subject, MAX_TEXT)}`,
     `      ${oneLine(message, MAX_TEXT)}`,
-    ...(mend === undefined
+    ...(hint === undefined
       ? []
-      : mend.split('\n').map((line, index) => `      ${index === 0 ? '→' : ' '} ${keep(line)}`)),
+      : hint.split('\n').map((line, index) => `      ${index === 0 ? '→' : ' '} ${keep(line)}`)),
   ]);
   return [`${title} (${those.length})`, ...lines, ''];
 }

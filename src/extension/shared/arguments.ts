@@ -88,10 +88,10 @@ function nothingFits(tasks: readonly StoredTask[]): AtlasError {
   const [task] = tasks;
   if (task === undefined) {
     return new AtlasError('not_found', vscode.l10n.t('No open task in this window.'), {
-      mend: vscode.l10n.t('Start one with "Atlas: Start Task".'),
+      hint: vscode.l10n.t('Start one with "Atlas: Start Task".'),
     });
   }
   return new AtlasError('illegal_transition', vscode.l10n.t('No task allows this now.'), {
-    mend: vscode.l10n.t('"{0}": {1}.', plain(task.task.description, 80), stateLabel(task.hook.state)),
+    hint: vscode.l10n.t('"{0}": {1}.', plain(task.task.description, 80), stateLabel(task.hook.state)),
   });
 }

@@ -24,7 +24,7 @@ const EXPECTED = new Set<string>([
 /** Shows what went wrong and what to do, with a button to the log. */
 export async function showFailure(thrown: unknown, log: ChannelLogger): Promise<void> {
   const error = thrown instanceof AtlasError ? thrown : undefined;
-  const text = plain([messageOf(thrown), error?.mend ?? ''].join(' '), 600);
+  const text = plain([messageOf(thrown), error?.hint ?? ''].join(' '), 600);
   const showLog = vscode.l10n.t('Show Log');
   let chosen: string | undefined;
   if (error !== undefined && EXPECTED.has(error.code)) {

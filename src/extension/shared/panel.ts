@@ -205,8 +205,8 @@ export abstract class Panel<Message, Request> implements vscode.Disposable {
   }
 }
 
-function told(error: AtlasError): { message: string; mend?: string } {
-  return error.mend === undefined ? { message: error.message } : { message: error.message, mend: error.mend };
+function told(error: AtlasError): { message: string; hint?: string } {
+  return error.hint === undefined ? { message: error.message } : { message: error.message, hint: error.hint };
 }
 
 /** A title as it fits into a tab. */

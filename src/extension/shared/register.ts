@@ -101,6 +101,6 @@ export function registerCommands(context: CommandContext, documents: TextDocumen
 
 function untrusted(): AtlasError {
   return new AtlasError('human_only', vscode.l10n.t('Atlas is read-only in an untrusted folder.'), {
-    mend: vscode.l10n.t('Trust the folder to continue.'),
+    hint: vscode.l10n.t('Trust the folder to continue.'),
   });
 }

@@ -33,17 +33,17 @@ export async function findHooksFolder(folder: string): Promise<Result<HooksFolde
   const kind = await answer(folder, ['rev-parse', '--is-bare-repository', '--is-inside-work-tree']);
   if (kind === undefined) {
     return fail('no_repository', `${folder} is not in a usable git repository.`, {
-      mend: 'Name a folder in a repository. If it belongs to another user, run git status there to see how to trust it.',
+      hint: 'Name a folder in a repository. If it belongs to another user, run git status there to see how to trust it.',
     });
   }
   if (kind.startsWith('true')) {
     return fail('no_repository', `${folder} is a bare repository, which has no commits of its own.`, {
-      mend: 'Name one of its worktrees.',
+      hint: 'Name one of its worktrees.',
     });
   }
   const top = kind.endsWith('true') ? await answer(folder, ['rev-parse', '--show-toplevel']) : undefined;
   if (top === undefined) {
-    return fail('no_repository', `${folder} is inside a repository's git folder.`, { mend: 'Name the worktree.' });
+    return fail('no_repository', `${folder} is inside a repository's git folder.`, { hint: 'Name the worktree.' });
   }
   const worktree = resolve(top);
   const hooks = await answer(worktree, ['rev-parse', '--git-path', 'hooks']);
@@ -52,7 +52,7 @@ export async function findHooksFolder(folder: string): Promise<Result<HooksFolde
   const found = real(named);
   if (statSync(found, { throwIfNoEntry: false })?.isDirectory() === false) {
     return fail('write_failed', `Git looks for git hooks in ${found}, which is not a folder, so they are turned off.`, {
-      mend: 'Check core.hooksPath in git config.',
+      hint: 'Check core.hooksPath in git config.',
     });
   }
   const common = resolve(worktree, (await answer(worktree, ['rev-parse', '--git-common-dir'])) ?? '.git');

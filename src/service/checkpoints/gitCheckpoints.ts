@@ -174,7 +174,7 @@ export class GitCheckpoints {
     // The task ended meanwhile: the event is nobody's any more, which is no failure.
     if (sent.error.code === 'illegal_transition') return ok(false);
     if (!STAYS.has(sent.error.code)) return sent;
-    // Waiting for that task to be mended would keep the others' commits from being seen.
+    // Waiting for that task to be fixed would keep the others' commits from being seen.
     this.ports.log.warn(`${describeGitEvent(event)}: no checkpoint, because the task can't be changed.`, {
       error: sent.error.message,
     });

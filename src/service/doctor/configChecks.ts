@@ -5,12 +5,12 @@ import type { DoctorArea, Examination } from './report';
 export async function checkConfig(exam: Examination): Promise<void> {
   const { atlas, options } = exam;
   const seen = new Set<string>();
-  const note = (area: DoctorArea, issue: ConfigIssue, mend: string): void => {
+  const note = (area: DoctorArea, issue: ConfigIssue, hint: string): void => {
     const { file, position, message } = issue;
     const subject = `${file}:${position.line}:${position.column}`;
     if (seen.has(`${subject} ${message}`)) return;
     seen.add(`${subject} ${message}`);
-    exam.problem(area, subject, message, mend);
+    exam.problem(area, subject, message, hint);
   };
   const look = async (worktree: string | undefined): Promise<void> => {
     for (const issue of (await atlas.configs.forWorktree(worktree)).issues)

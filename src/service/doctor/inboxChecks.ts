@@ -37,7 +37,7 @@ async function checkWakes(exam: Examination, workspace: string, isDone: (id: num
   const due = wakes.due(workspace).filter(isDone);
   for (const id of due) {
     const subject = join(ports.paths.inbox(workspace), 'finished', `${id}.json`);
-    await exam.mend(
+    await exam.repair(
       'inbox',
       subject,
       {

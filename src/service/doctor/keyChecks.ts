@@ -32,7 +32,7 @@ async function narrow(exam: Examination, path: string, mode: number): Promise<vo
   const { files } = exam.atlas.ports;
   const found = files.stat(path)?.mode ?? mode;
   if (process.platform === 'win32' || (found & OTHERS) === 0) return;
-  await exam.mend(
+  await exam.repair(
     'keys',
     path,
     {
@@ -59,8 +59,8 @@ async function checkUse(exam: Examination, secrets: readonly string[]): Promise<
   for (const backup of secrets.filter((name) => name.endsWith('.bak'))) {
     const name = backup.slice(0, -'.bak'.length);
     if (secrets.includes(name)) continue;
-    const mend = `Copy ${backup} to ${name} in ${folder.path}. Atlas does not create another key.`;
-    exam.problem('keys', join(folder.path, name), 'The signing key is missing, but its backup exists.', mend);
+    const hint = `Copy ${backup} to ${name} in ${folder.path}. Atlas does not create another key.`;
+    exam.problem('keys', join(folder.path, name), 'The signing key is missing, but its backup exists.', hint);
   }
   if (held.value.length === 0) return;
   const missing = await unpublished(exam, folder, held.value);
@@ -105,7 +105,7 @@ async function publish(
 ): Promise<void> {
   const { atlas } = exam;
   const path = join(folder.path, PUBLIC_KEYS_FILE);
-  await exam.mend(
+  await exam.repair(
     'keys',
     path,
     {

@@ -62,7 +62,7 @@ async function settle(
     );
     return;
   }
-  await exam.mend(
+  await exam.repair(
     'lock',
     subject,
     {

@@ -26,20 +26,20 @@ export type DoctorArea = (typeof DOCTOR_AREAS)[number];
 /** Something that the doctor saw. */
 export interface DoctorFinding {
   readonly area: DoctorArea;
-  /** `ok`: as it should be, or worth knowing; `mended`: was wrong and no longer is; `problem`: needs somebody. */
-  readonly level: 'ok' | 'mended' | 'problem';
+  /** `ok`: as it should be, or worth knowing; `fixed`: was wrong and no longer is; `problem`: needs somebody. */
+  readonly level: 'ok' | 'fixed' | 'problem';
   /** What it is about: a path, a task, a folder. */
   readonly subject: string;
   readonly message: string;
   /** What to do about it; of an `ok`, what could be done. */
-  readonly mend?: string;
-  /** Whether a run with `fix` would mend it. */
+  readonly hint?: string;
+  /** Whether a run with `fix` would fix it. */
   readonly fixable?: boolean;
 }
 
 /** What the doctor is told. */
 export interface DoctorOptions {
-  /** Mends what needs no decision, and asks about what does. Without it nothing is written. */
+  /** Fixes what needs no decision, and asks about what does. Without it nothing is written. */
   readonly fix: boolean;
   /** Folders whose settings, templates and git hooks are looked at too. */
   readonly folders: readonly string[];
@@ -76,37 +76,37 @@ export class Examination {
   }
 
   /** Notes something that is as it should be, or worth knowing. */
-  ok(area: DoctorArea, subject: string, message: string, mend?: string): void {
-    this.findings.push({ area, level: 'ok', subject, message, ...(mend === undefined ? {} : { mend }) });
+  ok(area: DoctorArea, subject: string, message: string, hint?: string): void {
+    this.findings.push({ area, level: 'ok', subject, message, ...(hint === undefined ? {} : { hint }) });
   }
 
-  mended(area: DoctorArea, subject: string, message: string): void {
-    this.findings.push({ area, level: 'mended', subject, message });
+  fixed(area: DoctorArea, subject: string, message: string): void {
+    this.findings.push({ area, level: 'fixed', subject, message });
   }
 
   /** Notes something that needs somebody. */
-  problem(area: DoctorArea, subject: string, message: string, mend: string): void {
-    this.findings.push({ area, level: 'problem', subject, message, mend });
+  problem(area: DoctorArea, subject: string, message: string, hint: string): void {
+    this.findings.push({ area, level: 'problem', subject, message, hint });
   }
 
-  failed(area: DoctorArea, subject: string, error: AtlasError, mend: string): void {
-    this.problem(area, subject, error.message, error.mend ?? mend);
+  failed(area: DoctorArea, subject: string, error: AtlasError, hint: string): void {
+    this.problem(area, subject, error.message, error.hint ?? hint);
   }
 
-  /** Mends something where it may, and says so; else says what is wrong and that it could be mended. */
-  async mend(
+  /** Fixes something where it may, and says so; else says what is wrong and that it could be fixed. */
+  async repair(
     area: DoctorArea,
     subject: string,
     texts: { readonly wrong: string; readonly done: string; readonly byHand: string },
     act: () => void | Promise<void>,
   ): Promise<void> {
     if (!this.fix) {
-      this.findings.push({ area, level: 'problem', subject, message: texts.wrong, mend: FIX_IT, fixable: true });
+      this.findings.push({ area, level: 'problem', subject, message: texts.wrong, hint: FIX_IT, fixable: true });
       return;
     }
     try {
       await act();
-      this.mended(area, subject, texts.done);
+      this.fixed(area, subject, texts.done);
     } catch (error) {
       this.problem(area, subject, `${texts.wrong} It could not be fixed: ${messageOf(error)}`, texts.byHand);
     }

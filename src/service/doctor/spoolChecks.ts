@@ -23,7 +23,7 @@ export async function checkSpool(exam: Examination): Promise<void> {
     return stat !== undefined && clock.now() - stat.mtimeMs > WAITS_MS;
   });
   if (old.length > 0) {
-    await exam.mend(
+    await exam.repair(
       'spool',
       paths.spool,
       {
@@ -58,7 +58,7 @@ async function checkKept(exam: Examination): Promise<void> {
     return;
   }
   const done = `${count(kept.length, 'git hook event was', 'git hook events were')} discarded, as you confirmed.`;
-  await exam.mend('spool', paths.spool, { wrong, done, byHand }, () => {
+  await exam.repair('spool', paths.spool, { wrong, done, byHand }, () => {
     spool.discardKept();
   });
 }

@@ -58,7 +58,7 @@ async function checkModes(exam: Examination, real: string): Promise<void> {
   const { files } = exam.atlas.ports;
   const mode = files.stat(real)?.mode ?? 0;
   if (process.platform === 'win32' || (mode & OTHERS_WRITE) === 0) return;
-  await exam.mend(
+  await exam.repair(
     'store',
     real,
     {
@@ -87,10 +87,10 @@ function checkAccess(exam: Examination, folder: string): boolean {
   const owner = ownerOf(folder);
   const another = process.getuid !== undefined && owner !== undefined && owner !== process.getuid();
   const whose = another ? ` It belongs to the user with ID ${owner}: a command may have run as root.` : '';
-  const mend = another
+  const hint = another
     ? `Make your user its owner: sudo chown -R "$(id -un)" "${folder}"`
     : `Give your user permission: chmod u+rwx "${folder}"`;
-  exam.problem('store', folder, `Your user can't read and write it.${whose}`, mend);
+  exam.problem('store', folder, `Your user can't read and write it.${whose}`, hint);
   return false;
 }
 
@@ -112,8 +112,8 @@ export async function checkStore(exam: Examination): Promise<void> {
   await exam.check('trust', paths.trust, () => {
     const problem = new TrustFile(exam.atlas.ports).problem();
     if (problem === undefined) return;
-    const mend = 'Move it away. You are then asked about each command again. Until then, no command is allowed.';
-    exam.problem('trust', paths.trust, problem, mend);
+    const hint = 'Move it away. You are then asked about each command again. Until then, no command is allowed.';
+    exam.problem('trust', paths.trust, problem, hint);
   });
   for (const name of exam.atlas.workspaces.names())
     await exam.check('store', paths.workspace(name), () => checkWorkspace(exam, name));

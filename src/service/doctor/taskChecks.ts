@@ -48,7 +48,7 @@ export async function checkTasks(exam: Examination): Promise<void> {
 async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Promise<void> {
   const { atlas } = exam;
   if (marked && atlas.ports.files.stat(atlas.ports.paths.task(ref)) === undefined) {
-    await exam.mend(
+    await exam.repair(
       'marker',
       refKey(ref),
       {
@@ -82,36 +82,36 @@ function checkEdits(exam: Examination, ref: TaskRef): void {
   );
 }
 
-/** Mends what can be, or says what could be. */
+/** Fixes what can be, or says what could be. */
 async function settle(exam: Examination, ref: TaskRef, state: TaskState, marked: boolean): Promise<void> {
   const key = refKey(ref);
   const { pending, damage } = state;
   if (damage !== undefined) {
-    exam.problem('task', key, damage.message, mendOf(exam, ref, damage));
+    exam.problem('task', key, damage.message, hintOf(exam, ref, damage));
     return;
   }
   if (pending.length === 0) return;
   if (!exam.fix) {
     for (const { area, message } of pending)
-      exam.findings.push({ area, level: 'problem', subject: key, message, mend: FIX_IT, fixable: true });
+      exam.findings.push({ area, level: 'problem', subject: key, message, hint: FIX_IT, fixable: true });
     return;
   }
   const result = marked ? await exam.atlas.reconcile(ref) : await exam.atlas.reconcileLost(ref);
   if (!result.ok && result.error.code === 'not_found' && pending.some(({ message }) => message === UNMADE)) {
-    exam.mended('marker', key, 'The marker of a task whose creation was interrupted was removed.');
+    exam.fixed('marker', key, 'The marker of a task whose creation was interrupted was removed.');
     return;
   }
   if (!result.ok) {
-    exam.problem('task', key, explain(result.error), mendOf(exam, ref, result.error));
+    exam.problem('task', key, explain(result.error), hintOf(exam, ref, result.error));
     return;
   }
-  for (const finding of result.value.findings) exam.mended(areaOf(finding), key, finding.message);
+  for (const finding of result.value.findings) exam.fixed(areaOf(finding), key, finding.message);
   const left = inspectTask(exam.atlas, ref, !isTerminal(result.value.hook.state));
   const derived = pending.filter((each) => each.derived === true);
   for (const each of derived) {
     if (left.pending.some(({ message }) => message === each.message))
       exam.problem(each.area, key, each.message, 'The log shows why it could not be written.');
-    else exam.mended(each.area, key, `${each.message} This was fixed.`);
+    else exam.fixed(each.area, key, `${each.message} This was fixed.`);
   }
 }
 
@@ -120,8 +120,8 @@ function areaOf({ kind }: Finding): Pending['area'] {
 }
 
 /** A damaged task is never written over; whoever has a backup can put it back. */
-function mendOf(exam: Examination, ref: TaskRef, error: AtlasError): string {
-  if (error.mend !== undefined && error.code !== 'damaged') return error.mend;
+function hintOf(exam: Examination, ref: TaskRef, error: AtlasError): string {
+  if (error.hint !== undefined && error.code !== 'damaged') return error.hint;
   const folder = exam.atlas.ports.paths.task(ref);
   return `Restore the file from a backup of ${folder}, or move that folder out of the store. Nothing was changed, and no other task is affected.`;
 }
@@ -142,7 +142,7 @@ async function checkOwners(exam: Examination, ref: TaskRef): Promise<void> {
   const dead = atlas.owners.list(ref).filter(({ vitality }) => vitality === 'dead' || vitality === 'rebooted');
   const left = dead.filter(({ file }) => file.signed_off_at === undefined);
   if (left.length === 0) return;
-  await exam.mend(
+  await exam.repair(
     'owner',
     key,
     {
@@ -174,7 +174,7 @@ function checkChain(exam: Examination, ref: TaskRef, whole: boolean): void {
   const key = refKey(ref);
   const broken = chainBreak(exam.atlas, ref, whole);
   if (!broken.ok) {
-    exam.failed('journal', key, broken.error, mendOf(exam, ref, broken.error));
+    exam.failed('journal', key, broken.error, hintOf(exam, ref, broken.error));
     return;
   }
   if (broken.value === undefined) return;

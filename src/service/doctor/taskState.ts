@@ -11,7 +11,7 @@ import { rebuildRecord, replayLine } from '../../store/task/rebuild';
 import type { Atlas } from '../atlas';
 import type { DoctorArea } from './report';
 
-/** Something wrong with a task that can be mended without a decision. */
+/** Something wrong with a task that can be fixed without a decision. */
 export interface Pending {
   readonly area: DoctorArea;
   readonly message: string;
@@ -19,7 +19,7 @@ export interface Pending {
   readonly derived?: true;
 }
 
-/** How a task's files are: what could be mended, and what keeps the task from being read or mended. */
+/** How a task's files are: what could be fixed, and what keeps the task from being read or fixed. */
 export interface TaskState {
   readonly pending: readonly Pending[];
   readonly damage: AtlasError | undefined;
@@ -30,7 +30,7 @@ export interface TaskState {
 export const UNMADE = 'Its creation was interrupted. The task does not exist, but is marked as open.';
 
 /**
- * Says what opening a task for a change would mend, without the lock and without a write. The opening itself decides
+ * Says what opening a task for a change would fix, without the lock and without a write. The opening itself decides
  * anew under the lock; this is what a person is told before.
  */
 export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskState {

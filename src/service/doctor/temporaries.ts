@@ -17,7 +17,7 @@ export async function checkTemporaries(
     const path = join(folder, name);
     const stat = files.stat(path);
     if (stat?.kind !== 'file' || clock.now() - stat.mtimeMs < OLD_MS) continue;
-    await exam.mend(
+    await exam.repair(
       'store',
       path,
       {

@@ -73,7 +73,7 @@ export class GitHooks {
         'unsafe_path',
         `This repository's git hooks are a symbolic link to ${place.value.folder}, outside the repository.`,
         {
-          mend: 'Git hooks there can run in other repositories too. Install them only if you want that.',
+          hint: 'Git hooks there can run in other repositories too. Install them only if you want that.',
         },
       );
     }
@@ -128,7 +128,7 @@ export class GitHooks {
     // A line break in a word would stand in the script as one.
     if ([root, ...command].some((word) => /[\n\r\0]/u.test(word))) {
       return fail('unsafe_path', 'A git hook cannot contain a path with a line break.', {
-        mend: 'Move the Atlas folder, or the program, to another path.',
+        hint: 'Move the Atlas folder, or the program, to another path.',
       });
     }
     if (!isAbsolute(program) && program !== 'atlas') {

@@ -124,7 +124,7 @@ export function isGood(verdict: Verdict, allowShort: boolean): boolean {
 }
 
 function parseBundle(text: string): Result<z.infer<typeof bundleSchema>> {
-  const mend = 'Export the receipts again and use the file unchanged.';
+  const hint = 'Export the receipts again and use the file unchanged.';
   try {
     const parsed = bundleSchema.safeParse(JSON.parse(text));
     if (parsed.success) return ok(parsed.data);
@@ -133,10 +133,10 @@ function parseBundle(text: string): Result<z.infer<typeof bundleSchema>> {
       'verification_failed',
       `This is not a bundle of receipts: invalid at "${issue?.path.join('.') ?? ''}".`,
       {
-        mend,
+        hint,
       },
     );
   } catch (error) {
-    return fail('verification_failed', `This is not a bundle of receipts: ${messageOf(error)}`, { mend });
+    return fail('verification_failed', `This is not a bundle of receipts: ${messageOf(error)}`, { hint });
   }
 }

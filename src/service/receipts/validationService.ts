@@ -141,13 +141,13 @@ export class ValidationService {
     const planned = step === undefined ? undefined : task.steps[step.step_index];
     if (step === undefined || planned === undefined || !mayValidate(hook)) {
       return fail('illegal_transition', whyRefused(hook, 'validation_command'), {
-        mend: possibleNow(hook, task, options.caller),
+        hint: possibleNow(hook, task, options.caller),
       });
     }
     const expect = options.expect ?? {};
     if ((expect.step ?? step.step_name) !== step.step_name || (expect.attempt ?? step.attempt) !== step.attempt) {
       return fail('stale_caller', `The task is at step "${step.step_name}", attempt ${step.attempt}.`, {
-        mend: 'Read HOOK.md again: another session or a human has changed the task.',
+        hint: 'Read HOOK.md again: another session or a human has changed the task.',
       });
     }
     const declared = commandsOf(planned);
@@ -158,13 +158,13 @@ export class ValidationService {
     const worktree = worktreeOf(task);
     if (worktree === undefined || !isAbsolute(worktree)) {
       return fail('no_repository', 'The task does not record the folder it was started in.', {
-        mend: 'Start a new task in the folder you work in.',
+        hint: 'Start a new task in the folder you work in.',
       });
     }
     const bound = { stepIndex: step.step_index, attempt: step.attempt };
     if (this.owners.isValidated(ref, bound)) {
       return fail('illegal_transition', 'This step is already being validated.', {
-        mend: 'Wait for that run to end, or cancel it where it was started.',
+        hint: 'Wait for that run to end, or cancel it where it was started.',
       });
     }
     return this.withKeys(
@@ -185,7 +185,7 @@ export class ValidationService {
   ): Promise<Result<void>> {
     if (commands.length === 0) {
       return fail('usage', 'The step declares no checks, and no command was given.', {
-        mend: 'Name the command that checks the work.',
+        hint: 'Name the command that checks the work.',
       });
     }
     if (caller === 'human') {
@@ -195,7 +195,7 @@ export class ValidationService {
     const unknown = await this.trust.unknown(task, declared);
     if (unknown.length === 0) return ok(undefined);
     return fail('human_only', `A human hasn't allowed ${count(unknown.length, 'command')} of this repository yet.`, {
-      mend: 'Ask the human to run "Atlas: Run Validation" or "atlas validate" once to allow the same commands.',
+      hint: 'Ask the human to run "Atlas: Run Validation" or "atlas validate" once to allow the same commands.',
     });
   }
 

@@ -127,7 +127,7 @@ export class RecoveryService {
   async recover(stored: StoredTask, { action, by = 'agent' }: RecoveryChoice = {}): Promise<Result<Updated>> {
     if (stored.hook.state === 'awaiting_human') {
       return fail('illegal_transition', 'The task is waiting for a human. There is nothing to recover.', {
-        mend: 'A human has to decide first.',
+        hint: 'A human has to decide first.',
       });
     }
     const detected =

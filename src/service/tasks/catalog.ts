@@ -32,7 +32,7 @@ export class Catalog {
   read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
     const stamp = this.stampOf(ref);
     if (stamp === undefined)
-      return fail('not_found', `There is no task ${refKey(ref)}.`, { mend: 'List the tasks and choose one of them.' });
+      return fail('not_found', `There is no task ${refKey(ref)}.`, { hint: 'List the tasks and choose one of them.' });
     const known = this.cache.get(refKey(ref));
     if (known?.stamp === stamp) return known.read;
     const read = this.store.read(ref);

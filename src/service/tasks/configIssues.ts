@@ -35,7 +35,7 @@ export function refuseIssues(issues: readonly ConfigIssue[], worktree: string): 
   const rest = issues.length > SHOWN ? [`  … and ${issues.length - SHOWN} more`] : [];
   const head = `The task was not started. ${count(issues.length, 'problem')} in its configuration may disable its checks:`;
   return fail('invalid_config', [head, ...lines, ...rest].join('\n'), {
-    mend: 'Fix the configuration, then start the task again.',
+    hint: 'Fix the configuration, then start the task again.',
     cause: issues,
   });
 }

@@ -34,7 +34,7 @@ export class EventSender {
   async send(ref: TaskRef, input: TaskInput, { patient = false, proven }: Sending = {}): Promise<Result<Updated>> {
     const { ports, catalog, configs } = this.atlas;
     const read = catalog.read(ref);
-    // A hook.json that is lost or corrupt can be mended under the lock; there is only nothing to capture.
+    // A hook.json that is lost or corrupt can be fixed under the lock; there is only nothing to capture.
     const task = read.ok ? read.value : undefined;
     const loaded = task === undefined ? await configs.forWorktree(undefined) : await configs.forTask(task.task);
     const taken =

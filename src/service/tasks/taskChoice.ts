@@ -76,7 +76,7 @@ function severalTasks(tasks: readonly StoredTask[], what: string): Result<Chosen
     return `  ${ref.id}  ${STATE_LABELS[hook.state]}  ${oneLine(task.description, 60)}`;
   });
   const more = tasks.length > MAX_LISTED ? [`  and ${count(tasks.length - MAX_LISTED, 'more task')}`] : [];
-  return fail('usage', [`${what} has ${tasks.length} open tasks:`, ...listed, ...more].join('\n'), { mend: NAME_ONE });
+  return fail('usage', [`${what} has ${tasks.length} open tasks:`, ...listed, ...more].join('\n'), { hint: NAME_ONE });
 }
 
 function noOpenTask(
@@ -87,7 +87,7 @@ function noOpenTask(
   has: { readonly what: string; readonly of: (task: StoredTask) => boolean } | undefined,
 ): Result<ChosenTask> {
   const start = 'Start one with: atlas start "<description>"';
-  if (workspace === undefined) return fail('not_found', `${what} has no task yet.`, { mend: start });
+  if (workspace === undefined) return fail('not_found', `${what} has no task yet.`, { hint: start });
   if (mode === 'read' || has !== undefined) {
     for (const ref of atlas.catalog.finished(workspace)) {
       const read = atlas.catalog.read(ref);
@@ -100,8 +100,8 @@ function noOpenTask(
     }
   }
   if (has !== undefined)
-    return fail('not_found', `No task of ${what} has ${has.what}.`, { mend: 'To see its status, run: atlas status' });
-  return fail('not_found', `${what} has no open task.`, { mend: start });
+    return fail('not_found', `No task of ${what} has ${has.what}.`, { hint: 'To see its status, run: atlas status' });
+  return fail('not_found', `${what} has no open task.`, { hint: start });
 }
 
 interface FoundPlace {
@@ -127,7 +127,7 @@ export function knownWorkspace(atlas: AtlasReader, name: string): Result<string>
   if (!valid.ok) return valid;
   if (atlas.workspaces.names().includes(name)) return ok(name);
   return fail('not_found', `There is no workspace "${name}".`, {
-    mend: 'List the workspaces with: atlas workspace list',
+    hint: 'List the workspaces with: atlas workspace list',
   });
 }
 
@@ -135,7 +135,7 @@ async function namedTask(atlas: AtlasReader, named: string, wish: TaskSelector):
   const { id, workspace = wish.workspace } = taskNameOf(named);
   if (wish.workspace !== undefined && wish.workspace !== workspace) {
     return fail('usage', `--task names workspace "${workspace ?? ''}", but --workspace names another one.`, {
-      mend: 'Omit one of them.',
+      hint: 'Omit one of them.',
     });
   }
   const valid = checkTaskId(id);
@@ -160,12 +160,12 @@ function existing(atlas: AtlasReader, refs: readonly TaskRef[], named: string, o
   if (choice.kind === 'one') return ok({ ref: choice.task.ref, note: undefined });
   if (choice.kind === 'none') {
     return fail('not_found', `There is no task ${oneLine(named, 80)}.`, {
-      mend: 'List the workspaces with: atlas workspace list',
+      hint: 'List the workspaces with: atlas workspace list',
     });
   }
   const listed = choice.tasks.slice(0, MAX_LISTED).map(({ ref }) => `  ${refKey(ref)}`);
   return fail('usage', [`${found.length} workspaces have a task ${named}:`, ...listed].join('\n'), {
-    mend: 'Name the workspace too, with --workspace.',
+    hint: 'Name the workspace too, with --workspace.',
   });
 }
 

@@ -65,13 +65,13 @@ export class InboxFiles {
     try {
       if (files.stat(paths.workspace(workspace)) === undefined)
         return fail('not_found', `There is no workspace "${workspace}".`, {
-          mend: 'List the workspaces with: atlas workspace list',
+          hint: 'List the workspaces with: atlas workspace list',
         });
       for (const folder of [paths.workspace(workspace), ...this.folders(workspace)]) {
         const kind = files.stat(folder)?.kind;
         if (kind === undefined || kind === 'folder') continue;
         const what = kind === 'link' ? 'a symbolic link, which is not followed' : 'not a folder';
-        return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Replace it with the folder itself.' });
+        return fail('unsafe_path', `${folder} is ${what}.`, { hint: 'Replace it with the folder itself.' });
       }
       return ok(undefined);
     } catch (error) {
@@ -90,7 +90,7 @@ export class InboxFiles {
       .filter((name) => !NAME.test(name) && !OURS.test(name))
       .map((name): InboxFinding => {
         const error = new AtlasError('invalid_name', 'This file does not belong to the agent queue and is ignored.', {
-          mend: 'Move it away.',
+          hint: 'Move it away.',
         });
         return { path: join(folder, name), error };
       });
@@ -130,7 +130,7 @@ export class InboxFiles {
     if (!bytes.ok) return bytes;
     const item = parseItem(path, bytes.value);
     if (!item.ok || item.value.id === id) return item;
-    return fail('damaged', `${path} claims to be item ${item.value.id}.`, { mend: MOVE_AWAY });
+    return fail('damaged', `${path} claims to be item ${item.value.id}.`, { hint: MOVE_AWAY });
   }
 
   /** The lowest number that no item ever had. Fails with `damaged` where the numbers are used up. */
@@ -138,7 +138,7 @@ export class InboxFiles {
     let highest = 0;
     for (const id of [...open, ...leftOver, ...finished]) highest = Math.max(highest, id);
     if (highest < MAX_ITEM_ID) return ok(highest + 1);
-    return fail('damaged', `No item number is left: item ${MAX_ITEM_ID} exists.`, { mend: MOVE_AWAY });
+    return fail('damaged', `No item number is left: item ${MAX_ITEM_ID} exists.`, { hint: MOVE_AWAY });
   }
 
   /** Makes a new item's file. Throws a file error; `true` where it is there all the same. */
@@ -182,7 +182,7 @@ function numberOf(name: string): number[] {
 export function parseItem(path: string, bytes: Uint8Array): Result<InboxItem> {
   const parsed = parseState(path, bytes, inboxItemSchema);
   if (parsed.ok || parsed.error.code !== 'damaged') return parsed;
-  return fail('damaged', parsed.error.message, { mend: MOVE_AWAY });
+  return fail('damaged', parsed.error.message, { hint: MOVE_AWAY });
 }
 
 /** The text of an item's file. */

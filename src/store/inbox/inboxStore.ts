@@ -107,7 +107,7 @@ export class InboxStore {
     return this.changing(workspace, (lock, numbers) => {
       if (numbers.open.length >= MAX_OPEN)
         return fail('usage', `The agent queue of ${workspace} is full: it has ${numbers.open.length} open items.`, {
-          mend: 'Complete or cancel some items.',
+          hint: 'Complete or cancel some items.',
         });
       const id = this.inbox.freeNumber(numbers);
       if (!id.ok) return id;
@@ -167,7 +167,7 @@ export class InboxStore {
         return ended;
       } catch (error) {
         const message = `Item ${id} is done, but the session waiting for it could not be woken: ${messageOf(error)}`;
-        return fail('recorded_not_written', message, { mend: 'Complete it again.', cause: error });
+        return fail('recorded_not_written', message, { hint: 'Complete it again.', cause: error });
       }
     });
   }
@@ -189,8 +189,8 @@ export class InboxStore {
     if (!due.ok) return due;
     if (due.value) {
       // Whoever completed the item may have died before it published.
-      const mended = await this.changing(workspace, () => ok(undefined));
-      if (!mended.ok) this.ports.log.warn('Pending wake-ups could not be read.', { error: mended.error.message });
+      const fixed = await this.changing(workspace, () => ok(undefined));
+      if (!fixed.ok) this.ports.log.warn('Pending wake-ups could not be read.', { error: fixed.error.message });
     }
     return this.looking(workspace, () => this.wakes.take(workspace));
   }
@@ -199,7 +199,7 @@ export class InboxStore {
     if (finished.has(id)) return this.inbox.read(this.inbox.finishedPath(workspace, id), id);
     if (open.includes(id)) return this.inbox.read(this.inbox.openPath(workspace, id), id);
     return fail('not_found', `The agent queue of ${workspace} has no item ${id}.`, {
-      mend: 'List the items with: atlas inbox list',
+      hint: 'List the items with: atlas inbox list',
     });
   }
 
@@ -219,11 +219,11 @@ export class InboxStore {
     guard(lock);
     try {
       if (make()) return ok(value);
-      return fail('write_failed', `${path} was just created by another process.`, { mend: 'Try again.' });
+      return fail('write_failed', `${path} was just created by another process.`, { hint: 'Try again.' });
     } catch (error) {
       if (this.ports.files.stat(path) === undefined) throw error;
       const message = `${what}, but may be lost in a power failure: ${messageOf(error)}`;
-      return fail('recorded_not_written', message, { mend: 'To check it, run: atlas inbox list', cause: error });
+      return fail('recorded_not_written', message, { hint: 'To check it, run: atlas inbox list', cause: error });
     }
   }
 
@@ -303,6 +303,6 @@ export class InboxStore {
 function guard(lock: HeldLock): void {
   if (lock.isNewest()) return;
   throw new AtlasError('lock_timeout', "Another process took the agent queue's lock in the meantime.", {
-    mend: 'Try again.',
+    hint: 'Try again.',
   });
 }

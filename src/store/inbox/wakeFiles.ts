@@ -128,9 +128,9 @@ export class WakeFiles {
     const bytes = readStateFile(this.ports.files, path, MAX_WAKE_BYTES);
     if (!bytes.ok) return bytes;
     const wake = parseState(path, bytes.value, wakeSchema);
-    if (!wake.ok) return { ok: false, error: new AtlasError(wake.error.code, wake.error.message, { mend: MOVE_AWAY }) };
+    if (!wake.ok) return { ok: false, error: new AtlasError(wake.error.code, wake.error.message, { hint: MOVE_AWAY }) };
     if (wakeName(wake.value) === name) return wake;
-    return fail('damaged', `${path} is about item ${wake.value.task_id} of another trigger.`, { mend: MOVE_AWAY });
+    return fail('damaged', `${path} is about item ${wake.value.task_id} of another trigger.`, { hint: MOVE_AWAY });
   }
 
   /** What fails after a wake was taken changes nothing for its caller. */

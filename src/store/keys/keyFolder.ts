@@ -38,7 +38,7 @@ export class StoreKeyFolder implements KeyFolder {
       if (stat === undefined) return ok(undefined);
       if (stat.kind !== 'file') {
         return fail('key_unreadable', `The key file ${path} is ${stat.kind === 'link' ? 'a link' : 'not a file'}.`, {
-          mend: 'Replace it with the key file itself. Atlas does not create another key.',
+          hint: 'Replace it with the key file itself. Atlas does not create another key.',
         });
       }
       const folder = this.narrow(this.path, this.ports.files.stat(this.path), FOLDER_MODE);
@@ -95,7 +95,7 @@ export class StoreKeyFolder implements KeyFolder {
       this.ports.files.chmod(path, mode);
     } catch (error) {
       return fail('key_too_open', `Other users can access ${path} (mode ${wide}): ${messageOf(error)}`, {
-        mend: `Run chmod ${mode.toString(8)} on it as its owner.`,
+        hint: `Run chmod ${mode.toString(8)} on it as its owner.`,
         cause: error,
       });
     }
@@ -108,7 +108,7 @@ export class StoreKeyFolder implements KeyFolder {
       return use();
     } catch (error) {
       if (error instanceof AtlasError) return { ok: false, error };
-      // Another program's half-made file is the one case that a second try mends.
+      // Another program's half-made file is the one case that a second try fixes.
       return {
         ok: false,
         error: fileError(codeOf(error) === 'EFBIG' && code === 'key_unreadable' ? 'key_size' : code, what, error),
@@ -117,4 +117,4 @@ export class StoreKeyFolder implements KeyFolder {
   }
 }
 
-const PUT_BACK = { mend: 'Restore the right file, for example from its .bak. Atlas does not create another key.' };
+const PUT_BACK = { hint: 'Restore the right file, for example from its .bak. Atlas does not create another key.' };

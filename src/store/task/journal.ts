@@ -50,7 +50,7 @@ export class Journal {
     const stat = this.files.stat(this.path);
     if (stat !== undefined && stat.kind !== 'file') {
       throw new AtlasError('unsafe_path', `${this.path} is a ${stat.kind}, not a file.`, {
-        mend: `Move the ${stat.kind} away. The journal belongs there.`,
+        hint: `Move the ${stat.kind} away. The journal belongs there.`,
       });
     }
     return stat?.size ?? 0;

@@ -26,12 +26,12 @@ export function readStateFile(files: FileSystem, path: string, maxBytes = MAX_ST
         'unsafe_path',
         `${path} is a symbolic link, which is not followed because it could lead out of the store.`,
         {
-          mend: 'Replace the link with the file itself.',
+          hint: 'Replace the link with the file itself.',
         },
       );
     }
     if (stat.kind !== 'file') {
-      return fail('unreadable', `${path} is not a file.`, { mend: `Move the ${stat.kind} away.` });
+      return fail('unreadable', `${path} is not a file.`, { hint: `Move the ${stat.kind} away.` });
     }
     return ok(files.read(path, maxBytes));
   } catch (error) {
@@ -85,7 +85,7 @@ function checkVersion(path: string, data: unknown): AtlasError | undefined {
         'too_new',
         `${path} has schema version ${String(version)}, but this version of Atlas supports ${SCHEMA_VERSION}.`,
         {
-          mend: 'Update Atlas. Until then, the task is read-only.',
+          hint: 'Update Atlas. Until then, the task is read-only.',
         },
       );
     }

@@ -30,7 +30,7 @@ export class TaskIndexes {
         const next = /^\d{1,10}\s*$/u.test(text) ? Number(text) : Number.NaN;
         if (!(next <= LAST_INDEX)) {
           return fail('damaged', `${path} does not contain a task number.`, {
-            mend: 'Write a number into it that is at least the number of tasks with receipts.',
+            hint: 'Write a number into it that is at least the number of tasks with receipts.',
           });
         }
         replaceFile(files, ids, path, `${next + 1}\n`, { durable: true });

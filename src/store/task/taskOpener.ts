@@ -34,7 +34,7 @@ function notMade(error: AtlasError): Result<never> {
   const message = `Nothing was recorded, because hook.json could not be reconciled with its journal (${error.message}).`;
   return fail('write_failed', message, {
     cause: error,
-    ...(error.mend === undefined ? {} : { mend: error.mend }),
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
   });
 }
 
@@ -70,7 +70,7 @@ export class TaskOpener {
     const { paths, files } = this.ports;
     const left = this.writer.memory.recall(ref, lock);
     if (left !== undefined) {
-      this.writer.mendMarker(ref, left.hook, left.tail.last?.seq ?? 0);
+      this.writer.repairMarker(ref, left.hook, left.tail.last?.seq ?? 0);
       return ok(left);
     }
     const found = this.readTask(ref);
@@ -87,13 +87,13 @@ export class TaskOpener {
       : this.rebuild(ref, tail.value, read.error, findings);
     if (!hook.ok) return hook.error.code === 'recorded_not_written' ? notMade(hook.error) : hook;
     const damage = recordDamage(hook.value.hook, found.value.task, ref.id);
-    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
+    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { hint: SEE_DOCTOR });
     const stat = files.stat(paths.hook(ref));
     if (stat === undefined) return fail('write_failed', `${paths.hook(ref)} disappeared while it was read.`);
     const { task, text } = this.align(ref, found.value, hook.value.hook, findings);
     const seq = hook.value.tail.last?.seq ?? 0;
     if (findings.length > 0) this.writer.writeMarkdown(ref, hook.value.hook, task, seq);
-    this.writer.mendMarker(ref, hook.value.hook, seq);
+    this.writer.repairMarker(ref, hook.value.hook, seq);
     return ok({ ...hook.value, task, taskText: text, stat });
   }
 
@@ -174,7 +174,7 @@ export class TaskOpener {
     }
     const rebuilt = content.ok ? rebuildRecord(content.value) : content;
     if (!rebuilt.ok) {
-      return fail('damaged', `${why?.message ?? `${path} is missing.`} ${rebuilt.error.message}`, { mend: SEE_DOCTOR });
+      return fail('damaged', `${why?.message ?? `${path} is missing.`} ${rebuilt.error.message}`, { hint: SEE_DOCTOR });
     }
     let aside = '';
     if (files.stat(path) !== undefined) {

@@ -8,7 +8,7 @@ import type { StorePaths } from '../paths';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 
-/** What mends a damaged task. */
+/** What fixes a damaged task. */
 export const SEE_DOCTOR = 'Run "Atlas: Run Doctor". The other tasks are not affected.';
 
 /** Reads tasks; writes nothing and takes no lock. */
@@ -27,7 +27,7 @@ export class TaskReader {
     const task = this.readTask(ref);
     if (!task.ok) return task;
     const damage = recordDamage(hook.value, task.value, ref.id);
-    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { mend: SEE_DOCTOR });
+    if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { hint: SEE_DOCTOR });
     const newest = new Journal(files, paths.journal(ref)).newest();
     const inLine = newest?.hookSha256 === sha256(bytes.value) && this.isMarkdownNew(ref, newest.seq);
     return ok({ ref, hook: hook.value, task: task.value, seq: newest?.seq ?? 0, suspect: !inLine });
@@ -53,11 +53,11 @@ export class TaskReader {
         const kind = files.stat(folder)?.kind;
         if (kind === undefined)
           return fail('not_found', `There is no task ${refKey(ref)}.`, {
-            mend: 'List the tasks and choose one of them.',
+            hint: 'List the tasks and choose one of them.',
           });
         if (kind !== 'folder') {
           const what = kind === 'link' ? 'a symbolic link, which is not followed' : 'not a folder';
-          return fail('unsafe_path', `${folder} is ${what}.`, { mend: 'Replace it with the folder itself.' });
+          return fail('unsafe_path', `${folder} is ${what}.`, { hint: 'Replace it with the folder itself.' });
         }
       }
       return ok(undefined);

@@ -44,7 +44,7 @@ export class TaskStore extends TaskReader {
     return this.update(ref, () => ok(input), context);
   }
 
-  /** Decides under the lock what to send, and sends it. Everything that was interrupted before is mended first. */
+  /** Decides under the lock what to send, and sends it. Everything that was interrupted before is fixed first. */
   async update(ref: TaskRef, decide: Decide, context: ChangeContext): Promise<Result<Updated>> {
     return this.locked<Updated>(ref, (lock) => {
       const findings: Finding[] = [];
@@ -56,7 +56,7 @@ export class TaskStore extends TaskReader {
         const input = decide(stored);
         if (!input.ok) return input;
         if (input.value === undefined) {
-          this.writer.mendMarkdown(stored);
+          this.writer.repairMarkdown(stored);
           return ok({ ...stored, changed: false, findings });
         }
         const next = transition(hook, input.value, this.transitionContext(hook, task, context));
@@ -72,7 +72,7 @@ export class TaskStore extends TaskReader {
         );
         if (written.ok && written.value === 'foreign' && attempt < FOREIGN_TRIES) continue;
         if (!written.ok) return written;
-        if (written.value === 'foreign') return fail('write_failed', FOREIGN_BUSY, { mend: STOP_OTHER });
+        if (written.value === 'foreign') return fail('write_failed', FOREIGN_BUSY, { hint: STOP_OTHER });
         return ok({ ...written.value, changed: true, findings });
       }
     });
@@ -117,7 +117,7 @@ export class TaskStore extends TaskReader {
     this.writer.mark(ref);
   }
 
-  /** Mends what was interrupted and records foreign edits, without sending an event. */
+  /** Fixes what was interrupted and records foreign edits, without sending an event. */
   async reconcile(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
     return this.update(ref, () => ok(undefined), context);
   }

@@ -42,7 +42,7 @@ export class TaskWriter {
   ): Result<StoredTask | 'foreign'> {
     const encoder = this.memory.take(ref) ?? new RecordEncoder();
     const { pieces, sha256: sha } = encoder.encode(next);
-    if (!lock.isNewest()) return fail('lock_timeout', LOCK_LOST, { mend: 'Try again.' });
+    if (!lock.isNewest()) return fail('lock_timeout', LOCK_LOST, { hint: 'Try again.' });
     const recorded = this.record(ref, opened, next, event, sha);
     if (!recorded.ok) return recorded;
     if (recorded.value === 'foreign') return ok('foreign');
@@ -95,7 +95,7 @@ export class TaskWriter {
     return ok('foreign');
   }
 
-  /** Brings task.json in line with a hook; where it can't be written that is told, and the next opening mends it. */
+  /** Brings task.json in line with a hook; where it can't be written that is told, and the next opening fixes it. */
   alignTask(
     ref: TaskRef,
     before: Pick<Opened, 'task' | 'taskText'>,
@@ -180,11 +180,11 @@ export class TaskWriter {
    * Makes HOOK.md again if it isn't what it should be: its writer died, or could not write it, or the power went before
    * all of it was on disk.
    */
-  mendMarkdown({ ref, hook, task, seq }: StoredTask): void {
+  repairMarkdown({ ref, hook, task, seq }: StoredTask): void {
     const bytes = readStateFile(this.ports.files, this.ports.paths.markdown(ref));
     if (bytes.ok && Buffer.from(bytes.value).equals(Buffer.from(this.ports.render(ref, hook, task, seq)))) return;
     this.writeMarkdown(ref, hook, task, seq);
-    this.mendMarker(ref, hook, seq);
+    this.repairMarker(ref, hook, seq);
   }
 
   private appendLog(ref: TaskRef, hook: TaskRecord, event: string): void {
@@ -211,7 +211,7 @@ export class TaskWriter {
   }
 
   /** Makes a lost marker again, removes one that a crash left behind. */
-  mendMarker(ref: TaskRef, hook: TaskRecord, seq: number): void {
+  repairMarker(ref: TaskRef, hook: TaskRecord, seq: number): void {
     this.attempt(ref, 'the marker', () => {
       if (isTerminal(hook.state)) this.unmarkFinished(ref, seq);
       else this.mark(ref);

@@ -73,7 +73,7 @@ export class WorkspaceStore {
       // Falls through: not JSON is as damaged as another shape.
     }
     return fail('damaged', `${path} is damaged.`, {
-      mend: 'Fix it by hand or move it away. The tasks are kept.',
+      hint: 'Fix it by hand or move it away. The tasks are kept.',
     });
   }
 

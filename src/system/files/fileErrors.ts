@@ -6,7 +6,7 @@ export function codeOf(thrown: unknown): string {
   return typeof thrown.code === 'string' ? thrown.code : '';
 }
 
-const MENDS: Readonly<Record<string, string>> = {
+const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full. Free some space and try again. No recorded data is lost.',
   EDQUOT: 'The disk quota is exceeded. Free some space and try again. No recorded data is lost.',
   EROFS: 'The file system is read-only. Remount it, or set ATLAS_HOME to a writable folder.',
@@ -21,11 +21,11 @@ const MENDS: Readonly<Record<string, string>> = {
   EFBIG: 'The file is far too large for a task record. Move it away and run "Atlas: Run Doctor".',
 };
 
-/** A file error as one for people: what happened to which file, and what mends it. */
+/** A file error as one for people: what happened to which file, and what fixes it. */
 export function fileError(code: AtlasErrorCode, what: string, thrown: unknown): AtlasError {
-  const mend = MENDS[codeOf(thrown)];
+  const hint = HINTS[codeOf(thrown)];
   return new AtlasError(code, `${what}: ${messageOf(thrown)}`, {
-    ...(mend === undefined ? {} : { mend }),
+    ...(hint === undefined ? {} : { hint }),
     cause: thrown,
   });
 }

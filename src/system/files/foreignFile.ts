@@ -25,7 +25,7 @@ export function readForeignFile(path: string, limit: number): Result<Uint8Array>
         return fail('damaged', `${path} is larger than the limit of ${limit} bytes.`);
       case 'EISDIR':
       case 'ENOTREG':
-        return fail('unreadable', `${path} is not a file.`, { mend: 'Move it away.' });
+        return fail('unreadable', `${path} is not a file.`, { hint: 'Move it away.' });
       default:
         return { ok: false, error: fileError('unreadable', `${path} could not be read`, error) };
     }
@@ -33,5 +33,5 @@ export function readForeignFile(path: string, limit: number): Result<Uint8Array>
 }
 
 function isLink(path: string): Result<never> {
-  return fail('unsafe_path', `${path} is a symbolic link, which is not followed.`, { mend: 'Move it away.' });
+  return fail('unsafe_path', `${path} is a symbolic link, which is not followed.`, { hint: 'Move it away.' });
 }

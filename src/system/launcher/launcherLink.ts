@@ -55,7 +55,7 @@ export function linkLauncher(ports: LinkPorts, request: LinkRequest): Result<Mad
     const found = entryAt(path);
     if (found === 'other') {
       return fail('unsafe_path', `${path} belongs to another program and was not changed.`, {
-        mend: 'Choose another name for the Atlas command.',
+        hint: 'Choose another name for the Atlas command.',
       });
     }
     ensureFolder(ports.files, folder);

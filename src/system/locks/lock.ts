@@ -294,7 +294,7 @@ export class GenerationLock {
       'lock_timeout',
       `Timed out waiting for ${this.options.what ?? "the task's lock"}: ${who} holds it (${this.folder}).`,
       {
-        mend: elsewhere
+        hint: elsewhere
           ? 'That process is on another machine or in another container and can\'t be checked from here. Run "Atlas: Run Doctor" to resolve this.'
           : 'Try again in a moment. If this persists, stop that process.',
       },

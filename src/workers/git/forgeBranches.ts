@@ -91,7 +91,7 @@ function checkFiles(changes: Changes): Result<void> {
     const why = refusedPath(path);
     if (why !== undefined) return fail('unsafe_path', `${JSON.stringify(path)} can't be committed: ${why}.`);
     if (file.bytes.length > bytesAllowed(path))
-      return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { mend: 'Store large content in other files.' });
+      return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { hint: 'Store large content in other files.' });
   }
   return ok(undefined);
 }
@@ -304,7 +304,7 @@ export class ForgeBranches {
           'recorded_not_written',
           `"${each.message}" is recorded, but ${each.branch.folder} could not be updated: ${shown.error.message}`,
           {
-            mend: 'Nothing is lost. Recover the worker to restore its folder.',
+            hint: 'Nothing is lost. Recover the worker to restore its folder.',
             cause: shown.error,
           },
         );

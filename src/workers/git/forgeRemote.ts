@@ -169,7 +169,7 @@ export class ForgeRemote {
 
   private unreachable(error: Error): Result<never> {
     return fail('remote_unreachable', `The remote ${this.name} could not be reached: ${error.message}`, {
-      mend: 'Claimed tasks continue, but nothing new can be claimed. Check the network and git access, then run: atlas worker sync',
+      hint: 'Claimed tasks continue, but nothing new can be claimed. Check the network and git access, then run: atlas worker sync',
       cause: error,
     });
   }
@@ -183,7 +183,7 @@ function above(ref: string): string[] {
 
 function notFetched(ref: string, { message }: Error): BranchProblem {
   const error = new AtlasError('git_failed', `${shortName(ref)} could not be fetched: ${message}`, {
-    mend: 'Restore the branch in the clone that pushed it, or delete it on the remote.',
+    hint: 'Restore the branch in the clone that pushed it, or delete it on the remote.',
   });
   return { branch: shortName(ref), error };
 }

@@ -277,7 +277,7 @@ export class GitObjects {
     const moved = await this.git.run(['update-ref', '-m', reason, '--stdin'], { env, input });
     if (moved.ok) return ok(undefined);
     return fail('git_failed', `The branches under forge/ could not be updated: ${moved.error.message}`, {
-      mend: 'Another process may have just updated them. Try again.',
+      hint: 'Another process may have just updated them. Try again.',
       cause: moved.error,
     });
   }

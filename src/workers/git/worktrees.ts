@@ -61,7 +61,7 @@ export class ForgeWorktrees {
     const other = this.otherBranch(folder, ref);
     if (other !== undefined)
       return fail('unsafe_path', `${folder} has another branch checked out: ${other}.`, {
-        mend: `Switch back: git -C "${folder}" checkout ${ref.replace(/^refs\/heads\//u, '')}`,
+        hint: `Switch back: git -C "${folder}" checkout ${ref.replace(/^refs\/heads\//u, '')}`,
       });
     if (this.gitDirOf(folder) !== undefined) return ok({ added: false });
     const { files } = this.ports;

@@ -67,7 +67,7 @@ export class Convoys {
       const unknown = convoy.tasks.find((task) => !ledger.tasks.last.has(task));
       if (unknown !== undefined)
         return fail('not_found', `The ledger has no task ${JSON.stringify(unknown.slice(0, 200))}.`, {
-          mend: 'Add it first.',
+          hint: 'Add it first.',
         });
       const known = ledger.convoys.last.get(convoy.id);
       if (known !== undefined) return isSame(known, convoy) ? ok({ changed: false }) : taken(convoy.id);
@@ -104,7 +104,7 @@ function isSame(known: LedgerConvoy, { title, tasks }: NewConvoy): boolean {
 
 function taken(id: string): Result<never> {
   return fail('illegal_transition', `Convoy ${id} already exists with other tasks or another title.`, {
-    mend: 'Choose another ID, or add tasks to this convoy with --convoy.',
+    hint: 'Choose another ID, or add tasks to this convoy with --convoy.',
   });
 }
 

@@ -44,7 +44,7 @@ function unusableLedger(problem: string): Result<never> {
 
 function damageOf(problem: string): AtlasError {
   return new AtlasError('damaged', `The ledger can't be used: ${problem}.`, {
-    mend: 'Restore its last usable state with: atlas worker repair --yes',
+    hint: 'Restore its last usable state with: atlas worker repair --yes',
   });
 }
 
@@ -69,7 +69,7 @@ export function excessOf(texts: LedgerTexts): AtlasError | undefined {
     'damaged',
     `The ledger is full: it would have ${sizeText(bytes)}, but at most ${most} are read.`,
     {
-      mend: 'Remove replaced records with: atlas worker repair --yes. They stay in its history.',
+      hint: 'Remove replaced records with: atlas worker repair --yes. They stay in its history.',
     },
   );
 }

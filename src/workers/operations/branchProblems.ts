@@ -35,10 +35,10 @@ export function shortName(ref: string): string {
   return ref.replace(/^refs\/heads\//u, '');
 }
 
-function problem(branch: string, why: string, mend: string): BranchProblem {
+function problem(branch: string, why: string, hint: string): BranchProblem {
   return {
     branch: shortName(branch),
-    error: new AtlasError('damaged', `${shortName(branch)} can't be used: ${why}.`, { mend }),
+    error: new AtlasError('damaged', `${shortName(branch)} can't be used: ${why}.`, { hint }),
   };
 }
 

@@ -248,7 +248,7 @@ function parseWork(
 
 function unusable(worker: string, problem: string): Result<never> {
   return fail('damaged', `The branch of ${worker} can't be used: ${problem}.`, {
-    mend: 'Restore its last usable state with: atlas worker repair --yes',
+    hint: 'Restore its last usable state with: atlas worker repair --yes',
   });
 }
 
@@ -315,7 +315,7 @@ export function ledgerChange(
   const tooLong = [...tasks, ...evidence, ...convoys].find(isTooLong);
   if (tooLong !== undefined)
     return fail('usage', `The record of ${tooLong.id} has more than ${sizeText(LIMITS.lineBytes)}.`, {
-      mend: 'Store large inputs in files and name them in the task.',
+      hint: 'Store large inputs in files and name them in the task.',
     });
   const texts = added(view.texts, { tasks, evidence, convoys });
   const excess = excessOf(texts);

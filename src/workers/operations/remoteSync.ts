@@ -78,7 +78,7 @@ export class RemoteSync {
     );
     if (names.length < 2) return ok(names[0]);
     return fail('invalid_config', `Workers and ledger are shared with several remotes: ${names.join(', ')}.`, {
-      mend: `Choose one in ${forgeConfigPath(this.branches.forge)}, for example: remote: ${names[0] ?? 'origin'}`,
+      hint: `Choose one in ${forgeConfigPath(this.branches.forge)}, for example: remote: ${names[0] ?? 'origin'}`,
     });
   }
 
@@ -93,7 +93,7 @@ export class RemoteSync {
     if (!names.ok) return names;
     if (names.value.includes(name)) return ok(name);
     return fail('not_found', `The repository has no remote ${JSON.stringify(name.slice(0, 100))}.`, {
-      mend:
+      hint:
         names.value.length === 0
           ? 'Add one: git remote add <name> <url>'
           : `Its remotes are: ${names.value.join(', ')}`,
@@ -206,7 +206,7 @@ export class RemoteSync {
       refusals = state === before ? refusals + 1 : 1;
       if (refusals >= MAX_REFUSALS || tries >= MAX_TRIES)
         return fail('remote_refused', `The remote ${remote.name} rejected the forge/* branches: ${refused}`, {
-          mend: 'Check whether its rules allow pushing branches with that name.',
+          hint: 'Check whether its rules allow pushing branches with that name.',
         });
       before = state;
       const pause = (parseInt(this.ports.ids.hex(4), 16) / 0xffffffff) * Math.min(MAX_PAUSE_MS, 20 * 2 ** tries);
@@ -294,7 +294,7 @@ export class RemoteSync {
     if (!config.ok) return config;
     if (config.value.remote === false)
       return fail('invalid_config', `Sharing is turned off in ${forgeConfigPath(this.branches.forge)}.`, {
-        mend: 'Name a remote (atlas worker sync <remote>), or remove "remote: false" from the file.',
+        hint: 'Name a remote (atlas worker sync <remote>), or remove "remote: false" from the file.',
       });
     const shared = await this.remoteName();
     if (!shared.ok) return shared;
@@ -345,15 +345,15 @@ function unsentOf(
   return { refs, withheld: blocker === undefined ? undefined : inTheLedgersPlace(remote, blocker) };
 }
 
-function notShared({ name }: ForgeRemote, { message, mend }: AtlasError): AtlasError {
+function notShared({ name }: ForgeRemote, { message, hint }: AtlasError): AtlasError {
   return new AtlasError('damaged', `No task can be claimed through ${name}. Its ledger: ${message}`, {
-    ...(mend === undefined ? {} : { mend }),
+    ...(hint === undefined ? {} : { hint }),
   });
 }
 
 function inTheLedgersPlace({ name }: ForgeRemote, ref: string): AtlasError {
   const branch = shortName(ref);
   return new AtlasError('remote_refused', `${name} has a branch ${branch}, so git can't create forge/ledger there.`, {
-    mend: `Unless you need it, delete it: git push ${name} --delete ${branch}`,
+    hint: `Unless you need it, delete it: git push ${name} --delete ${branch}`,
   });
 }

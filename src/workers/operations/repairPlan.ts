@@ -27,7 +27,7 @@ export interface RepairItem {
   readonly does: string;
 }
 
-/** What is looked at to find what needs mending. */
+/** What is looked at to find what needs a repair. */
 export interface RepairSigns {
   readonly view: ForgeView;
   readonly workers: readonly WorkerStatus[];
@@ -40,7 +40,7 @@ export function item(action: RepairAction, subject: string, found: string, does:
   return { action, subject, found, does };
 }
 
-/** All that is not as it should be, in the order in which it is mended. */
+/** All that is not as it should be, in the order in which it is fixed. */
 export function findRepairs(branches: ForgeBranches, signs: RepairSigns): RepairItem[] {
   return [
     ...oldLocks(branches, signs.now).map((path) =>
@@ -85,10 +85,10 @@ function byHand(subject: string, found: string, does: string): RepairItem {
   return item('by_hand', subject, found, does);
 }
 
-function ofDamage({ worker, state, elsewhere }: WorkerStatus, { message, mend }: AtlasError): RepairItem {
+function ofDamage({ worker, state, elsewhere }: WorkerStatus, { message, hint }: AtlasError): RepairItem {
   if (elsewhere)
     return byHand(worker, message, 'Repair it in the clone that has it, or delete the branch on the remote.');
-  if (state !== undefined) return byHand(worker, message, mend ?? 'Check its folder.');
+  if (state !== undefined) return byHand(worker, message, hint ?? 'Check its folder.');
   const does = 'Its last readable state is restored. The damaged one stays in the history.';
   return item('roll_back', worker, message, does);
 }

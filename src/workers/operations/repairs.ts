@@ -28,7 +28,7 @@ import type { RemoteSync } from './remoteSync';
 import type { WorkEnding } from '../slot/workEnding';
 import type { WorkerStatuses } from './workerStatus';
 
-/** One mend can show what else is wrong; more rounds than this are a fault of ours. */
+/** One hint can show what else is wrong; more rounds than this are a fault of ours. */
 const MAX_ROUNDS = 6;
 const MAX_BACK = 200;
 const REJECTED_LINES = 'rejected.jsonl';
@@ -37,11 +37,11 @@ const REJECTED_LINES = 'rejected.jsonl';
 export interface RepairReport {
   readonly done: readonly RepairItem[];
   readonly left: readonly RepairItem[];
-  /** What could not be mended, and why. */
+  /** What could not be fixed, and why. */
   readonly failed: readonly { readonly item: RepairItem; readonly why: string }[];
 }
 
-/** Finds what is not as it should be around hooks and ledger, and mends it. Nothing that was finished or never pushed is deleted. */
+/** Finds what is not as it should be around hooks and ledger, and fixes it. Nothing that was finished or never pushed is deleted. */
 export class Repairs {
   constructor(
     private readonly parts: {
@@ -78,9 +78,9 @@ export class Repairs {
       const todo = plan.value.filter((item) => item.action !== 'by_hand' && !failed.has(keyOf(item)));
       if (todo.length === 0) break;
       for (const item of todo) {
-        const mended = await this.mend(item);
-        if (mended.ok) done.push(item);
-        else failed.set(keyOf(item), { item, why: mended.error.message });
+        const fixed = await this.repair(item);
+        if (fixed.ok) done.push(item);
+        else failed.set(keyOf(item), { item, why: fixed.error.message });
       }
     }
     const rest = await this.plan();
@@ -89,7 +89,7 @@ export class Repairs {
     return ok({ done, left, failed: [...failed.values()] });
   }
 
-  private async mend(item: RepairItem): Promise<Result<void>> {
+  private async repair(item: RepairItem): Promise<Result<void>> {
     const { files } = this.parts.ports;
     try {
       switch (item.action) {
@@ -103,7 +103,7 @@ export class Repairs {
           return ok(undefined);
         case 'set_lines_aside':
         case 'take_lines':
-          return await this.mendLines(item.subject, item.action);
+          return await this.repairLines(item.subject, item.action);
         case 'restore_ledger':
           return await this.parts.sharing.repair((view, publish) => this.onBranches.restoreLedger(view, publish));
         case 'shrink_ledger':
@@ -275,7 +275,7 @@ export class Repairs {
     return made.ok ? publish([made.value]) : made;
   }
 
-  private async mendLines(kind: string, action: 'set_lines_aside' | 'take_lines'): Promise<Result<void>> {
+  private async repairLines(kind: string, action: 'set_lines_aside' | 'take_lines'): Promise<Result<void>> {
     const isKind = (name: string): name is LedgerKind => name in LEDGER_FILES;
     if (!isKind(kind)) return fail('usage', `The ledger has no ${kind}.`);
     return this.onLedger(

@@ -155,7 +155,7 @@ export class TaskAssigner {
       if (this.ports.files.stat(join(folder, SLOT_FILES.task)) === undefined)
         return ok({ changes: new Map(), onto: undefined });
       return fail('damaged', `${folder} contains the work of a worker whose branch is missing.`, {
-        mend: 'To keep it, run: atlas worker repair --yes',
+        hint: 'To keep it, run: atlas worker repair --yes',
       });
     }
     const left = await leftBehind(this.branches, this.ports.files, hook);
@@ -180,7 +180,7 @@ function slingable(view: ForgeView, worker: string, draft: TaskDefinition, now: 
       'invalid_name',
       `${worker} can't be a worker, because ${clash} exists: a pool and a worker can't have the same name.`,
       {
-        mend: 'Choose another name.',
+        hint: 'Choose another name.',
       },
     );
   const hook = view.hooks.get(worker);
@@ -192,12 +192,12 @@ function slingable(view: ForgeView, worker: string, draft: TaskDefinition, now: 
       'illegal_transition',
       `Task ${record.id} is ${record.status}${record.worker === undefined ? '' : ` (${record.worker})`}.`,
       {
-        mend: 'Assign another task.',
+        hint: 'Assign another task.',
       },
     );
   const blockers = openBlockers(view.ledger, record.task);
   if (blockers.length === 0) return ok(record);
   return fail('illegal_transition', `Task ${record.id} is blocked by ${blockers.join(', ')}.`, {
-    mend: 'Complete those tasks first.',
+    hint: 'Complete those tasks first.',
   });
 }

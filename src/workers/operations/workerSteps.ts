@@ -91,7 +91,7 @@ export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state }
   if (counted?.worker === undefined || counted.worker === worker || isOver(state.status)) return ok(undefined);
   if (compareVersions(counted, state) < 0) return ok(undefined);
   return fail('illegal_transition', `${state.taskId} is also assigned to ${counted.worker}, which takes precedence.`, {
-    mend: 'Take another task. To unassign this one, run: atlas worker repair',
+    hint: 'Take another task. To unassign this one, run: atlas worker repair',
   });
 }
 
@@ -149,7 +149,7 @@ export class WorkerSteps {
       const hook = heldSlot(view, worker);
       if (!hook.ok) return hook;
       if (isOwn && !isOwnWork(this.branches, hook.value.held.state))
-        return fail('illegal_transition', `The task of ${worker} was just assigned elsewhere.`, { mend: 'Try again.' });
+        return fail('illegal_transition', `The task of ${worker} was just assigned elsewhere.`, { hint: 'Try again.' });
       const counts = claimThatCounts(view, hook.value);
       if (!counts.ok) return counts;
       const left = await leftOfWork(this.branches, this.ports.files, hook.value);
@@ -182,7 +182,7 @@ export class WorkerSteps {
     const ended = await this.ending.giveUp(view, publish, hook, left);
     if (!ended.ok) return ended;
     return fail('illegal_transition', `${hook.held.task.id} failed. ${plan.reason}`, {
-      mend: `After ${MAX_ATTEMPTS} attempts, a human has to check the task and assign it again.`,
+      hint: `After ${MAX_ATTEMPTS} attempts, a human has to check the task and assign it again.`,
     });
   }
 
@@ -193,7 +193,7 @@ export class WorkerSteps {
     const checked = slotStatusSchema.shape.resumePoint.safeParse(resumePoint);
     if (!checked.success || resumePoint.trim() === '')
       return fail('usage', 'The resume point must be a text of at most 16,384 characters.', {
-        mend: "Describe briefly where to continue, and put details into a file in the worker's folder.",
+        hint: "Describe briefly where to continue, and put details into a file in the worker's folder.",
       });
     return this.sharing.change(async (view, publish) => {
       const hook = heldSlot(view, lease.worker);

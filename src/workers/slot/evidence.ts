@@ -62,12 +62,12 @@ export function checkEvidence(
 ): Result<Evidence> {
   if (claimed.inputHash !== evidence.inputHash)
     return fail('verification_failed', `The result's inputHash is not the SHA-256 of ${SLOT_FILES.context}.`, {
-      mend: 'Hash the file as it was given, or omit the hashes to have them computed.',
+      hint: 'Hash the file as it was given, or omit the hashes to have them computed.',
     });
   const list = evidence.files.get(SLOT_FILES.outputHash)?.bytes ?? new Uint8Array();
   const hashes = [sha256(list), ...outputsOf(files).map(([, { bytes }]) => sha256(bytes))];
   if (hashes.includes(claimed.outputHash)) return { ok: true, value: { ...evidence, outputHash: claimed.outputHash } };
   return fail('verification_failed', "The result's outputHash is not the SHA-256 of any file in the folder.", {
-    mend: "Put the output into the worker's folder and hash it, or omit the hashes to have them computed.",
+    hint: "Put the output into the worker's folder and hash it, or omit the hashes to have them computed.",
   });
 }

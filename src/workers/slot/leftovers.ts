@@ -128,7 +128,7 @@ function stillThere(worker: string, pid: string): Result<never> {
     'illegal_transition',
     `A program of ${worker} is still running${named}, so the task can't be restarted.`,
     {
-      mend: 'Stop that program, then try again.',
+      hint: 'Stop that program, then try again.',
     },
   );
 }

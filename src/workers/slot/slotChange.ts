@@ -30,12 +30,12 @@ export function heldSlot(view: ForgeView, worker: string): Result<HeldSlot> {
   const hook = view.hooks.get(worker);
   if (hook === undefined)
     return fail('not_found', `There is no worker ${worker}.`, {
-      mend: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
+      hint: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
     });
   if (!hook.work.ok) return hook.work;
   if (hook.work.value === undefined)
     return fail('not_found', `No task is assigned to ${worker}.`, {
-      mend: 'Assign one with: atlas worker sling <task> <worker>',
+      hint: 'Assign one with: atlas worker sling <task> <worker>',
     });
   return ok({ ...hook, held: hook.work.value });
 }
@@ -267,6 +267,6 @@ export function isFree({ worker, work }: SlotOnBranch): Result<void> {
   const state = work.value?.state;
   if (state === undefined || isOver(state.status)) return ok(undefined);
   return fail('illegal_transition', `${worker} has unfinished work: ${state.taskId} is ${state.status}.`, {
-    mend: 'Assign the task to another worker, or let this one finish.',
+    hint: 'Assign the task to another worker, or let this one finish.',
   });
 }

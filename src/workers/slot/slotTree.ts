@@ -102,7 +102,7 @@ export function holdsFile(
 
 function tooMuch(folder: string): Result<never> {
   return fail('usage', `${folder} contains more than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB.`, {
-    mend: 'Move large results out of the folder and name them in the result.',
+    hint: 'Move large results out of the folder and name them in the result.',
   });
 }
 

@@ -98,7 +98,7 @@ export class WorkEnding {
           'verification_failed',
           `${folder} is no longer a worktree of the repository: its .git was replaced or removed.`,
           {
-            mend: `Its files are kept. To restore the folder, run: atlas worker recover ${lease.worker}. Then repeat the task.`,
+            hint: `Its files are kept. To restore the folder, run: atlas worker recover ${lease.worker}. Then repeat the task.`,
           },
         );
       const left = await leftBehind(this.branches, this.ports.files, hook.value);
@@ -182,7 +182,7 @@ function ownResult(hook: HeldSlot, left: LeftBehind, status: SlotResult['status'
       'verification_failed',
       `${path} has ${sizeText(size)}, but at most ${sizeText(LIMITS.resultBytes)} are read.`,
       {
-        mend: 'Store large results in other files next to it.',
+        hint: 'Store large results in other files next to it.',
       },
     );
   const parsed = parseState(path, file.bytes, slotResultSchema);
@@ -190,11 +190,11 @@ function ownResult(hook: HeldSlot, left: LeftBehind, status: SlotResult['status'
   if (problem !== undefined) return fail('verification_failed', `${path} can't be used: ${problem}.`);
   if (!parsed.ok)
     return fail('verification_failed', parsed.error.message, {
-      mend: 'It needs taskId, status and evidence with inputHash, outputHash and timestamp. Remove it to have it created.',
+      hint: 'It needs taskId, status and evidence with inputHash, outputHash and timestamp. Remove it to have it created.',
     });
   if (parsed.value.taskId === hook.held.task.id && parsed.value.status === status) return parsed;
   return fail('verification_failed', `${path} describes ${parsed.value.taskId} as ${parsed.value.status}.`, {
-    mend: `It must describe ${hook.held.task.id} as ${status}.`,
+    hint: `It must describe ${hook.held.task.id} as ${status}.`,
   });
 }
 

@@ -44,7 +44,7 @@ export function temporaryFolder(): Result<string> {
       'write_failed',
       `The folder for temporary files can't be used, so the task was not started: ${messageOf(error)}`,
       {
-        mend: 'Set TMPDIR to a writable folder and try again.',
+        hint: 'Set TMPDIR to a writable folder and try again.',
         cause: error,
       },
     );

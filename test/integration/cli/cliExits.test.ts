@@ -39,7 +39,7 @@ async function refusedAsJson(desk: Desk, exit: number, code: string, args: reado
   const printed = JSON.parse(json.out) as { error: Record<string, unknown> };
   expect(printed, args.join(' ')).toMatchObject({ success: false, error: { code } });
   expect(Object.keys(printed).sort()).toEqual(['command', 'error', 'success']);
-  for (const key of Object.keys(printed.error)) expect(['code', 'message', 'mend']).toContain(key);
+  for (const key of Object.keys(printed.error)) expect(['code', 'message', 'hint']).toContain(key);
 }
 
 /** Each of these lines is refused so; the first one is looked at as text too. */

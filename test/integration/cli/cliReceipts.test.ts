@@ -19,7 +19,7 @@ interface Bundle {
 interface Printed {
   readonly success: boolean;
   readonly command: string;
-  readonly error?: { code: string; message: string; mend?: string };
+  readonly error?: { code: string; message: string; hint?: string };
   readonly keys: { source: string; key_ids: string[] };
   readonly summary: Record<string, number>;
   readonly receipts: Record<string, unknown>[];

@@ -370,7 +370,7 @@ describe('what can not be run', () => {
     const result = await run.result;
     expect(result).toMatchObject({ ok: false, error: { code: 'not_found' } });
     if (!result.ok)
-      expect([result.error.message, result.error.mend]).toEqual([expect.stringContaining('gone'), expect.any(String)]);
+      expect([result.error.message, result.error.hint]).toEqual([expect.stringContaining('gone'), expect.any(String)]);
     expect(existsSync(run.stdoutFile)).toBe(false);
   });
 

@@ -163,8 +163,8 @@ describe('a key file that can not be used', () => {
     expect(error.code).toBe(code);
     expect(error.message).toContain(keys.file('master.key'));
     expect(error.message).toMatch(message);
-    expect(error.mend).toMatch(/does not create another key/);
-    expectNothingOf(text, [error.message, error.mend, messageOf(error.cause), ...keys.log.lines].join('\n'));
+    expect(error.hint).toMatch(/does not create another key/);
+    expectNothingOf(text, [error.message, error.hint, messageOf(error.cause), ...keys.log.lines].join('\n'));
     expect(contentsOf(keys.path)).toEqual(before);
   });
 
@@ -174,7 +174,7 @@ describe('a key file that can not be used', () => {
     const error = errorOf(await keys.manager().load());
     expect(error).toMatchObject({
       code: 'key_missing',
-      mend: expect.stringContaining('Copy master.key.bak to') as string,
+      hint: expect.stringContaining('Copy master.key.bak to') as string,
     });
     expect(error.message).toContain(keys.file('master.key'));
     expect(keys.names()).toEqual(['away', 'master.key.bak', 'receipts.pub.json']);
@@ -245,7 +245,7 @@ describe('permissions that are too wide', () => {
       if (operation === 'chmod') throw nodeError('EPERM');
     });
     const error = errorOf(await keys.manager('hd', {}, keys.folder(files)).load());
-    expect(error).toMatchObject({ code: 'key_too_open', mend: expect.stringContaining('chmod 600') as string });
+    expect(error).toMatchObject({ code: 'key_too_open', hint: expect.stringContaining('chmod 600') as string });
     expect(error.message).toContain(`Other users can access ${keys.file('master.key')} (mode 644)`);
   });
 

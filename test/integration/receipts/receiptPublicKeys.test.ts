@@ -108,7 +108,7 @@ describe('verification', () => {
     const receipts = await store.atlas().receipts();
     const error = errorOf(await receipts.reports(store.stored(bench.tasks.hd)));
     expect(error).toMatchObject({ code: 'key_format', message: expect.stringContaining('a private key') as string });
-    expect(`${error.message} ${error.mend ?? ''}`).not.toMatch(/xprv/);
+    expect(`${error.message} ${error.hint ?? ''}`).not.toMatch(/xprv/);
   });
 
   it('goes on with old receipts after the key was replaced by a new one', async () => {

@@ -153,7 +153,7 @@ describe.skipIf(small === undefined)('a disk that is really full', () => {
       if (result.ok || result.error.code === 'recorded_not_written') acknowledged.push(name);
       if (result.ok) continue;
       refused += 1;
-      expect(result.error.mend).toContain('disk is full');
+      expect(result.error.hint).toContain('disk is full');
     }
     expect(refused).toBeGreaterThan(0);
     rmSync(ballast);

@@ -56,8 +56,8 @@ describe('hook.json that is', () => {
       breakIt();
       expect(store.atlas.store.read(ref)).toMatchObject({ ok: false, error: { code: 'damaged' } });
       const { size } = new NodeFileSystem().stat(hookPath) ?? { size: -1 };
-      const mended = unwrap(await store.other().reconcile(ref));
-      expect(mended.findings.map((finding) => finding.kind)).toEqual(['rebuilt']);
+      const fixed = unwrap(await store.other().reconcile(ref));
+      expect(fixed.findings.map((finding) => finding.kind)).toEqual(['rebuilt']);
       expect(readFileSync(hookPath, 'utf8')).toBe(good);
       const aside = readdirSync(store.atlas.ports.paths.task(ref)).filter((name) =>
         name.startsWith('hook.json.corrupt-'),
@@ -147,7 +147,7 @@ describe('hook.json that is', () => {
     const result = await store.other().reconcile(ref);
     expect(result).toMatchObject({ ok: false, error: { code: 'damaged' } });
     if (!result.ok)
-      expect(`${result.error.message} ${result.error.mend ?? ''}`).toMatch(
+      expect(`${result.error.message} ${result.error.hint ?? ''}`).toMatch(
         /not valid JSON.*journal is broken at line 3.*Doctor/u,
       );
     expect(contentsOf(store.root)).toEqual(before);
@@ -187,8 +187,8 @@ describe('the journal', () => {
     const good = readFileSync(journal(), 'latin1');
     writeFileSync(journal(), torn, { flag: 'a' });
     expect(unwrap(store.other().store.read(ref)).suspect).toBe(true);
-    const mended = unwrap(await store.other().reconcile(ref));
-    expect(mended.findings.map((finding) => finding.kind)).toEqual(['torn_line']);
+    const fixed = unwrap(await store.other().reconcile(ref));
+    expect(fixed.findings.map((finding) => finding.kind)).toEqual(['torn_line']);
     expect(readFileSync(journal(), 'latin1')).toBe(good);
     const aside = readdirSync(store.atlas.ports.paths.task(ref)).filter((name) =>
       name.startsWith('journal.jsonl.torn-'),
@@ -236,9 +236,9 @@ describe('task.json', () => {
   it('that disagrees is brought in line, once, and said so', async () => {
     const good = readFileSync(path(), 'utf8');
     editFile(path(), (text) => text.replace('"status": "running"', '"status": "completed"'));
-    const mended = unwrap(await store.other().reconcile(ref));
-    expect(mended.findings.map((finding) => finding.kind)).toEqual(['task_aligned']);
-    expect(mended.task).toMatchObject({ status: 'running', current_step: 0 });
+    const fixed = unwrap(await store.other().reconcile(ref));
+    expect(fixed.findings.map((finding) => finding.kind)).toEqual(['task_aligned']);
+    expect(fixed.task).toMatchObject({ status: 'running', current_step: 0 });
     expect(JSON.parse(readFileSync(path(), 'utf8'))).toMatchObject({
       steps: (JSON.parse(good) as { steps: object }).steps,
     });

@@ -106,7 +106,7 @@ interface Broken {
   readonly found: readonly string[];
   /** What is left after `fix`; nothing, unless said. */
   readonly left?: readonly string[];
-  /** What a human has to know of although it was mended. */
+  /** What a human has to know of although it was fixed. */
   readonly told?: readonly string[];
   readonly message: RegExp;
 }
@@ -334,7 +334,7 @@ describe('the doctor', () => {
   });
 
   it.runIf(POSIX).each(ZOO.map((each) => [each.name, each] as const))(
-    'finds %s without a write, mends it if it can, and then finds nothing new',
+    'finds %s without a write, fixes it if it can, and then finds nothing new',
     async (_name, { breakIt, found, left = [], told = left, message }) => {
       await breakIt();
       const before = hashOf(store.root);
@@ -344,13 +344,13 @@ describe('the doctor', () => {
       expect(problems.map(({ area, level }) => `${area} ${level}`).sort()).toEqual([...found].sort());
       expect(problems.map((each) => each.message).join('\n')).toMatch(message);
       for (const each of problems) {
-        expect(each.mend).toBeTruthy();
-        expect(each.mend).not.toMatch(/\brm\b|--force|reset --hard|delete/u);
+        expect(each.hint).toBeTruthy();
+        expect(each.hint).not.toMatch(/\brm\b|--force|reset --hard|delete/u);
         expect(each.fixable === true).toBe(left.length === 0);
       }
-      const mended = await wrong({ fix: true });
-      expect(mended.filter((each) => each.endsWith('problem')).sort()).toEqual([...told].sort());
-      expect(mended.some((each) => each.endsWith('mended'))).toBe(left.length === 0);
+      const fixed = await wrong({ fix: true });
+      expect(fixed.filter((each) => each.endsWith('problem')).sort()).toEqual([...told].sort());
+      expect(fixed.some((each) => each.endsWith('fixed'))).toBe(left.length === 0);
       expect((await wrong({ fix: true })).sort()).toEqual([...told].sort());
     },
   );
@@ -379,7 +379,7 @@ describe('the doctor', () => {
     expect(await wrong({ fix: true, asked })).toEqual(['lock problem']);
     expect(asked).toHaveLength(1);
     expect(asked[0]).toContain(`Process ${process.pid}`);
-    expect(await wrong({ fix: true, confirm: true })).toEqual(['lock mended']);
+    expect(await wrong({ fix: true, confirm: true })).toEqual(['lock fixed']);
     expect(await wrong({ fix: true, confirm: true })).toEqual([]);
     await checkpoint(store.other(), ref, 'after');
   });
@@ -397,7 +397,7 @@ describe('the doctor', () => {
     const left = path.join(ports.paths.owners(waiting), 'dead.json');
     mkdirSync(path.dirname(left), { recursive: true });
     writeFileSync(left, JSON.stringify(owner));
-    expect((await wrong({ fix: true })).sort()).toEqual(['owner mended', 'owner problem']);
+    expect((await wrong({ fix: true })).sort()).toEqual(['owner fixed', 'owner problem']);
     expect(existsSync(left)).toBe(false);
   });
 
@@ -419,9 +419,9 @@ describe('the doctor', () => {
     expect(await wrong()).toEqual(['spool problem']);
     expect(hashOf(store.root)).toBe(before);
     const asked: string[] = [];
-    expect(await wrong({ fix: true, asked })).toEqual(['spool mended', 'spool problem']);
+    expect(await wrong({ fix: true, asked })).toEqual(['spool fixed', 'spool problem']);
     expect(asked[0]).toContain('/gone/repo no longer exists');
-    expect(await wrong({ fix: true, confirm: true })).toEqual(['spool mended']);
+    expect(await wrong({ fix: true, confirm: true })).toEqual(['spool fixed']);
     expect(await wrong({ fix: true, confirm: true })).toEqual([]);
   });
 
@@ -486,7 +486,7 @@ describe('the doctor', () => {
   it.runIf(POSIX && process.getuid?.() !== 0)('says who could read and write what this user can not', async () => {
     chmodSync(at('open'), 0o500);
     const [finding] = (await look()).filter(({ level }) => level === 'problem');
-    expect(finding?.mend).toContain('chmod u+rwx');
+    expect(finding?.hint).toContain('chmod u+rwx');
     chmodSync(at('open'), 0o755);
   });
 

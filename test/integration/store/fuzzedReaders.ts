@@ -369,7 +369,7 @@ const MESSAGES = [
     { type: 'request', id: 4, request: { kind: 'export' } },
   ],
   ...[
-    { type: 'response', response: { type: 'refused', id: 1, message: 'no', mend: 'wait' } },
+    { type: 'response', response: { type: 'refused', id: 1, message: 'no', hint: 'wait' } },
     { ref: { workspace: 'w', id: 't' } },
   ],
 ];

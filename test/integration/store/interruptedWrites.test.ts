@@ -59,12 +59,12 @@ describe('a rename that another program holds up', () => {
     if (result.ok) throw new Error('it was written');
     expect(result.error.code).toBe('recorded_not_written');
     expect(result.error.message).toMatch(/^Recorded, but hook\.json could not be written: /u);
-    expect(result.error.mend).toBeDefined();
+    expect(result.error.hint).toBeDefined();
     expect(tries()).toBe(8);
     expect(unwrap(store.other().store.read(ref))).toMatchObject({ suspect: true, hook: { checkpoints: [{}] } });
-    const mended = unwrap(await store.other().reconcile(ref));
-    expect(mended.findings.map((finding) => finding.kind)).toEqual(['replayed']);
-    expect(mended.hook.checkpoints.map((item) => item.description)).toEqual(['first', 'second']);
+    const fixed = unwrap(await store.other().reconcile(ref));
+    expect(fixed.findings.map((finding) => finding.kind)).toEqual(['replayed']);
+    expect(fixed.hook.checkpoints.map((item) => item.description)).toEqual(['first', 'second']);
     expect([...contentsOf(store.root).keys()].filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
@@ -100,16 +100,16 @@ describe('a foreign edit', () => {
   it('of hook.json is recorded, told of and worked on', async () => {
     editFile(hookPath, (text) => text.replace('"attempt": 1', '"attempt": 2'));
     expect(unwrap(store.other().store.read(ref)).suspect).toBe(true);
-    const mended = unwrap(await store.other().reconcile(ref));
-    expect(mended.findings.map((finding) => finding.kind)).toEqual(['edited']);
-    expect(mended.hook.current_step?.attempt).toBe(2);
-    expect(mended.hook.history.at(-1)).toMatchObject({ trigger: 'adopted_edit', details: { kind: 'edited' } });
+    const fixed = unwrap(await store.other().reconcile(ref));
+    expect(fixed.findings.map((finding) => finding.kind)).toEqual(['edited']);
+    expect(fixed.hook.current_step?.attempt).toBe(2);
+    expect(fixed.hook.history.at(-1)).toMatchObject({ trigger: 'adopted_edit', details: { kind: 'edited' } });
     expect(readFileSync(store.atlas.ports.paths.markdown(ref), 'utf8')).toMatch(
       /changed by something other than Atlas|other than Atlas/iu,
     );
     expect(unwrap(await store.other().reconcile(ref)).findings).toEqual([]);
     writeFileSync(hookPath, 'gone');
-    expect(unwrap(await store.other().reconcile(ref)).hook).toEqual(mended.hook);
+    expect(unwrap(await store.other().reconcile(ref)).hook).toEqual(fixed.hook);
   });
 
   it('that put an older version back is told as that', async () => {
@@ -130,9 +130,9 @@ describe('a foreign edit', () => {
     const old = readFileSync(hookPath, 'utf8');
     await checkpoint(store.other(), ref, 'second');
     writeFileSync(hookPath, old);
-    const mended = unwrap(await store.other().reconcile(ref));
-    expect(mended.findings.map((finding) => finding.kind)).toEqual(['replayed']);
-    expect(mended.hook.checkpoints).toHaveLength(2);
+    const fixed = unwrap(await store.other().reconcile(ref));
+    expect(fixed.findings.map((finding) => finding.kind)).toEqual(['replayed']);
+    expect(fixed.hook.checkpoints).toHaveLength(2);
   });
 
   it('between reading and renaming voids the line, and the event is made on top of the edit', async () => {
@@ -164,8 +164,8 @@ describe('a foreign edit', () => {
     });
     const result = await store.other({ files }).checkpoint(ref, 'second');
     expect(result).toMatchObject({ ok: false });
-    const mended = unwrap(await store.other().reconcile(ref));
-    expect(mended.hook.checkpoints.map((item) => item.description)).toEqual(['first']);
+    const fixed = unwrap(await store.other().reconcile(ref));
+    expect(fixed.hook.checkpoints.map((item) => item.description)).toEqual(['first']);
   });
 });
 
@@ -224,7 +224,7 @@ describe('a disk on which nothing more can be written', () => {
     const result = await atlas.checkpoint(ref, 'second');
     if (result.ok) throw new Error('it was made');
     expect(result.error.code).toBe('write_failed');
-    expect(result.error.mend).toBeDefined();
+    expect(result.error.hint).toBeDefined();
     const started = await atlas.startTask({ title: 'x', template: 'commit', folder: store.folder });
     expect(started).toMatchObject({ ok: false, error: { code: 'write_failed' } });
     expect(contentsOf(store.root)).toEqual(before);

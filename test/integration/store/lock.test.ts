@@ -93,7 +93,7 @@ describe('a lock', () => {
     const failure: unknown = await lock(processes('unknown'))
       .acquire(1)
       .catch((error: unknown) => error);
-    expect((failure as AtlasError).mend).toContain('Doctor');
+    expect((failure as AtlasError).hint).toContain('Doctor');
   });
 
   it('of a holder that can not be seen is ended by a person’s word, by the next number, and the holder gives way', () => {

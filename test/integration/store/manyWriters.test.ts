@@ -34,14 +34,14 @@ afterEach(() => {
 /** The descriptions of a task's checkpoints, after its files were found whole and to be those of its journal. */
 async function checkWhole(ref: TaskRef): Promise<string[]> {
   const { paths, files } = store.atlas.ports;
-  const mended = unwrap(await store.other().reconcile(ref));
-  expect(mended.findings).toEqual([]);
+  const fixed = unwrap(await store.other().reconcile(ref));
+  expect(fixed.findings).toEqual([]);
   expect(unwrap(checkChain(files, paths.journal(ref)))).toBeUndefined();
   const bytes = readFileSync(paths.hook(ref), 'utf8');
   rmSync(paths.hook(ref));
   unwrap(await store.other().reconcile(ref));
   expect(readFileSync(paths.hook(ref), 'utf8')).toBe(bytes);
-  return mended.hook.checkpoints.map((item) => item.description);
+  return fixed.hook.checkpoints.map((item) => item.description);
 }
 
 /** Processes of which one was told that it runs on another machine, or in another namespace. */
@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')('a holder that was stopped in the 
       const waited = await other.store.locked(ref, () => ({ ok: true, value: undefined }), 100);
       expect(waited).toMatchObject({ ok: false, error: { code: 'lock_timeout' } });
       expect(waited.ok ? '' : waited.error.message).toContain(`process ${pid}`);
-      expect(waited.ok ? '' : waited.error.mend).toContain('Doctor');
+      expect(waited.ok ? '' : waited.error.hint).toContain('Doctor');
       const folder = path.join(store.atlas.ports.paths.task(ref), 'locks');
       const here = new SettlingLock(folder, store.atlas.ports);
       const { generation } = here.inspect();
@@ -146,7 +146,7 @@ describe('a clock that jumps', () => {
 
 describe('an operating system that refuses', () => {
   it.skipIf(process.platform === 'win32')(
-    'any more files: the change is refused with what mends it, and the next one is made',
+    'any more files: the change is refused with what fixes it, and the next one is made',
     { timeout: 60_000 },
     async () => {
       const ref = await store.running();
@@ -160,7 +160,7 @@ describe('an operating system that refuses', () => {
 
   // Root may write everywhere.
   it.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
-    'to write into the folder: the change is refused with what mends it, and the next one is made',
+    'to write into the folder: the change is refused with what fixes it, and the next one is made',
     async () => {
       const ref = await store.running();
       const folder = store.atlas.ports.paths.task(ref);

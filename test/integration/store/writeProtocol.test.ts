@@ -111,7 +111,7 @@ describe('a change', () => {
     for (const file of [paths.hook(ref), paths.taskFile(ref)]) expect(statSync(file).mode & 0o777).toBe(0o644);
   });
 
-  it('finds nothing to mend in a task that was only written by us', async () => {
+  it('finds nothing to fix in a task that was only written by us', async () => {
     store = makeStore();
     const ref = await store.running();
     for (const input of [{ type: 'step_complete' }, { type: 'start_step' }, { type: 'step_complete' }] as const) {

@@ -289,7 +289,7 @@ const ZOO: readonly Broken[] = [
 ];
 
 describe('repair', { timeout: 60_000 }, () => {
-  it.each(ZOO)('mends: $what', async ({ make, plan, after }) => {
+  it.each(ZOO)('fixes: $what', async ({ make, plan, after }) => {
     await make();
     const before = commits();
     const own = usersOwn(world);
@@ -319,7 +319,7 @@ describe('repair', { timeout: 60_000 }, () => {
     expect(unwrap(await world.workers.repairs.apply())).toEqual({ done: [], left: [], failed: [] });
   });
 
-  it('mends all of it at once', async () => {
+  it('fixes all of it at once', async () => {
     await slung('w1');
     await claimedByTheDead('w1');
     await finished('w2');

@@ -102,7 +102,7 @@ describe('the remote that decides', { timeout: 60_000 }, () => {
     b.git('fetch', '--quiet', 'other');
     const refused = await b.sling('w2', 't2');
     expect(refused).toMatchObject({ ok: false, error: { code: 'invalid_config' } });
-    expect(refused.ok ? '' : refused.error.mend).toContain(configOf(b));
+    expect(refused.ok ? '' : refused.error.hint).toContain(configOf(b));
     expect(codeOf(await b.workers.sharing.sync())).toBe('invalid_config');
     expect(b.picture()).toBe('');
     unwrap(await b.workers.sharing.sync('other'));

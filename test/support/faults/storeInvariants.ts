@@ -17,8 +17,8 @@ export interface TaskView {
   readonly story: readonly string[];
 }
 
-/** Mends a store as a window does when it starts: what is open is brought in line, what lost its marker is found. */
-export async function mend(atlas: Atlas): Promise<Finding['kind'][]> {
+/** Fixes a store as a window does when it starts: what is open is brought in line, what lost its marker is found. */
+export async function repair(atlas: Atlas): Promise<Finding['kind'][]> {
   const lost: TaskRef[] = [];
   await atlas.catalog.sweep((ref) => lost.push(ref));
   const results = [];
@@ -57,7 +57,7 @@ function viewOf(atlas: Atlas, ref: TaskRef): TaskView {
   const { paths, files } = atlas.ports;
   const key = refKey(ref);
   const read = unwrap(atlas.store.read(ref));
-  must(!read.suspect, `${key} is still suspect after it was mended`);
+  must(!read.suspect, `${key} is still suspect after it was fixed`);
   const content = unwrap(new Journal(files, paths.journal(ref)).readAll());
   must(content.brokenAt === undefined, `${key}: the journal is broken: ${content.brokenAt?.why ?? ''}`);
   const voided = new Set(content.lines.map((line) => line.void));
@@ -88,7 +88,7 @@ function text(files: FileSystem, path: string): string {
   return Buffer.from(files.read(path, 64 * 1024 * 1024)).toString('utf8');
 }
 
-/** Checks each task of a mended store, to the byte, and gives what it finds; throws for what isn't right. `markdownToo`: HOOK.md is what its hook gives, to the byte. */
+/** Checks each task of a fixed store, to the byte, and gives what it finds; throws for what isn't right. `markdownToo`: HOOK.md is what its hook gives, to the byte. */
 export async function checkTasks(atlas: Atlas, markdownToo = true): Promise<TaskView[]> {
   const { paths, files } = atlas.ports;
   const views: TaskView[] = [];

@@ -12,7 +12,7 @@ export type Outcome = 'done' | 'recorded' | 'refused' | 'killed';
 export interface Arranged {
   /** Does it. `acknowledge` is called after each change of a task that was returned as made, but for the last. */
   act(atlas: Atlas, acknowledge: () => void): Promise<Result<unknown>> | Result<unknown>;
-  /** Says what is wrong beside tasks, after mending, by throwing. `told`: what it returned, if it was done. */
+  /** Says what is wrong beside tasks, after fixing, by throwing. `told`: what it returned, if it was done. */
   check?(atlas: Atlas, outcome: Outcome, told: unknown): Promise<void> | void;
   /** Whether it can be done again after it was done; it always can where it wasn't. */
   readonly repeatable?: boolean;

@@ -144,7 +144,7 @@ async function starved(): Promise<void> {
   }
   const refused = await atlas.checkpoint(ref, 'meanwhile');
   for (const fd of taken) closeSync(fd);
-  say(refused.ok ? 'made' : `${refused.error.code} ${refused.error.mend ?? ''}`);
+  say(refused.ok ? 'made' : `${refused.error.code} ${refused.error.hint ?? ''}`);
   unwrap(await atlas.checkpoint(ref, 'after'));
   say('made after');
 }

@@ -51,7 +51,7 @@ describe('what is shown of a worker', () => {
     expect(shapeOf(status({ commit: undefined, orphaned: ['no_branch'] }))).toBe('LOST');
   });
 
-  it('needs a human where something is wrong that time does not mend', () => {
+  it('needs a human where something is wrong that time does not fix', () => {
     expect(needsHuman(held('IN_PROGRESS', plan('nothing')))).toBe(false);
     expect(needsHuman(held('PENDING', { orphaned: ['ledger_behind'] }))).toBe(false);
     expect(needsHuman(held('IN_PROGRESS', { elsewhere: true, ...plan('ask') })), 'of another clone').toBe(false);

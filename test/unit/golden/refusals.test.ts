@@ -136,8 +136,8 @@ const SITUATIONS: readonly Situation[] = [
 
 const CALLERS: readonly Caller[] = ['human', 'agent'];
 
-function told({ code, message, mend = '' }: AtlasError): string {
-  return `    ${message.replaceAll('\n', '\n    ')}\n    ${mend}\n    [${code}, exit ${exitOf(code)}]\n`;
+function told({ code, message, hint = '' }: AtlasError): string {
+  return `    ${message.replaceAll('\n', '\n    ')}\n    ${hint}\n    [${code}, exit ${exitOf(code)}]\n`;
 }
 
 /** What an input is refused with, once for both callers where it is the same. */

@@ -45,7 +45,7 @@ describe('names', { timeout: 60_000 }, () => {
       const checked = check(name);
       if (checked.ok) throw new Error('it was accepted');
       expect(checked.error.code).toBe('invalid_name');
-      expect(checked.error.mend).toContain('letters');
+      expect(checked.error.hint).toContain('letters');
     }
   });
 

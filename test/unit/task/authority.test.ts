@@ -98,7 +98,7 @@ describe('what needs a human', () => {
     for (const [kind, wait] of Object.entries(WAITING)) {
       const driver = wait();
       const refused = driver.attempt({ type: 'step_complete', by: 'agent' });
-      const hint = refused.ok ? '' : (refused.error.mend ?? '');
+      const hint = refused.ok ? '' : (refused.error.hint ?? '');
       for (const event of [...HUMAN_EVENTS, 'human_resume'] as const) {
         const offered = event === 'human_resume' && (kind === 'question' || kind === 'interrupted');
         expect(hint.includes(OFFERED_AS[event]), `${event}, ${kind}: ${hint}`).toBe(offered);

@@ -143,11 +143,11 @@ describe('the table of states and events', () => {
     expect(result.ok).toBe(false);
     if (result.ok) return;
     expect(result.error.code).toBe('illegal_transition');
-    const { message, mend = '' } = result.error;
+    const { message, hint = '' } = result.error;
     const says = OWN_WORDS[event] ?? SITUATION[state];
     expect(message).toContain(state === 'none' ? SITUATION.none : says);
-    for (const way of WAYS_OUT[state]) expect(mend).toContain(way);
-    expect(`${message} ${mend}`, 'names no identifier').not.toMatch(/[a-z]_[a-z]/u);
+    for (const way of WAYS_OUT[state]) expect(hint).toContain(way);
+    expect(`${message} ${hint}`, 'names no identifier').not.toMatch(/[a-z]_[a-z]/u);
     expect(driver.hook).toEqual(before);
   });
 
@@ -155,7 +155,7 @@ describe('the table of states and events', () => {
     const result = drivenTo(state).try({ type: 'start_step' });
     if (result.ok) throw new Error('it was accepted');
     expect(result.error.message).toContain(SITUATION[state]);
-    expect(result.error.mend).toBe('Start a new task.');
+    expect(result.error.hint).toBe('Start a new task.');
   });
 
   it.each(TASK_STATES)('takes acknowledge in %s once for each edit from outside, and changes nothing else', (state) => {

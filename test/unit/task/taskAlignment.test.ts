@@ -67,7 +67,7 @@ describe('task.json beside its hook', () => {
     expect(aligned(driver).steps[0]).toMatchObject({ attempts: 1, status: 'failed' });
   });
 
-  it('is mended where it disagrees, and says when its status changed', () => {
+  it('is fixed where it disagrees, and says when its status changed', () => {
     const driver = drivenTo('step_running');
     const wrong = readAgain({
       ...driver.task,

@@ -86,7 +86,7 @@ describe('built-in templates', () => {
     const missing = findTemplate('bugs', BUILTIN_TEMPLATES);
     if (missing.ok) throw new Error('it was found');
     expect(missing.error.code).toBe('not_found');
-    for (const [id] of SPECIFIED) expect(missing.error.mend).toContain(id);
+    for (const [id] of SPECIFIED) expect(missing.error.hint).toContain(id);
   });
 
   it.each([

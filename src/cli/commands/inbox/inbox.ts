@@ -36,7 +36,7 @@ async function existingInbox(context: CliContext, call: Call): Promise<Result<Op
   if (!opened.ok) return opened;
   if (opened.value !== undefined) return ok(opened.value);
   return fail('not_found', `Folder ${context.folder} has no agent queue yet.`, {
-    mend: 'Name a workspace with --workspace.',
+    hint: 'Name a workspace with --workspace.',
   });
 }
 
@@ -145,7 +145,7 @@ function listText({ streams }: CliContext, items: readonly InboxItem[]): string 
 }
 
 function noteOf({ path, error }: InboxFinding): string {
-  return `${path} could not be read: ${error.message} ${error.mend ?? ''}`.trimEnd();
+  return `${path} could not be read: ${error.message} ${error.hint ?? ''}`.trimEnd();
 }
 
 /** `inbox next`: claims the next item for a session. */
@@ -220,7 +220,7 @@ function endedAnswer(workspace: string, { item, changed }: EndedItem): Answer {
 function numberOf(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,8}$/u.test(text)) return ok(Number(text));
   return fail('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not an item number.`, {
-    mend: 'List the items with: atlas inbox list',
+    hint: 'List the items with: atlas inbox list',
   });
 }
 

@@ -20,7 +20,7 @@ interface Desk {
 async function deskOf(context: CliContext, call: Call): Promise<Result<Desk>> {
   const name = HOST_NAMES.find((each) => each === call.text('host'));
   if (name === undefined)
-    return fail('usage', 'No host was named.', { mend: `Name one: --host ${HOST_NAMES.join('|')}` });
+    return fail('usage', 'No host was named.', { hint: `Name one: --host ${HOST_NAMES.join('|')}` });
   const atlas = await context.atlas();
   const { worktree } = await atlas.locate(context.folder);
   return ok({ installer: new Installer(atlas.ports, worktree), worktree, host: HOSTS[name] });

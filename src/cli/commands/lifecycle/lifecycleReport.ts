@@ -33,7 +33,7 @@ export async function lifecycleDoctor(context: CliContext): Promise<Result<Answe
   const answer = { wanted: true, data } as const;
   if (broken.length > 0) {
     const error = new AtlasError('damaged', `${count(broken.length, 'lifecycle hook')} did not work.`, {
-      mend: INSTALL_AGAIN,
+      hint: INSTALL_AGAIN,
     });
     const text = `${shown}\n${broken.join('')}${INSTALL_AGAIN}\n`;
     return ok({ ...answer, exit: EXIT.failed, text, notes, error });

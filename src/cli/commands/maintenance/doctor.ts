@@ -9,9 +9,9 @@ import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { fitted } from '../../render/table';
 
-const MARK = { ok: '✓', mended: '~', problem: '!' } as const satisfies Record<DoctorFinding['level'], string>;
+const MARK = { ok: '✓', fixed: '~', problem: '!' } as const satisfies Record<DoctorFinding['level'], string>;
 
-/** `doctor`: looks at everything that Atlas keeps; with `--fix`, mends what needs no decision. */
+/** `doctor`: looks at everything that Atlas keeps; with `--fix`, fixes what needs no decision. */
 export async function doctor(context: CliContext, call: Call): Promise<Result<Answer>> {
   const atlas = await context.drive();
   const findings = await examine(atlas, {
@@ -28,13 +28,13 @@ export async function doctor(context: CliContext, call: Call): Promise<Result<An
   const data: AnswerData<'doctor'> = {
     root: context.root,
     problems,
-    mended: number('mended'),
-    findings: findings.map(({ area, level, subject, message, mend }) => ({
+    fixed: number('fixed'),
+    findings: findings.map(({ area, level, subject, message, hint }) => ({
       area,
       level,
       subject,
       message,
-      mend: mend ?? null,
+      hint: hint ?? null,
     })),
   };
   const shown = findings.map((finding) => describe(finding)).join('');
@@ -44,9 +44,9 @@ export async function doctor(context: CliContext, call: Call): Promise<Result<An
   return ok({ exit: EXIT.failed, text, data, error: new AtlasError('damaged', summary) });
 }
 
-function describe({ area, level, subject, message, mend }: DoctorFinding): string {
+function describe({ area, level, subject, message, hint }: DoctorFinding): string {
   const place = oneLine(subject, 300);
   const head = `${MARK[level]} ${area.replaceAll('_', ' ')}${place === '' ? '' : `  ${place}`}\n`;
-  const lines = [message, ...(mend === undefined ? [] : [`→ ${mend}`])];
+  const lines = [message, ...(hint === undefined ? [] : [`→ ${hint}`])];
   return head + lines.map((line) => `    ${oneLine(line, 1000)}\n`).join('');
 }

@@ -14,7 +14,7 @@ import { table } from '../../render/table';
 export async function cleanup(context: CliContext, call: Call): Promise<Result<Answer>> {
   if (!call.flag('hooks'))
     return fail('usage', 'Nothing to clean up was named.', {
-      mend: 'For what can be cleaned up, run: atlas cleanup --help',
+      hint: 'For what can be cleaned up, run: atlas cleanup --help',
     });
   const atlas = await context.drive();
   const { config } = await atlas.configs.forWorktree(undefined);

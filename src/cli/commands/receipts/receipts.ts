@@ -31,11 +31,11 @@ export async function verify(context: CliContext, call: Call): Promise<Result<An
   if (!trusted.ok) return trusted;
   const verified = await verifyBundle(bundle.value, trusted.value, call.flag('allowShort'));
   if (verified.ok) return ok(answerOf(verified.value, keyFile));
-  const { code, message, mend } = verified.error;
+  const { code, message, hint } = verified.error;
   // Keys in a bundle that are none are as wrong as any other part of it.
   const error = new AtlasError(code.startsWith('key_') ? 'verification_failed' : code, message, {
     cause: verified.error,
-    ...(mend === undefined ? {} : { mend }),
+    ...(hint === undefined ? {} : { hint }),
   });
   return { ok: false, error };
 }
@@ -61,7 +61,7 @@ function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
   const text = [...sections, summary, ...describeKeys(bundle.keyIds, keyFile), ''].join('\n');
   if (bundle.passed) return { exit: EXIT.done, text, wanted: true, data };
   const isShort = bundle.reports.every(({ verdict }) => isGood(verdict, true)) && judged.length > 0;
-  const error = new AtlasError('verification_failed', summary, isShort ? { mend: SHORT_HINT } : {});
+  const error = new AtlasError('verification_failed', summary, isShort ? { hint: SHORT_HINT } : {});
   return { exit: EXIT.notVerified, text: isShort ? `${text}${SHORT_HINT}\n` : text, data, error };
 }
 
@@ -103,7 +103,7 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
   const { stored, notes } = chosen.value;
   if (!has(stored))
     return fail('not_found', `Task ${stored.ref.id} has no receipt ${oneLine(id, 60)}.`, {
-      mend: 'List the receipts with: atlas receipts list',
+      hint: 'List the receipts with: atlas receipts list',
     });
   const judged = await judge(context, stored, id);
   if (!judged.ok) return judged;
@@ -125,7 +125,7 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
     report.verdict === 'valid_short'
       ? `Receipt ${oneLine(id, 60)} has no statement: its signature covers only its command, exit code and output.`
       : `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
-    report.verdict === 'valid_short' ? { mend: SHORT_HINT } : {},
+    report.verdict === 'valid_short' ? { hint: SHORT_HINT } : {},
   );
   return ok({ exit: EXIT.notVerified, text, data, notes, error });
 }
@@ -177,7 +177,7 @@ export async function exportReceipts(context: CliContext, call: Call): Promise<R
   const number = stored.hook.receipts.length;
   if (number === 0)
     return fail('not_found', `Task ${stored.ref.id} has no receipts to export.`, {
-      mend: 'Make one with: atlas validate',
+      hint: 'Make one with: atlas validate',
     });
   const atlas = await context.atlas();
   const bundle = await exportBundle(await atlas.receipts(), atlas.ports.clock, stored);
@@ -196,7 +196,7 @@ export async function exportReceipts(context: CliContext, call: Call): Promise<R
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     return fail('write_failed', `${oneLine(path)} could not be written: ${messageOf(error)}`, {
       cause: error,
-      ...(exists ? { mend: 'The file exists. Name another file, or overwrite it with --force.' } : {}),
+      ...(exists ? { hint: 'The file exists. Name another file, or overwrite it with --force.' } : {}),
     });
   }
   const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };

@@ -21,7 +21,7 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
   const [program, ...args] = call.rest;
   if (program === undefined)
     return fail('usage', 'No agent was named.', {
-      mend: 'Name its command after --, for example: atlas run -- claude',
+      hint: 'Name its command after --, for example: atlas run -- claude',
     });
   const driven = await taskToDrive(context, call);
   if (!driven.ok) return driven;
@@ -32,7 +32,7 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
   const presence = new AgentPresence(atlas, stored.ref);
   if (presence.isTaken()) {
     return fail('illegal_transition', `Another agent is already working on task ${stored.ref.id}.`, {
-      mend: 'Wait until it exits, or continue in its terminal.',
+      hint: 'Wait until it exits, or continue in its terminal.',
     });
   }
   const { config } = await atlas.configs.forTask(stored.task);
@@ -65,7 +65,7 @@ async function makeReady(context: CliContext, driven: Driven): Promise<Result<Dr
   const { atlas, stored } = driven;
   if (isTerminal(stored.hook.state)) {
     return fail('illegal_transition', `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}).`, {
-      mend: 'Start a new task.',
+      hint: 'Start a new task.',
     });
   }
   if (stored.hook.state !== 'recovering') return ok(driven);

@@ -35,7 +35,7 @@ async function goOn({ atlas, stored }: Driven, by: Caller): Promise<Result<Updat
       'illegal_transition',
       `Task ${stored.ref.id} has ended (${STATE_LABELS[state]}). There is nothing to resume.`,
       {
-        mend: 'Start a new task.',
+        hint: 'Start a new task.',
       },
     );
   }
@@ -52,7 +52,7 @@ export async function recover(context: CliContext, call: Call): Promise<Result<A
   const { atlas, stored } = driven.value;
   if (isTerminal(stored.hook.state)) {
     const message = `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}). There is nothing to recover.`;
-    return fail('illegal_transition', message, { mend: 'Start a new task.' });
+    return fail('illegal_transition', message, { hint: 'Start a new task.' });
   }
   const planned = await atlas.recovery.plan(stored);
   const computed = recordedAction(stored) ?? planned.plan.action;

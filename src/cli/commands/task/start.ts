@@ -61,8 +61,8 @@ async function ignoreConfig(context: CliContext, call: Call, folder: string): Pr
 /** A refusal for mistakes in the configuration, with the way around it that a human has. */
 function withIgnoring(context: CliContext, error: AtlasError): Result<never> {
   if (refusedIssues(error).length === 0 || context.agent !== undefined) return { ok: false, error };
-  const mend = `${error.mend ?? ''} To start it anyway, add --ignore-config.`;
-  return fail(error.code, error.message, { mend, cause: error.cause });
+  const hint = `${error.hint ?? ''} To start it anyway, add --ignore-config.`;
+  return fail(error.code, error.message, { hint, cause: error.cause });
 }
 
 /** Without git hooks and without a window nobody sees commits: they are offered, never put in unasked. */

@@ -23,7 +23,7 @@ export interface Chosen {
   readonly notes: readonly string[];
 }
 
-/** Finds the task to be shown. What an interrupted writer left is mended first, where that can be done. */
+/** Finds the task to be shown. What an interrupted writer left is fixed first, where that can be done. */
 export async function taskToRead(
   context: CliContext,
   call: Call,
@@ -36,25 +36,25 @@ export async function taskToRead(
   const read = atlas.catalog.read(chosen.value.ref);
   const unfinished = read.ok && read.value.hook.state === 'step_pending' && read.value.hook.current_step === undefined;
   if (read.ok && !read.value.suspect && !unfinished) return ok({ stored: read.value, notes });
-  const mended = await mend(await context.drive(), chosen.value.ref, unfinished);
-  if (mended.ok) return ok({ stored: mended.value.task, notes: [...notes, ...mended.value.findings] });
+  const fixed = await repair(await context.drive(), chosen.value.ref, unfinished);
+  if (fixed.ok) return ok({ stored: fixed.value.task, notes: [...notes, ...fixed.value.findings] });
   // A store that can't be written to is still shown.
-  return read.ok ? ok({ stored: read.value, notes: [...notes, mended.error.message] }) : mended;
+  return read.ok ? ok({ stored: read.value, notes: [...notes, fixed.error.message] }) : fixed;
 }
 
-interface Mended {
+interface Fixed {
   readonly task: StoredTask;
   readonly findings: readonly string[];
 }
 
 /** Brings a task's files in line; with `finish`, ends a task that has no step left, which a crash kept from ending. */
-async function mend(atlas: Atlas, ref: TaskRef, finish = false): Promise<Result<Mended>> {
+async function repair(atlas: Atlas, ref: TaskRef, finish = false): Promise<Result<Fixed>> {
   const read = atlas.catalog.read(ref);
   if (read.ok && !read.value.suspect && !finish) return ok({ task: read.value, findings: [] });
-  const mended = await atlas.reconcile(ref);
-  if (!mended.ok) return mended;
-  const findings = mended.value.findings.map(({ message }) => message);
-  if (!finish) return ok({ task: mended.value, findings });
+  const fixed = await atlas.reconcile(ref);
+  if (!fixed.ok) return fixed;
+  const findings = fixed.value.findings.map(({ message }) => message);
+  if (!finish) return ok({ task: fixed.value, findings });
   const finished = await atlas.send(ref, { type: 'finish' });
   return finished.ok ? ok({ task: finished.value, findings }) : finished;
 }
@@ -73,10 +73,10 @@ export async function taskToDrive(context: CliContext, call: Call, expect: Expec
   const atlas = await context.drive();
   const chosen = await chooseTask(atlas.reader, wishOf(context, call), 'write');
   if (!chosen.ok) return chosen;
-  const mended = await mend(atlas, chosen.value.ref);
-  if (!mended.ok) return mended;
-  const stored = mended.value.task;
-  const notes = [...mended.value.findings];
+  const fixed = await repair(atlas, chosen.value.ref);
+  if (!fixed.ok) return fixed;
+  const stored = fixed.value.task;
+  const notes = [...fixed.value.findings];
   const diagnosis = await atlas.recovery.diagnose(stored);
   const step = stored.hook.current_step;
   const alive = step !== undefined && expect.step === step.step_name && expect.attempt === step.attempt;
@@ -107,7 +107,7 @@ export function expectedOf(call: Call, step = call.text('step')): Result<Expecte
   const given = call.text('attempt');
   if (given !== undefined && !/^[1-9]\d{0,6}$/u.test(given)) {
     const message = `--attempt must be a whole number of at least 1, not ${JSON.stringify(oneLine(given, 40))}.`;
-    return { ok: false, error: new AtlasError('usage', message, { mend: 'HOOK.md shows the current attempt.' }) };
+    return { ok: false, error: new AtlasError('usage', message, { hint: 'HOOK.md shows the current attempt.' }) };
   }
   return ok({
     ...(step === undefined ? {} : { step }),
@@ -204,13 +204,13 @@ export function refusal(context: CliContext, { stored, notes }: Chosen, refused:
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {
     cause: error,
-    mend: `You can run: ${commands.join(', ')}.`,
+    hint: `You can run: ${commands.join(', ')}.`,
   });
 }
 
 /** What was found on the way, a crash say, is why the task takes something else now. */
 function withNotes(error: AtlasError, notes: readonly string[]): AtlasError {
   if (notes.length === 0) return error;
-  const mend = error.mend === undefined ? {} : { mend: error.mend };
-  return new AtlasError(error.code, [error.message, ...notes].join('\n'), { cause: error, ...mend });
+  const hint = error.hint === undefined ? {} : { hint: error.hint };
+  return new AtlasError(error.code, [error.message, ...notes].join('\n'), { cause: error, ...hint });
 }

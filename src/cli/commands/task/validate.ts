@@ -85,7 +85,7 @@ async function hasChecks({ atlas, stored }: Driven, commands: readonly string[])
     'usage',
     [message, ...(lines.length === 0 ? [] : ['Checks found in this repository:', ...lines])].join('\n'),
     {
-      mend: 'Name the command that checks the work: atlas validate --command "<command>"',
+      hint: 'Name the command that checks the work: atlas validate --command "<command>"',
     },
   );
 }

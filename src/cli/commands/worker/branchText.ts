@@ -16,7 +16,7 @@ export function refusedLines({ branch, count: of, files }: RefusedFiles): string
 export function unusableLines(problems: readonly BranchProblem[]): string[] {
   const lines = problems
     .slice(0, MAX_LINES)
-    .map(({ error }) => `${oneLine(error.message, 400)} ${oneLine(error.mend ?? '', 400)}`.trim());
+    .map(({ error }) => `${oneLine(error.message, 400)} ${oneLine(error.hint ?? '', 400)}`.trim());
   const more = problems.length - lines.length;
   return more === 0 ? lines : [...lines, `${count(more, 'more branch', 'more branches')} can't be used either.`];
 }

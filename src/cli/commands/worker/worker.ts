@@ -32,7 +32,7 @@ export function unsharedNotes({ workers: { sharing } }: OpenWorkers): string[] {
   const why = sharing.unshared;
   return why === undefined
     ? []
-    : [`The change is recorded here but not shared yet. ${why.message}`, why.mend ?? ''].filter(Boolean);
+    : [`The change is recorded here but not shared yet. ${why.message}`, why.hint ?? ''].filter(Boolean);
 }
 
 /** The worker that the first operand names. Fails with `invalid_name`. */
@@ -50,7 +50,7 @@ export async function statusOf(
   const status = all.value.workers.find((each) => each.worker === worker);
   if (status !== undefined) return ok({ status, all: all.value });
   return fail('not_found', `There is no worker ${worker}.`, {
-    mend: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
+    hint: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
   });
 }
 
@@ -115,7 +115,7 @@ function statusText(found: WorkerStatus): string {
   if (state?.resumePoint !== undefined) lines.push(`Resume:   ${oneLine(state.resumePoint, 500)}`);
   if (plan !== undefined) lines.push(`Plan:     ${ofPlan(plan)}`);
   if (damage !== undefined)
-    lines.push(`Damage:   ${oneLine(damage.message, 500)}`, `          ${oneLine(damage.mend ?? '', 500)}`);
+    lines.push(`Damage:   ${oneLine(damage.message, 500)}`, `          ${oneLine(damage.hint ?? '', 500)}`);
   if (stale !== undefined) lines.push(`Stale:    ${STALE[stale]}`);
   if (found.elsewhere && state !== undefined) lines.push('Clone:    claimed in another clone');
   for (const each of orphaned) lines.push(`Orphaned: ${ORPHANED[each]}`);

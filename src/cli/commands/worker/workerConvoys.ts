@@ -35,7 +35,7 @@ export function convoyAnswer(convoys: readonly ConvoyStatus[], id: string | unde
   const shown = id === undefined ? convoys : convoys.filter((each) => each.id === id);
   if (id !== undefined && shown.length === 0)
     return fail('not_found', `There is no convoy ${JSON.stringify(oneLine(id))}.`, {
-      mend: 'List the convoys with: atlas worker convoy status',
+      hint: 'List the convoys with: atlas worker convoy status',
     });
   const data: WorkerAnswer<'worker convoy status'> = { convoys: shown.map(convoyData) };
   const text = shown.flatMap((convoy) => [summary(convoy), ...(id === undefined ? [] : convoy.tasks.map(taskLine))]);

@@ -25,7 +25,7 @@ function ownWorker({ env }: CliContext, call: Call): Result<string> {
     'illegal_transition',
     `This runs as worker ${oneLine(mine)}, but the task belongs to worker ${worker.value}.`,
     {
-      mend: 'A worker can report only on its own task.',
+      hint: 'A worker can report only on its own task.',
     },
   );
 }
@@ -38,7 +38,7 @@ function leaseFrom({ env }: CliContext, call: Call, worker: string): Result<Leas
   if (taskId !== '' && claim !== undefined && incarnation !== undefined)
     return ok({ worker, taskId, claim, incarnation });
   return fail('usage', 'No claim was named, so a late report of a crashed worker could not be told apart.', {
-    mend: 'Pass --task, --claim and --incarnation as printed by "atlas worker claim". Under "atlas worker run" they are set for you.',
+    hint: 'Pass --task, --claim and --incarnation as printed by "atlas worker claim". Under "atlas worker run" they are set for you.',
   });
 }
 
@@ -91,7 +91,7 @@ function ownerOf(call: Call, ports: WorkerPorts): Result<ProcessIdentity | undef
   const owner = pid === undefined ? undefined : identityOf(ports, pid);
   if (owner !== undefined && ports.processes.vitality(owner) === 'alive') return ok(owner);
   return fail('usage', `${JSON.stringify(oneLine(given, 20))} is not a running process on this machine.`, {
-    mend: 'Name the process that does the work, such as --pid $$ in a script.',
+    hint: 'Name the process that does the work, such as --pid $$ in a script.',
   });
 }
 
@@ -111,7 +111,7 @@ async function draftFrom(context: CliContext, call: Call): Promise<Result<Result
   if (!object.ok) return object;
   if ('evidence' in object.value || 'status' in object.value || 'taskId' in object.value)
     return fail('usage', "A complete result, with status, task and evidence, belongs in the worker's folder.", {
-      mend: 'Write it to result.json there and omit --result, or pass only output, discoveredTasks and error.',
+      hint: 'Write it to result.json there and omit --result, or pass only output, discoveredTasks and error.',
     });
   const draft = checkInput(draftSchema, object.value, 'a result');
   if (!draft.ok) return draft;
@@ -184,7 +184,7 @@ export async function handoff(context: CliContext, call: Call): Promise<Result<A
   const [reason, point] = [call.text('reason'), call.text('resumePoint')];
   if (reason === undefined || point === undefined)
     return fail('usage', 'A handoff needs a reason and a point to continue from.', {
-      mend: 'Pass both: --reason context_limit --resume-point "<where to continue>"',
+      hint: 'Pass both: --reason context_limit --resume-point "<where to continue>"',
     });
   const opened = await openWorkers(context);
   if (!opened.ok) return opened;

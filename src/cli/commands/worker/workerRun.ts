@@ -157,7 +157,7 @@ function ranAnswer(
   const { outcome } = end ?? {};
   if (outcome?.ended === 'not_started')
     return fail('not_found', `${oneLine(program)} could not be started: ${outcome.problem ?? 'unknown error'}`, {
-      mend: `${state.taskId} is still assigned to ${worker}.`,
+      hint: `${state.taskId} is still assigned to ${worker}.`,
     });
   const data: WorkerRunData = {
     worker,

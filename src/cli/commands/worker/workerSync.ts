@@ -70,7 +70,7 @@ function branchName(ref: string): string {
   return ref.replace(/^refs\/heads\//u, '');
 }
 
-/** `worker repair [--yes]`: says what is not as it should be, and mends it where that is wanted. */
+/** `worker repair [--yes]`: says what is not as it should be, and fixes it where that is wanted. */
 export async function repair(context: CliContext, call: Call): Promise<Result<Answer>> {
   const opened = await openWorkers(context);
   if (!opened.ok) return opened;

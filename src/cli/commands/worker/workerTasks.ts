@@ -40,7 +40,7 @@ function deadlineOf(text: string | undefined, now: number): Result<string | unde
   const span = parseDuration(text);
   if (span.ok && span.value > 0 && span.value < 1e12) return ok(toTimestamp(now + span.value));
   return fail('usage', `${JSON.stringify(oneLine(text, 40))} is neither a time nor a duration.`, {
-    mend: 'Write a time such as 2026-01-31T12:00:00Z, or a duration such as 2h.',
+    hint: 'Write a time such as 2026-01-31T12:00:00Z, or a duration such as 2h.',
   });
 }
 
@@ -89,7 +89,7 @@ export async function addTasks(context: CliContext, call: Call): Promise<Result<
   const [id, from] = [call.operands[0], call.text('from')];
   if ((id === undefined) === (from === undefined))
     return fail('usage', 'Name one task by its ID, or read several with --from.', {
-      mend: 'See: atlas worker task add --help',
+      hint: 'See: atlas worker task add --help',
     });
   const tasks = await tasksFrom(context, call, ports.clock.now());
   if (!tasks.ok) return tasks;
@@ -192,7 +192,7 @@ export async function showTask(context: CliContext, call: Call): Promise<Result<
   const record = ledger.tasks.last.get(id);
   if (record === undefined)
     return fail('not_found', `The ledger has no task ${JSON.stringify(oneLine(id))}.`, {
-      mend: 'List the tasks with: atlas worker task list',
+      hint: 'List the tasks with: atlas worker task list',
     });
   const records = ledger.tasks.all.filter((each) => each.id === id);
   const evidence = ledger.evidence.all.filter((each) => each.taskId === id);

@@ -31,7 +31,7 @@ export function ofPlan({ action, reason }: SlotPlan): string {
   return `${PLANS[action]}. ${reason}`;
 }
 
-/** The command that mends or goes on; `undefined` where nothing is to be done. */
+/** The command that fixes or goes on; `undefined` where nothing is to be done. */
 export function nextStep({ worker, plan, orphaned, state }: WorkerStatus): string | undefined {
   switch (plan?.action) {
     case 'run':

@@ -59,7 +59,7 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
       return ok({ hook, task, markdown, hookPath, drift, diagnosis, untrusted: !trusted, suspect });
     } catch (error) {
       return fail('unreadable', vscode.l10n.t("HOOK.md can't be read: {0}", messageOf(error)), {
-        mend: vscode.l10n.t('Run "Atlas: Regenerate HOOK.md".'),
+        hint: vscode.l10n.t('Run "Atlas: Regenerate HOOK.md".'),
       });
     }
   }

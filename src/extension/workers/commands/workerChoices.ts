@@ -60,7 +60,7 @@ export async function repositoryFor(model: WorkersModel, argument: unknown, titl
   const [only] = all;
   if (only === undefined)
     throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a Git repository.'), {
-      mend: vscode.l10n.t('Workers need Git. Open a repository, or create one with git init.'),
+      hint: vscode.l10n.t('Workers need Git. Open a repository, or create one with git init.'),
     });
   if (all.length === 1) return only;
   const items = all.map((value) => ({
@@ -128,7 +128,7 @@ export async function workerFor(
   );
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No worker allows this now.'), {
-      mend: vscode.l10n.t('Create a worker with "Atlas: Assign to Worker".'),
+      hint: vscode.l10n.t('Create a worker with "Atlas: Assign to Worker".'),
     });
   return askOne({ title, placeholder: vscode.l10n.t('Which worker?'), items: fitting.map(workerChoice) });
 }
@@ -136,7 +136,7 @@ export async function workerFor(
 /** What is wrong with the name of a new worker, in words. */
 export function workerNameProblem(name: string): string | undefined {
   const checked = checkWorker(name.trim());
-  return checked.ok ? undefined : `${checked.error.message} ${checked.error.mend ?? ''}`;
+  return checked.ok ? undefined : `${checked.error.message} ${checked.error.hint ?? ''}`;
 }
 
 const NEW = Symbol('new');

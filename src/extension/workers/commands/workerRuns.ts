@@ -23,7 +23,7 @@ export const runWorker: CommandHandler = async (context, argument) => {
     'illegal_transition',
     vscode.l10n.t("{0} can't run now: {1}", found.status.worker, plan.reason),
     {
-      mend: vscode.l10n.t('Run "Atlas: Recover Worker".'),
+      hint: vscode.l10n.t('Run "Atlas: Recover Worker".'),
     },
   );
 };

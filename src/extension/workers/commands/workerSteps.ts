@@ -14,7 +14,7 @@ function stateOf({ status }: FoundWorker): SlotState {
   if (damage !== undefined) throw damage;
   if (state !== undefined) return state;
   throw new AtlasError('not_found', vscode.l10n.t('{0} has no task.', worker), {
-    mend: vscode.l10n.t('Assign a task to it.'),
+    hint: vscode.l10n.t('Assign a task to it.'),
   });
 }
 
@@ -69,7 +69,7 @@ export function endWork(how: 'complete' | 'fail'): CommandHandler {
         'illegal_transition',
         vscode.l10n.t('{0} is running and will report its own result.', state.worker),
         {
-          mend: vscode.l10n.t('Wait for it, or end its process first.'),
+          hint: vscode.l10n.t('Wait for it, or end its process first.'),
         },
       );
     const ended = how === 'complete' ? await complete(found, state) : await fail(found, state, title);

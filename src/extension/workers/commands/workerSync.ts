@@ -39,7 +39,7 @@ async function firstRemote({ workers }: LookedAt, title: string): Promise<string
       'not_found',
       vscode.l10n.t('The repository has no remote through which workers can be shared.'),
       {
-        mend: vscode.l10n.t('Add one: git remote add origin <url>'),
+        hint: vscode.l10n.t('Add one: git remote add origin <url>'),
       },
     );
   const items = names.map((name) => ({ label: plain(name), value: name }));

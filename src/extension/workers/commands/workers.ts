@@ -168,7 +168,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
   const ids = [...ledger.tasks.last.keys()];
   if (ids.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No task to group yet.'), {
-      mend: vscode.l10n.t('Add some with "Atlas: Add Worker Task".'),
+      hint: vscode.l10n.t('Add some with "Atlas: Add Worker Task".'),
     });
   const id = (
     await askOneText({

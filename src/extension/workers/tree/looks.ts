@@ -143,7 +143,7 @@ export function problemLabel(problem: Problem): string {
   }
 }
 
-/** What is wrong and what mends it, in sentences. */
+/** What is wrong and what fixes it, in sentences. */
 export function problemText(problem: Problem, { damage, task, folder }: WorkerStatus): string {
   const recover = vscode.l10n.t('Run "Recover Worker".');
   const repair = vscode.l10n.t('Run "Repair Workers".');
