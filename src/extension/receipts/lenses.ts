@@ -1,0 +1,50 @@
+import * as vscode from 'vscode';
+import type { StoredTask } from '../../core/task/storedTask';
+import type { TaskRef } from '../../core/task/taskRef';
+import { statusLabel } from './standingText';
+import type { Verdicts } from './verdicts';
+
+/** Where a receipt or a checkpoint begins in hook.json, and in HOOK.md; history and statements name them otherwise. */
+const RECEIPT = /^(?: {6}"receipt_id": "([\w.-]+)"|### Receipt `([\w.-]+)`)/u;
+const CHECKPOINT = /^(?: {6}"checkpoint_id": "([\w.-]+)"|> ID: `(ckpt-[\w.-]+)`)/u;
+/** A longer file has no lenses: making them would cost more than they tell. */
+const MAX_LINES = 200_000;
+
+/** The lenses of a task's hook.json or HOOK.md: at each receipt what is known of it, and at each checkpoint. */
+export function lensesOf(
+  document: vscode.TextDocument,
+  { ref, hook }: StoredTask,
+  known: ReturnType<Verdicts['of']>,
+): vscode.CodeLens[] {
+  if (document.lineCount > MAX_LINES) return [];
+  const receipts = new Map(hook.receipts.map((receipt) => [receipt.receipt_id, receipt]));
+  const lenses: vscode.CodeLens[] = [];
+  for (let line = 0; line < document.lineCount; line += 1) {
+    const { text, range } = document.lineAt(line);
+    const receipt = receipts.get(firstGroup(RECEIPT.exec(text)) ?? '');
+    if (receipt !== undefined) {
+      const id = receipt.receipt_id;
+      const title = `${statusLabel(receipt, known.get(id))} · ${vscode.l10n.t('Verify Receipt')}`;
+      lenses.push(lens(range, title, 'verifyReceipt', 'receipt', ref, id));
+    }
+    const checkpoint = firstGroup(CHECKPOINT.exec(text));
+    if (checkpoint !== undefined)
+      lenses.push(lens(range, vscode.l10n.t('Show Checkpoint'), 'showCheckpoint', 'checkpoint', ref, checkpoint));
+  }
+  return lenses;
+}
+
+function firstGroup(match: RegExpExecArray | null): string | undefined {
+  return match?.[1] ?? match?.[2];
+}
+
+function lens(
+  range: vscode.Range,
+  title: string,
+  command: string,
+  kind: 'receipt' | 'checkpoint',
+  ref: TaskRef,
+  id: string,
+): vscode.CodeLens {
+  return new vscode.CodeLens(range, { command: `atlas.${command}`, title, arguments: [{ kind, ref, id }] });
+}
