@@ -348,7 +348,7 @@ describe('a process id', () => {
     expect(await sent(true, table)).toEqual(['SIGTERM -500000', 'SIGTERM 500001']);
   });
 
-  it.each([1, 0, -1])('of %i is no group, which would be our own or everybody', async (root) => {
+  it.concurrent.each([1, 0, -1])('of %i is no group, which would be our own or everybody', async (root) => {
     const table = [seen(2, 1, root, '1'), seen(1, 0, 1, '0')];
     expect(await sent(true, table, true, root)).toEqual([]);
   });
