@@ -45,11 +45,18 @@ export class ReflogWatch implements vscode.Disposable {
   }
 
   private wanted(folder: string, names?: readonly string[]): Wanted {
+    let cameOrWent = false;
     return {
       folder,
-      concerns: (_event, name) => name === null || (names?.includes(name) ?? !name.endsWith('.lock')),
+      concerns: (event, name) => {
+        const concerns = name === null || (names?.includes(name) ?? !name.endsWith('.lock'));
+        cameOrWent ||= concerns && event === 'rename';
+        return concerns;
+      },
       tell: () => {
-        this.update();
+        // A line that git adds to a log brings no folder, and there may be thousands of branches to look through.
+        if (cameOrWent) this.update();
+        cameOrWent = false;
         this.noticed();
       },
     };
