@@ -33,12 +33,13 @@ export function useCompileCache(folder: string, version: string): void {
   const ours = path.dirname(folder) + path.sep;
   prototype._compile = function compile(content, filename) {
     if (!filename.startsWith(ours) || content.length < SMALLEST) return original.call(this, content, filename);
-    return run(
-      this,
-      compiled(content, filename, path.join(folder, `${path.basename(filename)}.${process.version}`), version),
-      filename,
-    );
+    return run(this, compiled(content, filename, fileFor(filename, folder), version), filename);
   };
+}
+
+/** Programs of several V8s, such as an editor's own Node, may share the folder: each has a file of its own. */
+function fileFor(filename: string, folder: string): string {
+  return path.join(folder, `${path.basename(filename)}.${process.versions.v8}-${process.arch}`);
 }
 
 type Wrapper = (exports: unknown, require: NodeJS.Require, module: Module, file: string, folder: string) => unknown;

@@ -5,7 +5,7 @@ import { BuiltCli } from '../../support/drivers/cli';
 
 let cli: BuiltCli;
 const dist = (...names: string[]): string => path.join(path.dirname(cli.entry), ...names);
-const cache = (): string => dist('cache', `command.js.${process.version}`);
+const cache = (): string => dist('cache', `command.js.${process.versions.v8}-${process.arch}`);
 const ANSWER = 'has no task yet';
 const says = async (text = ANSWER): Promise<void> => {
   const { err, out } = await cli.run('status');
