@@ -1,4 +1,4 @@
-import { type Result, fail, messageOf, ok } from '../core/shared/errors';
+import { AtlasError, messageOf } from '../core/shared/errors';
 import type { Caller } from '../core/transition/events';
 import type { ProcessIdentity } from '../core/recovery/liveness';
 import type { Logger } from '../core/shared/ports';
@@ -102,13 +102,13 @@ export class CliContext {
   }
 
   /**
-   * Refuses what only a human may decide where an agent is calling.
+   * Refuses what only a human may decide where an agent is calling: throws `human_only`.
    * @param instead what an agent can do without one
    */
-  humanOnly(what: string, instead = ''): Result<void> {
+  humanOnly(what: string, instead = ''): void {
     const { agent } = this;
-    if (agent === undefined) return ok(undefined);
-    return fail('human_only', `Only a human may ${what}, and ${agent} ran this command.`, {
+    if (agent === undefined) return;
+    throw new AtlasError('human_only', `Only a human may ${what}, and ${agent} ran this command.`, {
       hint: `Ask the human to do it in the editor or in their own terminal.${instead === '' ? '' : ` ${instead}`}`,
     });
   }
@@ -119,17 +119,17 @@ export class CliContext {
   }
 
   /**
-   * Asks a question that only an explicit yes answers. Off a terminal it fails with `usage`, since nobody is there.
+   * Asks a question that only an explicit yes answers. Off a terminal it throws `usage`, since nobody is there.
    * @param yes whether `--yes` was given
    */
-  async confirm(question: string, yes: boolean): Promise<Result<boolean>> {
-    if (yes) return ok(true);
+  async confirm(question: string, yes: boolean): Promise<boolean> {
+    if (yes) return true;
     if (!this.interactive) {
-      return fail('usage', `${question} There is no terminal to ask in.`, {
+      throw new AtlasError('usage', `${question} There is no terminal to ask in.`, {
         hint: 'If you are sure, run it again with --yes.',
       });
     }
-    return ok(await this.ask(`${question} [y/N] `));
+    return this.ask(`${question} [y/N] `);
   }
 
   /** Asks on the terminal; everything but a yes is a no. */
@@ -148,32 +148,32 @@ export class CliContext {
     }
   }
 
-  /** All of a file, or of standard input for `-`; fails with `not_found`, `unreadable` or `usage` (too long). */
-  async readText(file: string, maxBytes: number): Promise<Result<string>> {
+  /** All of a file, or of standard input for `-`; throws `not_found`, `unreadable` or `usage` (too long). */
+  async readText(file: string, maxBytes: number): Promise<string> {
     if (file !== '-') return readTextFile(file, maxBytes);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of this.stdin) {
       const bytes = Buffer.from(chunk as Uint8Array);
       size += bytes.length;
-      if (size > maxBytes) return fail('usage', `Standard input is larger than ${maxBytes} bytes.`);
+      if (size > maxBytes) throw new AtlasError('usage', `Standard input is larger than ${maxBytes} bytes.`);
       chunks.push(bytes);
     }
-    return ok(Buffer.concat(chunks).toString('utf8'));
+    return Buffer.concat(chunks).toString('utf8');
   }
 }
 
-/** All of a text file; fails with `not_found` or `unreadable`. */
-export async function readTextFile(file: string, maxBytes: number): Promise<Result<string>> {
+/** All of a text file; throws `not_found` or `unreadable`. */
+export async function readTextFile(file: string, maxBytes: number): Promise<string> {
   const [{ NodeFileSystem }, { codeOf }] = await Promise.all([
     import('../system/files/nodeFileSystem'),
     import('../system/files/fileErrors'),
   ]);
   try {
-    return ok(Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8'));
+    return Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return fail('not_found', `There is no file ${oneLine(file)}.`);
-    return fail('unreadable', `${oneLine(file)} could not be read: ${messageOf(error)}`, { cause: error });
+    if (codeOf(error) === 'ENOENT') throw new AtlasError('not_found', `There is no file ${oneLine(file)}.`);
+    throw new AtlasError('unreadable', `${oneLine(file)} could not be read: ${messageOf(error)}`, { cause: error });
   }
 }
 

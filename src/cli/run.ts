@@ -1,7 +1,6 @@
-import { type Result, fail, ok } from '../core/shared/errors';
+import { AtlasError, type Result, unwrap } from '../core/shared/errors';
 import { answering } from './render/answering';
 import {
-  type CommandSpec,
   type Parsed,
   type ProgramTexts,
   commandNamed,
@@ -12,7 +11,7 @@ import {
 import { COMMANDS } from './parse/commands';
 import { CliContext, type Surroundings } from './context';
 import { VERSION } from './version';
-import { type Answer, EXIT, type Streams } from './render/output';
+import { type Answer, EXIT } from './render/output';
 import { fitted } from './render/table';
 import { WORKER_COMMANDS, asForge, nameFromForge } from './commands/worker/workerCommands';
 
@@ -28,9 +27,9 @@ export async function runCli(
   surroundings: Surroundings,
   program: ProgramTexts['program'] = 'atlas',
 ): Promise<number> {
-  const { streams } = surroundings;
   const specs = program === 'atlas' ? COMMANDS : WORKER_COMMANDS.map(asForge);
-  const parsed = parse(args, specs, program, streams);
+  const { columns = HELP_COLUMNS } = surroundings.streams;
+  const parsed = parseCommandLine(args, specs, { version: VERSION, columns, program });
   // After `run`, what looks like an option of ours may be its agent's: only the parser knows.
   const said = parsed.ok && parsed.value.kind === 'call' ? parsed.value : undefined;
   const json = said?.call.flag('json') ?? wantsJson(args);
@@ -40,36 +39,21 @@ export async function runCli(
   return answering({ name, byHost: args[0] === 'lifecycle' }, context, async () => answerOf(parsed, context));
 }
 
-async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Result<Answer>> {
-  if (!parsed.ok) return parsed;
-  const { value } = parsed;
+async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Answer> {
+  const value = unwrap(parsed);
   if (value.kind === 'call') {
-    const usable = usableFolder(context, value.spec.name);
-    if (!usable.ok) return usable;
+    checkFolder(context, value.spec.name);
     const { noticeBefore } = await import('./commands/task/configNotice');
     await noticeBefore(value.spec.name, context);
     return (await value.spec.load())(context, value.call);
   }
-  return ok({
-    exit: EXIT.done,
-    text: fitted(value.text, context.streams.columns, 4),
-    wanted: true,
-    data: { help: value.text },
-  });
+  const text = fitted(value.text, context.streams.columns, 4);
+  return { exit: EXIT.done, text, wanted: true, data: { help: value.text } };
 }
 
 /** Hooks of agents' hosts say it themselves, and keep nobody from anything. */
-function usableFolder({ folderProblem }: CliContext, command: string): Result<void> {
-  if (folderProblem === undefined || command.startsWith('lifecycle ')) return ok(undefined);
+function checkFolder({ folderProblem }: CliContext, command: string): void {
+  if (folderProblem === undefined || command.startsWith('lifecycle ')) return;
   const hint = 'Rename the folder, or run atlas in a folder whose path is valid UTF-8.';
-  return fail('unsafe_path', folderProblem, { hint });
-}
-
-function parse(
-  args: readonly string[],
-  specs: readonly CommandSpec[],
-  program: ProgramTexts['program'],
-  { columns = HELP_COLUMNS }: Streams,
-): Result<Parsed> {
-  return parseCommandLine(args, specs, { version: VERSION, columns, program });
+  throw new AtlasError('unsafe_path', folderProblem, { hint });
 }

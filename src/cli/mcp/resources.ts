@@ -1,5 +1,5 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { AtlasError, fail, ok, type Result, unwrap } from '../../core/shared/errors';
+import { AtlasError } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import { ensureFolder } from '../../system/files/atomicFile';
@@ -17,13 +17,12 @@ function uriOf({ workspace, id }: TaskRef): string {
   return `atlas://hook/${encodeURIComponent(workspace)}/${encodeURIComponent(id)}`;
 }
 
-/** The task that a resource's address names. Fails with `usage`. */
-function refOf(uri: string): Result<TaskRef> {
+/** The task that a resource's address names; throws `usage`. */
+function refOf(uri: string): TaskRef {
   const [, workspace = '', id = ''] = /^atlas:\/\/hook\/([^/]+)\/([^/]+)$/u.exec(uri)?.map(decoded) ?? [];
-  const named = checkWorkspaceName(workspace).ok && checkTaskId(id).ok;
-  return named
-    ? ok({ workspace, id })
-    : fail('usage', `${oneLine(uri, 200)} is not an Atlas resource.`, { hint: `Resources are named ${TEMPLATE}.` });
+  if (checkWorkspaceName(workspace).ok && checkTaskId(id).ok) return { workspace, id };
+  const hint = `Resources are named ${TEMPLATE}.`;
+  throw new AtlasError('usage', `${oneLine(uri, 200)} is not an Atlas resource.`, { hint });
 }
 
 function decoded(part: string): string {
@@ -56,8 +55,8 @@ export async function offerHooks(server: McpServer, context: CliContext): Promis
     }),
     { title: 'HOOK.md', description: 'The status of a task and what to do now.', mimeType: MIME_TYPE },
     async ({ href }) => {
-      const { workspace, id } = unwrap(refOf(href));
-      const answer = unwrap(await readHook(context, new Call([], [], { task: `${workspace}/${id}` })));
+      const { workspace, id } = refOf(href);
+      const answer = await readHook(context, new Call([], [], { task: `${workspace}/${id}` }));
       return { contents: [{ uri: href, mimeType: MIME_TYPE, text: answer.text }] };
     },
   );
@@ -66,7 +65,7 @@ export async function offerHooks(server: McpServer, context: CliContext): Promis
     sending.catch(() => undefined); // the client is gone
   };
   server.server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
-    const ref = unwrap(refOf(uri));
+    const ref = refOf(uri);
     if (files.stat(paths.task(ref))?.kind !== 'folder')
       throw new AtlasError('not_found', `There is no task ${refKey(ref)}.`);
     watcher.add(ref, () => {
@@ -75,7 +74,7 @@ export async function offerHooks(server: McpServer, context: CliContext): Promis
     return {};
   });
   server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
-    watcher.remove(unwrap(refOf(uri)));
+    watcher.remove(refOf(uri));
     return {};
   });
   ensureFolder(files, paths.open);

@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError } from '../../core/shared/errors';
 import type { ProcessIdentity } from '../../core/recovery/liveness';
 import type { Atlas } from '../../service/atlas';
 import type { OpenAtlas } from '../../service/createAtlas';
@@ -61,8 +61,8 @@ export class ToolContext extends CliContext {
     return this.server.drive();
   }
 
-  override async readText(file: string): Promise<Result<string>> {
-    if (file === '-' && this.input !== undefined) return Promise.resolve(ok(this.input));
-    return Promise.resolve(fail('usage', "Tools can't read files."));
+  override async readText(file: string): Promise<string> {
+    if (file === '-' && this.input !== undefined) return Promise.resolve(this.input);
+    return Promise.reject(new AtlasError('usage', "Tools can't read files."));
   }
 }

@@ -41,8 +41,8 @@ export interface CommandSpec {
   load(): Promise<Handler>;
 }
 
-/** Does what a command is for. */
-export type Handler = (context: CliContext, call: Call) => Promise<Result<Answer>>;
+/** Does what a command is for; throws what a caller can cause as an AtlasError. */
+export type Handler = (context: CliContext, call: Call) => Promise<Answer>;
 
 /** What a command line asks for. */
 export type Parsed =

@@ -1,4 +1,4 @@
-import { fail, ok } from '../../core/shared/errors';
+import { AtlasError } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import type { CommandSpec, Handler } from './commandLine';
 import { groupText } from './groups';
@@ -33,10 +33,10 @@ export function completionOf(specs: readonly CommandSpec[]): Handler {
   return async (_context, call) => {
     const shell = call.operands[0] ?? '';
     const make = SCRIPTS[shell];
-    if (make === undefined) return Promise.resolve(fail('usage', `There is no completion for ${oneLine(shell, 40)}.`));
+    if (make === undefined) throw new AtlasError('usage', `There is no completion for ${oneLine(shell, 40)}.`);
     const script = make(completedWords(specs));
     const data: AnswerData<'completion'> = { shell, script };
-    return Promise.resolve(ok({ exit: EXIT.done, text: script, wanted: true, data }));
+    return Promise.resolve({ exit: EXIT.done, text: script, wanted: true, data });
   };
 }
 

@@ -1,4 +1,4 @@
-import { type AtlasError, type AtlasErrorCode, type Result, messageOf } from '../../core/shared/errors';
+import { type AtlasError, type AtlasErrorCode, messageOf } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import type { CliContext } from '../context';
 import { type Answer, EXIT, type ErrorData, answerJson, errorJson, exitOf } from './output';
@@ -16,7 +16,7 @@ export interface Asked {
 export async function answering(
   { name, byHost }: Asked,
   context: CliContext,
-  answerOf: () => Promise<Result<Answer>>,
+  answerOf: () => Promise<Answer>,
 ): Promise<number> {
   const { streams } = context;
   const failed = (error: ErrorData): void => {
@@ -27,12 +27,8 @@ export async function answering(
   const exit = (code: AtlasErrorCode): number => (byHost && exitOf(code) === EXIT.usage ? EXIT.failed : exitOf(code));
   try {
     const answer = await answerOf();
-    if (answer.ok) {
-      say(name, answer.value, context);
-      return answer.value.exit;
-    }
-    failed(answer.error);
-    return exit(answer.error.code);
+    say(name, answer, context);
+    return answer.exit;
   } catch (error) {
     const known = error as Partial<AtlasError>;
     if (error instanceof Error && known.name === 'AtlasError' && known.code !== undefined) {

@@ -50,14 +50,26 @@ export interface Answer {
 
 /** Where a command writes. */
 export interface Streams {
-  out(text: string): void;
-  err(text: string): void;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
   /** Characters in a line of the terminal that `out` is; `undefined` where it is none. */
   readonly columns: number | undefined;
   /** The same of `err`. */
   readonly errColumns: number | undefined;
   /** Whether colours may be used on `out`. */
   readonly colors: boolean;
+}
+
+/** Passes on what a program prints, as it comes. */
+export function passOn(
+  out: (text: string) => void,
+  err: (text: string) => void,
+): (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  return (stream, chunk) => {
+    const write = stream === 'stdout' ? out : err;
+    write(decoders[stream].decode(chunk, { stream: true }));
+  };
 }
 
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;

@@ -8,10 +8,11 @@ const NARROW = 60;
 const GAP = '  ';
 const SMALLEST = 8;
 
-/** A column: its title, and whether its cells may be cut to fit. */
-export interface Column {
-  readonly title: string;
-  readonly flexible?: true;
+/** A column's title; of a flexible one, cells may be cut to fit. */
+type Column = string | { readonly flexible: string };
+
+function titleOf(column: Column): string {
+  return typeof column === 'string' ? column : column.flexible;
 }
 
 function cutTo(text: string, width: number): string {
@@ -35,8 +36,8 @@ export function table(
 ): string {
   const cells = rows.map((row) => head.map((_column, index) => oneLine(row[index] ?? '', 2000)));
   if (columns !== undefined && columns < NARROW) return blocks(head, cells, columns);
-  const widths = head.map(({ title }, index) =>
-    Math.max(stringWidth(title), ...cells.map((row) => stringWidth(row[index] ?? ''))),
+  const widths = head.map((column, index) =>
+    Math.max(stringWidth(titleOf(column)), ...cells.map((row) => stringWidth(row[index] ?? ''))),
   );
   shrink(head, widths, columns);
   const line = (row: readonly string[]): string =>
@@ -44,7 +45,7 @@ export function table(
       .map((cell, index) => padded(cutTo(cell, widths[index] ?? 0), widths[index] ?? 0))
       .join(GAP)
       .trimEnd();
-  return [head.map(({ title }) => title), ...cells].map((row) => `${line(row)}\n`).join('');
+  return [head.map(titleOf), ...cells].map((row) => `${line(row)}\n`).join('');
 }
 
 /** Takes from the widest column that may be cut until all fit. */
@@ -54,8 +55,8 @@ function shrink(head: readonly Column[], widths: number[], columns: number | und
   for (;;) {
     if (total() <= columns) return;
     let widest = -1;
-    for (const [index, { flexible }] of head.entries()) {
-      if (flexible === true && (widths[index] ?? 0) > (widths[widest] ?? SMALLEST)) widest = index;
+    for (const [index, column] of head.entries()) {
+      if (typeof column === 'object' && (widths[index] ?? 0) > (widths[widest] ?? SMALLEST)) widest = index;
     }
     if (widest === -1) return;
     widths[widest] = (widths[widest] ?? 0) - 1;
@@ -63,15 +64,15 @@ function shrink(head: readonly Column[], widths: number[], columns: number | und
 }
 
 function blocks(head: readonly Column[], rows: readonly (readonly string[])[], columns: number): string {
-  const label = Math.max(...head.map(({ title }) => stringWidth(title)));
+  const label = Math.max(...head.map((column) => stringWidth(titleOf(column))));
   return rows
     .map((row) =>
       head
-        .flatMap(({ title }, index) => {
+        .flatMap((column, index) => {
           const cell = row[index] ?? '';
           if (cell === '') return [];
           return [
-            `${padded(title, label)}${GAP}${wrapped(cell, Math.max(SMALLEST, columns - label - GAP.length), label + GAP.length)}\n`,
+            `${padded(titleOf(column), label)}${GAP}${wrapped(cell, Math.max(SMALLEST, columns - label - GAP.length), label + GAP.length)}\n`,
           ];
         })
         .join(''),

@@ -1,5 +1,5 @@
 import { callingSession } from '../../../agents/lifecycle/agentSessions';
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { InboxItem, InboxOwner } from '../../../core/inbox/inbox';
 import { oneLine, plainLines } from '../../../core/shared/text';
 import { parseDuration } from '../../../core/shared/time';
@@ -8,6 +8,7 @@ import type { Inbox } from '../../../service/inbox/inbox';
 import { knownWorkspace } from '../../../service/tasks/taskChoice';
 import type { EndedItem, InboxFinding } from '../../../core/inbox/inboxAnswers';
 import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData, InboxItemData } from '../schemas';
@@ -22,39 +23,35 @@ interface Opened {
 }
 
 /** The inbox that a command line means: that of `--workspace`, else of this folder; `undefined` where the folder has no workspace. */
-async function openInbox(context: CliContext, call: Call): Promise<Result<Opened | undefined>> {
+async function openInbox(context: CliContext, call: Call): Promise<Opened | undefined> {
   const atlas = await context.atlas();
   const named = call.text('workspace');
-  const known = named === undefined ? ok((await atlas.locate(context.folder)).workspace) : knownWorkspace(atlas, named);
-  if (!known.ok || known.value === undefined) return known.ok ? ok(undefined) : known;
-  return ok({ inbox: await atlas.inbox(), workspace: known.value });
+  const workspace =
+    named === undefined ? (await atlas.locate(context.folder)).workspace : unwrap(knownWorkspace(atlas, named));
+  return workspace === undefined ? undefined : { inbox: await atlas.inbox(), workspace };
 }
 
-/** As {@link openInbox}, for what has to be there. Fails with `not_found`. */
-async function existingInbox(context: CliContext, call: Call): Promise<Result<Opened>> {
+/** As {@link openInbox}, for what has to be there; throws `not_found`. */
+async function existingInbox(context: CliContext, call: Call): Promise<Opened> {
   const opened = await openInbox(context, call);
-  if (!opened.ok) return opened;
-  if (opened.value !== undefined) return ok(opened.value);
-  return fail('not_found', `Folder ${context.folder} has no agent queue yet.`, {
+  if (opened !== undefined) return opened;
+  throw new AtlasError('not_found', `Folder ${context.folder} has no agent queue yet.`, {
     hint: 'Name a workspace with --workspace.',
   });
 }
 
 /** A folder that has no workspace yet gets one. */
-async function madeInbox(context: CliContext, call: Call): Promise<Result<Opened>> {
+async function madeInbox(context: CliContext, call: Call): Promise<Opened> {
   const opened = await openInbox(context, call);
-  if (!opened.ok) return opened;
-  if (opened.value !== undefined) return ok(opened.value);
+  if (opened !== undefined) return opened;
   const atlas = await context.atlas();
-  const workspace = await ensureWorkspace(atlas, context.folder);
-  return workspace.ok ? ok({ inbox: await atlas.inbox(), workspace: workspace.value }) : workspace;
+  const workspace = unwrap(await ensureWorkspace(atlas, context.folder));
+  return { inbox: await atlas.inbox(), workspace };
 }
 
 /** The session that calls, by `--session` or what its host set. */
 function sessionOf({ env }: CliContext, call: Call): string | undefined {
-  const given = call.text('session');
-  if (given !== undefined) return given;
-  return callingSession(env);
+  return call.text('session') ?? callingSession(env);
 }
 
 /** Who claims or completes. */
@@ -70,50 +67,42 @@ function senderOf({ agent }: CliContext, said: string | undefined, trigger: stri
 }
 
 /** A text of the command line; `-` is standard input. */
-async function textOf(context: CliContext, text: string): Promise<Result<string>> {
-  return text === '-' ? context.readText('-', MAX_TEXT_BYTES) : ok(text);
+async function textOf(context: CliContext, text: string): Promise<string> {
+  return text === '-' ? context.readText('-', MAX_TEXT_BYTES) : text;
 }
 
 /** `inbox add`: asks for something. */
-export async function add(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const add: Handler = async (context, call) => {
   const content = await textOf(context, call.operands[0] ?? '');
-  if (!content.ok) return content;
-  const opened = await madeInbox(context, call);
-  if (!opened.ok) return opened;
-  const { inbox, workspace } = opened.value;
+  const { inbox, workspace } = await madeInbox(context, call);
   const trigger = call.text('trigger') ?? context.env['ATLAS_TRIGGER'];
   const triggerName = trigger === '' ? undefined : trigger;
-  const added = await inbox.add(workspace, {
-    content: content.value,
-    channel: call.text('channel'),
-    sender: senderOf(context, call.text('sender'), triggerName),
-    triggerName,
-    sessionKey: call.text('sessionKey'),
-    // Only a session that waits for the answer is woken with it.
-    sessionId: triggerName === undefined ? call.text('session') : sessionOf(context, call),
-  });
-  if (!added.ok) return added;
-  const data: AnswerData<'inbox add'> = { workspace_id: workspace, item: itemData(added.value) };
-  return ok({ exit: EXIT.done, text: `Added item ${added.value.id} to the agent queue of ${workspace}.\n`, data });
-}
+  const added = unwrap(
+    await inbox.add(workspace, {
+      content,
+      channel: call.text('channel'),
+      sender: senderOf(context, call.text('sender'), triggerName),
+      triggerName,
+      sessionKey: call.text('sessionKey'),
+      // Only a session that waits for the answer is woken with it.
+      sessionId: triggerName === undefined ? call.text('session') : sessionOf(context, call),
+    }),
+  );
+  const data: AnswerData<'inbox add'> = { workspace_id: workspace, item: itemData(added) };
+  return { exit: EXIT.done, text: `Added item ${added.id} to the agent queue of ${workspace}.\n`, data };
+};
 
 /** `inbox list`: what is asked for, and what came of it. */
-export async function list(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const list: Handler = async (context, call) => {
   const opened = await openInbox(context, call);
-  if (!opened.ok) return opened;
   const status = call.text('status');
   const withFinished = status !== undefined && status !== 'pending' && status !== 'processing';
-  const { inbox, workspace } = opened.value ?? {};
-  const listed =
-    inbox === undefined || workspace === undefined
-      ? undefined
-      : inbox.list(workspace, withFinished ? {} : { finished: 0 });
-  if (listed?.ok === false) return listed;
-  const { open = [], finished = [], finishedTotal = 0, findings = [] } = listed?.value ?? {};
+  const listed = opened?.inbox.list(opened.workspace, withFinished ? {} : { finished: 0 });
+  const { open = [], finished = [], finishedTotal = 0, findings = [] } = listed === undefined ? {} : unwrap(listed);
   const all = [...open, ...finished];
   const shown = status === undefined || status === 'all' ? all : all.filter((item) => item.status === status);
   const data: AnswerData<'inbox list'> = {
-    workspace_id: workspace ?? null,
+    workspace_id: opened?.workspace ?? null,
     pending: open.filter((item) => item.status === 'pending').length,
     processing: open.filter((item) => item.status === 'processing').length,
     finished: finishedTotal,
@@ -125,14 +114,13 @@ export async function list(context: CliContext, call: Call): Promise<Result<Answ
     ...findings.map(noteOf),
     ...(older ? [`Only the newest ${finished.length} of ${finishedTotal} finished items were read.`] : []),
   ];
-  return ok({ exit: EXIT.done, text: listText(context, shown), wanted: true, data, notes });
-}
+  return { exit: EXIT.done, text: listText(context, shown), wanted: true, data, notes };
+};
 
 function listText({ streams }: CliContext, items: readonly InboxItem[]): string {
   if (items.length === 0) return 'No items.\n';
-  const head = [{ title: 'ID' }, { title: 'STATUS' }, { title: 'SENDER', flexible: true as const }];
   return table(
-    [...head, { title: 'ADDED' }, { title: 'CONTENT', flexible: true }],
+    ['ID', 'STATUS', { flexible: 'SENDER' }, 'ADDED', { flexible: 'CONTENT' }],
     items.map(({ id, status, sender, created_at: added, content }) => [
       String(id),
       status,
@@ -149,26 +137,22 @@ function noteOf({ path, error }: InboxFinding): string {
 }
 
 /** `inbox next`: claims the next item for a session. */
-export async function next(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const next: Handler = async (context, call) => {
   const given = call.text('lease');
-  const lease = given === undefined ? ok(undefined) : parseDuration(given);
-  if (!lease.ok) return lease;
+  const lease = given === undefined ? undefined : unwrap(parseDuration(given));
   const opened = await openInbox(context, call);
-  if (!opened.ok) return opened;
-  if (opened.value === undefined) return ok(nothing(null, []));
-  const { inbox, workspace } = opened.value;
+  if (opened === undefined) return nothing(null, []);
+  const { inbox, workspace } = opened;
   const owner = await ownerOf(context, call);
-  const claimed = await inbox.next(workspace, owner, lease.value);
-  if (!claimed.ok) return claimed;
-  const { item, own, findings } = claimed.value;
+  const { item, own, findings } = unwrap(await inbox.next(workspace, owner, lease));
   const notes = findings.map(noteOf);
-  if (item === undefined) return ok(nothing(workspace, notes));
+  if (item === undefined) return nothing(workspace, notes);
   if (own) notes.unshift(`You haven't completed item ${item.id} yet. Complete it before you take another.`);
   if (owner.sessionId === undefined && owner.process === undefined)
     notes.push('No session was named, so this claim belongs to no session. Name one with --session.');
   const data: AnswerData<'inbox next'> = { workspace_id: workspace, item: itemData(item), own };
-  return ok({ exit: EXIT.done, text: itemText(item, context.toolNamed('task_complete')), wanted: true, data, notes });
-}
+  return { exit: EXIT.done, text: itemText(item, context.toolNamed('task_complete')), wanted: true, data, notes };
+};
 
 function itemText({ id, sender, channel, created_at: added, content }: InboxItem, tool?: string): string {
   const head = `Item ${id} from ${oneLine(sender)} on ${oneLine(channel)}, added ${added}`;
@@ -185,31 +169,23 @@ function nothing(workspace: string | null, notes: readonly string[]): Answer {
 }
 
 /** `inbox complete`: says what came of an item. */
-export async function complete(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const complete: Handler = async (context, call) => {
   const id = numberOf(call.operands[0]);
-  if (!id.ok) return id;
   const summary = await textOf(context, call.operands[1] ?? '');
-  if (!summary.ok) return summary;
-  const opened = await existingInbox(context, call);
-  if (!opened.ok) return opened;
-  const { inbox, workspace } = opened.value;
-  const ended = await inbox.complete(workspace, id.value, summary.value, await ownerOf(context, call));
-  return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
-}
+  const { inbox, workspace } = await existingInbox(context, call);
+  const ended = await inbox.complete(workspace, id, summary, await ownerOf(context, call));
+  return endedAnswer(workspace, unwrap(ended));
+};
 
 /** `inbox cancel`: ends an item that isn't wanted any more. An agent that did would get by what keeps it at work. */
-export async function cancel(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const cancel: Handler = async (context, call) => {
   const id = numberOf(call.operands[0]);
-  if (!id.ok) return id;
-  const why = `If you can't do it, say why: atlas inbox complete ${id.value} "<reason>"`;
-  const allowed = context.humanOnly('cancel an item of the agent queue', why);
-  if (!allowed.ok) return allowed;
-  const opened = await existingInbox(context, call);
-  if (!opened.ok) return opened;
-  const { inbox, workspace } = opened.value;
-  const ended = await inbox.cancel(workspace, id.value, call.operands[1] ?? '');
-  return ended.ok ? ok(endedAnswer(workspace, ended.value)) : ended;
-}
+  const why = `If you can't do it, say why: atlas inbox complete ${id} "<reason>"`;
+  context.humanOnly('cancel an item of the agent queue', why);
+  const { inbox, workspace } = await existingInbox(context, call);
+  const ended = await inbox.cancel(workspace, id, call.operands[1] ?? '');
+  return endedAnswer(workspace, unwrap(ended));
+};
 
 function endedAnswer(workspace: string, { item, changed }: EndedItem): Answer {
   const data: AnswerData<'inbox complete'> = { workspace_id: workspace, item: itemData(item), changed };
@@ -217,9 +193,9 @@ function endedAnswer(workspace: string, { item, changed }: EndedItem): Answer {
   return { exit: EXIT.done, text, data };
 }
 
-function numberOf(text: string | undefined): Result<number> {
-  if (text !== undefined && /^[1-9]\d{0,8}$/u.test(text)) return ok(Number(text));
-  return fail('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not an item number.`, {
+function numberOf(text: string | undefined): number {
+  if (text !== undefined && /^[1-9]\d{0,8}$/u.test(text)) return Number(text);
+  throw new AtlasError('usage', `${JSON.stringify(oneLine(text ?? '', 40))} is not an item number.`, {
     hint: 'List the items with: atlas inbox list',
   });
 }

@@ -5,7 +5,7 @@ import { HOST_NAMES, type HostName, type LifecycleEvent } from '../../../agents/
 import { LifecycleContext } from '../../../agents/lifecycle/lifecycleContext';
 import { reactTo } from '../../../agents/lifecycle/react';
 import { defined } from '../../../core/shared/defined';
-import { AtlasError, ok } from '../../../core/shared/errors';
+import { AtlasError } from '../../../core/shared/errors';
 import { oneLine } from '../../../core/shared/text';
 import { toTimestamp } from '../../../core/shared/time';
 import type { Call } from '../../parse/call';
@@ -24,7 +24,7 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
     const { input, problem } =
       'problem' in written ? { input: {}, problem: written.problem } : parseHostInput(written.text);
     const { env, folder } = context;
-    if (context.folderProblem !== undefined) return ok(nothing(event, context.folderProblem));
+    if (context.folderProblem !== undefined) return nothing(event, context.folderProblem);
     const occasion = new LifecycleContext(await context.atlas(), { event, input, env, folder });
     if (problem !== undefined) occasion.problem(problem);
     const host = hostOf(call, input.writtenBy);
@@ -41,9 +41,9 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
       exit_code: reply.exit,
     };
     const answer: Answer = { exit: reply.exit, text: reply.out, wanted: true, data, notes };
-    if (reply.exit === 0) return ok(answer);
+    if (reply.exit === 0) return answer;
     if (!context.json) context.streams.err(reply.err);
-    return ok({ ...answer, error: new AtlasError('stop_blocked', 'The agent has work left to do.') });
+    return { ...answer, error: new AtlasError('stop_blocked', 'The agent has work left to do.') };
   };
 }
 

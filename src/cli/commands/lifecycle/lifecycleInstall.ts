@@ -3,9 +3,10 @@ import { hookStart } from '../../../agents/install/hookStart';
 import { HOSTS, HOST_NAMES, type Host } from '../../../agents/hosts/hosts';
 import { type FileChange, Installer } from '../../../agents/install/installer';
 import { textDiff } from '../../../agents/install/textDiff';
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { oneLine, sentenceList } from '../../../core/shared/text';
 import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { atlasCommand } from '../maintenance/gitHooks';
 import { type Answer, EXIT } from '../../render/output';
@@ -17,34 +18,28 @@ interface Desk {
   readonly host: Host;
 }
 
-async function deskOf(context: CliContext, call: Call): Promise<Result<Desk>> {
+async function deskOf(context: CliContext, call: Call): Promise<Desk> {
   const name = HOST_NAMES.find((each) => each === call.text('host'));
   if (name === undefined)
-    return fail('usage', 'No host was named.', { hint: `Name one: --host ${HOST_NAMES.join('|')}` });
+    throw new AtlasError('usage', 'No host was named.', { hint: `Name one: --host ${HOST_NAMES.join('|')}` });
   const atlas = await context.atlas();
   const { worktree } = await atlas.locate(context.folder);
-  return ok({ installer: new Installer(atlas.ports, worktree), worktree, host: HOSTS[name] });
+  return { installer: new Installer(atlas.ports, worktree), worktree, host: HOSTS[name] };
 }
 
 /** `lifecycle install`: wires a host's hooks, beside what is there. */
-export async function installLifecycle(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const installLifecycle: Handler = async (context, call) => {
   const desk = await deskOf(context, call);
-  if (!desk.ok) return desk;
-  const changes = desk.value.installer.planInstall(
-    desk.value.host,
-    hookStart(context.env, atlasCommand(context.env)),
-    call.flag('section'),
-  );
-  return changes.ok ? carryOut(context, call, desk.value, changes.value, 'installed') : changes;
-}
+  const start = hookStart(context.env, atlasCommand(context.env));
+  const changes = unwrap(desk.installer.planInstall(desk.host, start, call.flag('section')));
+  return carryOut(context, call, desk, changes, 'installed');
+};
 
 /** `lifecycle uninstall`: takes out what `install` put in; everything else stays, byte for byte. */
-export async function uninstallLifecycle(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const uninstallLifecycle: Handler = async (context, call) => {
   const desk = await deskOf(context, call);
-  if (!desk.ok) return desk;
-  const changes = desk.value.installer.planUninstall(desk.value.host);
-  return changes.ok ? carryOut(context, call, desk.value, changes.value, 'removed') : changes;
-}
+  return carryOut(context, call, desk, unwrap(desk.installer.planUninstall(desk.host)), 'removed');
+};
 
 async function carryOut(
   context: CliContext,
@@ -52,7 +47,7 @@ async function carryOut(
   { installer, worktree, host }: Desk,
   changes: readonly FileChange[],
   done: 'installed' | 'removed',
-): Promise<Result<Answer>> {
+): Promise<Answer> {
   const changed = changes.filter(({ before, after }) => before !== after);
   const diff = changed.map((each) => diffOf(worktree, each)).join('\n');
   const dry = call.flag('dryRun');
@@ -68,22 +63,18 @@ async function carryOut(
     diff,
   };
   if (changed.length === 0)
-    return ok({
+    return {
       exit: EXIT.done,
       text: `Nothing to do: the lifecycle hooks of ${host.title} are already ${done}.\n`,
       data,
-    });
-  if (dry) return ok({ exit: EXIT.done, text: `${diff}\nDry run: nothing was changed.\n`, wanted: true, data });
+    };
+  if (dry) return { exit: EXIT.done, text: `${diff}\nDry run: nothing was changed.\n`, wanted: true, data };
   if (!context.json && !context.quiet) context.streams.err(diff);
   const links = linksOut(changed);
   const sure = await context.confirm(`${links}Make this change for ${host.title}?`, call.flag('yes'));
-  if (!sure.ok) return sure;
-  if (!sure.value) return fail('cancelled', 'Nothing was changed.');
-  for (const change of changed) {
-    const made = installer.apply(change);
-    if (!made.ok) return made;
-  }
-  return ok({ exit: EXIT.done, text: `${links}The lifecycle hooks of ${host.title} are ${done}.\n`, data });
+  if (!sure) throw new AtlasError('cancelled', 'Nothing was changed.');
+  for (const change of changed) unwrap(installer.apply(change));
+  return { exit: EXIT.done, text: `${links}The lifecycle hooks of ${host.title} are ${done}.\n`, data };
 }
 
 /** Where links lead out of the repository: a yes to the change is a yes to them. */

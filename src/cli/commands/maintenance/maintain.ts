@@ -1,27 +1,25 @@
 import { type CleanupItem } from '../../../core/task/cleanup';
-import { type Result, AtlasError, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { count } from '../../../core/shared/text';
 import { formatDuration, parseDuration } from '../../../core/shared/time';
 import { knownWorkspace } from '../../../service/tasks/taskChoice';
-import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
-import { type Answer, EXIT } from '../../render/output';
+import { EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { table } from '../../render/table';
 
 /** `cleanup --hooks`: removes the hook files of tasks whose retention is over. */
-export async function cleanup(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const cleanup: Handler = async (context, call) => {
   if (!call.flag('hooks'))
-    return fail('usage', 'Nothing to clean up was named.', {
+    throw new AtlasError('usage', 'Nothing to clean up was named.', {
       hint: 'For what can be cleaned up, run: atlas cleanup --help',
     });
   const atlas = await context.drive();
   const { config } = await atlas.configs.forWorktree(undefined);
   const given = call.text('retention');
-  const retention = given === undefined ? ok(undefined) : parseDuration(given);
-  if (!retention.ok) return retention;
-  const ms = retention.value;
+  const ms = given === undefined ? undefined : unwrap(parseDuration(given));
   const items = atlas.cleanup.plan(
     ms === undefined ? config.retentionMs : { completed: ms, failed: ms, abandoned: ms },
   );
@@ -30,21 +28,21 @@ export async function cleanup(context: CliContext, call: Call): Promise<Result<A
       items.length === 0
         ? 'There is nothing to clean up.\n'
         : `${itemTable(context, items)}\nDry run: nothing was deleted.\n`;
-    return ok({ exit: EXIT.done, text, wanted: true, data: cleanupData(true, items, []) });
+    return { exit: EXIT.done, text, wanted: true, data: cleanupData(true, items, []) };
   }
   const { cleaned, failed } = await atlas.cleanup.run(items);
   const data = cleanupData(false, cleaned, failed);
   const kept = cleaned.length === 0 ? '' : ' task.json, task.log and artifacts were kept.';
   const text = `${cleaned.length === 0 ? '' : itemTable(context, cleaned)}Cleaned up ${count(cleaned.length, 'task')}.${kept}\n`;
   const notes = failed.map(({ item, message }) => `${item.workspace}/${item.id} was not cleaned up: ${message}`);
-  if (failed.length === 0) return ok({ exit: EXIT.done, text, data });
+  if (failed.length === 0) return { exit: EXIT.done, text, data };
   const error = new AtlasError('write_failed', `${count(failed.length, 'task')} could not be cleaned up.`);
-  return ok({ exit: EXIT.failed, text, data, notes, error });
-}
+  return { exit: EXIT.failed, text, data, notes, error };
+};
 
 function itemTable({ streams }: CliContext, items: readonly CleanupItem[]): string {
   return table(
-    [{ title: 'TASK', flexible: true }, { title: 'STATE' }, { title: 'PAST RETENTION BY' }],
+    [{ flexible: 'TASK' }, 'STATE', 'PAST RETENTION BY'],
     items.map(({ workspace, id, state, overdueMs }) => [
       `${workspace}/${id}`,
       STATE_LABELS[state],
@@ -72,7 +70,7 @@ function cleanupData(
 }
 
 /** `workspace list`: all workspaces with their tasks. */
-export async function listWorkspaces(context: CliContext): Promise<Result<Answer>> {
+export const listWorkspaces: Handler = async (context) => {
   const atlas = await context.atlas();
   const open = new Map<string, number>();
   for (const { workspace } of atlas.catalog.open()) open.set(workspace, (open.get(workspace) ?? 0) + 1);
@@ -91,12 +89,7 @@ export async function listWorkspaces(context: CliContext): Promise<Result<Answer
     workspaces.length === 0
       ? 'No workspaces yet. Start a task in a repository to create one.\n'
       : table(
-          [
-            { title: 'WORKSPACE', flexible: true },
-            { title: 'OPEN' },
-            { title: 'TASKS' },
-            { title: 'FOLDER', flexible: true },
-          ],
+          [{ flexible: 'WORKSPACE' }, 'OPEN', 'TASKS', { flexible: 'FOLDER' }],
           workspaces.map((each) => [
             each.workspace_id,
             String(each.open_tasks),
@@ -105,28 +98,19 @@ export async function listWorkspaces(context: CliContext): Promise<Result<Answer
           ]),
           context.streams.columns,
         );
-  return ok({ exit: EXIT.done, text, wanted: true, data });
-}
+  return { exit: EXIT.done, text, wanted: true, data };
+};
 
 /** `workspace destroy`: removes a workspace with all its tasks, after asking. */
-export async function destroyWorkspace(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const allowed = context.humanOnly('destroy a workspace');
-  if (!allowed.ok) return allowed;
+export const destroyWorkspace: Handler = async (context, call) => {
+  context.humanOnly('destroy a workspace');
   const atlas = await context.drive();
-  const name = knownWorkspace(atlas.reader, call.operands[0] ?? '');
-  if (!name.ok) return name;
-  const tasks = atlas.workspaces.taskIds(name.value).length;
-  const open = atlas.catalog.open(name.value).length;
-  const what = `Destroy workspace "${name.value}" with its ${count(tasks, 'task')}, ${open} of them open? This can't be undone. Your repository is not changed.`;
-  const sure = await context.confirm(what, call.flag('yes'));
-  if (!sure.ok) return sure;
-  if (!sure.value) return fail('cancelled', 'Nothing was destroyed.');
-  const destroyed = atlas.cleanup.destroy(name.value);
-  if (!destroyed.ok) return destroyed;
-  const data: AnswerData<'workspace destroy'> = { workspace_id: name.value, tasks: destroyed.value };
-  return ok({
-    exit: EXIT.done,
-    text: `Destroyed workspace "${name.value}" with ${count(destroyed.value, 'task')}.\n`,
-    data,
-  });
-}
+  const name = unwrap(knownWorkspace(atlas.reader, call.operands[0] ?? ''));
+  const tasks = atlas.workspaces.taskIds(name).length;
+  const open = atlas.catalog.open(name).length;
+  const what = `Destroy workspace "${name}" with its ${count(tasks, 'task')}, ${open} of them open? This can't be undone. Your repository is not changed.`;
+  if (!(await context.confirm(what, call.flag('yes')))) throw new AtlasError('cancelled', 'Nothing was destroyed.');
+  const destroyed = unwrap(atlas.cleanup.destroy(name));
+  const data: AnswerData<'workspace destroy'> = { workspace_id: name, tasks: destroyed };
+  return { exit: EXIT.done, text: `Destroyed workspace "${name}" with ${count(destroyed, 'task')}.\n`, data };
+};

@@ -1,12 +1,13 @@
 import { isAbsolute, resolve } from 'node:path';
-import { AtlasError, type Result, fail, messageOf, ok } from '../../../core/shared/errors';
+import { defined } from '../../../core/shared/defined';
+import { AtlasError, messageOf, unwrap } from '../../../core/shared/errors';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
 import { type BundleReport, exportBundle, isGood, verifyBundle } from '../../../service/receipts/receiptBundle';
-import { type PublicKeyEntry, parsePublicKeys } from '../../../signing/publicKeys';
+import { parsePublicKeys } from '../../../signing/publicKeys';
 import type { StoredTask } from '../../../core/task/storedTask';
-import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import { type CliContext, readTextFile } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';
@@ -23,27 +24,20 @@ const SHORT_HINT = 'If that is enough, add --allow-short.';
 const NO_RECEIPTS = 'The bundle contains no receipts.';
 
 /** `receipts verify`: checks every receipt of a bundle. */
-export async function verify(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const verify: Handler = async (context, call) => {
   const bundle = await context.readText(call.operands[0] ?? '', MAX_BUNDLE_BYTES);
-  if (!bundle.ok) return bundle;
   const keyFile = call.text('keys');
-  const trusted = keyFile === undefined ? ok(undefined) : await readKeys(keyFile);
-  if (!trusted.ok) return trusted;
-  const verified = await verifyBundle(bundle.value, trusted.value, call.flag('allowShort'));
-  if (verified.ok) return ok(answerOf(verified.value, keyFile));
+  const trusted =
+    keyFile === undefined ? undefined : unwrap(parsePublicKeys(await readTextFile(keyFile, MAX_KEYS_BYTES)));
+  const verified = await verifyBundle(bundle, trusted, call.flag('allowShort'));
+  if (verified.ok) return answerOf(verified.value, keyFile);
   const { code, message, hint } = verified.error;
   // Keys in a bundle that are none are as wrong as any other part of it.
-  const error = new AtlasError(code.startsWith('key_') ? 'verification_failed' : code, message, {
+  throw new AtlasError(code.startsWith('key_') ? 'verification_failed' : code, message, {
     cause: verified.error,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   });
-  return { ok: false, error };
-}
-
-async function readKeys(file: string): Promise<Result<PublicKeyEntry[]>> {
-  const text = await readTextFile(file, MAX_KEYS_BYTES);
-  return text.ok ? parsePublicKeys(text.value) : text;
-}
+};
 
 function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
   const judged = bundle.receipts.flatMap((receipt, at) => {
@@ -79,36 +73,29 @@ interface Judged {
   readonly currency: Freshness | undefined;
 }
 
-async function judge(context: CliContext, stored: StoredTask, only?: string): Promise<Result<Judged[]>> {
+async function judge(context: CliContext, stored: StoredTask, only?: string): Promise<Judged[]> {
   const service = await (await context.atlas()).receipts();
-  const reports = await service.reports(stored, context.cancelled === undefined ? {} : { signal: context.cancelled });
-  if (!reports.ok) return reports;
-  const wanted = [...reports.value.values()].filter(({ receiptId }) => only === undefined || receiptId === only);
+  const reports = unwrap(await service.reports(stored, defined({ signal: context.cancelled })));
+  const wanted = [...reports.values()].filter(({ receiptId }) => only === undefined || receiptId === only);
   const currencies = await service.currencies(stored, wanted, () => only !== undefined);
-  return ok(
-    stored.hook.receipts.flatMap((receipt) => {
-      const report = wanted.find(({ receiptId }) => receiptId === receipt.receipt_id);
-      return report === undefined ? [] : [{ receipt, report, currency: currencies.get(receipt.receipt_id) }];
-    }),
-  );
+  return stored.hook.receipts.flatMap((receipt) => {
+    const report = wanted.find(({ receiptId }) => receiptId === receipt.receipt_id);
+    return report === undefined ? [] : [{ receipt, report, currency: currencies.get(receipt.receipt_id) }];
+  });
 }
 
 /** `hook verify-receipt`: one receipt, wherever in the workspace its task is. */
-export async function verifyReceipt(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const verifyReceipt: Handler = async (context, call) => {
   const id = call.operands[0] ?? '';
-  const named = call.text('task') === undefined;
   const has = ({ hook }: StoredTask): boolean => hook.receipts.some((receipt) => receipt.receipt_id === id);
-  const chosen = await taskToRead(context, call, named ? { what: `receipt ${oneLine(id, 60)}`, of: has } : undefined);
-  if (!chosen.ok) return chosen;
-  const { stored, notes } = chosen.value;
+  const wanted = { what: `receipt ${oneLine(id, 60)}`, of: has };
+  const { stored, notes } = await taskToRead(context, call, call.text('task') === undefined ? wanted : undefined);
   if (!has(stored))
-    return fail('not_found', `Task ${stored.ref.id} has no receipt ${oneLine(id, 60)}.`, {
+    throw new AtlasError('not_found', `Task ${stored.ref.id} has no receipt ${oneLine(id, 60)}.`, {
       hint: 'List the receipts with: atlas receipts list',
     });
-  const judged = await judge(context, stored, id);
-  if (!judged.ok) return judged;
-  const [first] = judged.value;
-  if (first === undefined) return fail('not_found', `There is no receipt ${oneLine(id, 60)}.`);
+  const [first] = await judge(context, stored, id);
+  if (first === undefined) throw new AtlasError('not_found', `There is no receipt ${oneLine(id, 60)}.`);
   const { receipt, report, currency } = first;
   const good = isGood(report.verdict, call.flag('allowShort'));
   const own = report.verdict === 'valid' ? ['This receipt was signed by your ATLAS installation.'] : [];
@@ -119,7 +106,7 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
     task: taskData(atlas, stored),
     receipt: receiptData(receipt, report, currency),
   };
-  if (good) return ok({ exit: EXIT.done, text, wanted: true, data, notes });
+  if (good) return { exit: EXIT.done, text, wanted: true, data, notes };
   const error = new AtlasError(
     'verification_failed',
     report.verdict === 'valid_short'
@@ -127,25 +114,22 @@ export async function verifyReceipt(context: CliContext, call: Call): Promise<Re
       : `Receipt ${oneLine(id, 60)} is ${report.verdict.replace('_', ' ')}.`,
     report.verdict === 'valid_short' ? { hint: SHORT_HINT } : {},
   );
-  return ok({ exit: EXIT.notVerified, text, data, notes, error });
-}
+  return { exit: EXIT.notVerified, text, data, notes, error };
+};
 
 /** `receipts list`: all receipts of a task with their verdicts. */
-export async function list(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const chosen = await taskToRead(context, call);
-  if (!chosen.ok) return chosen;
-  const { stored, notes } = chosen.value;
+export const list: Handler = async (context, call) => {
+  const { stored, notes } = await taskToRead(context, call);
   const judged = await judge(context, stored);
-  if (!judged.ok) return judged;
   const atlas = await context.atlas();
-  const reports = judged.value.map(({ report }) => report);
+  const reports = judged.map(({ report }) => report);
   const data: AnswerData<'receipts list'> = {
     task: taskData(atlas, stored),
     summary: countVerdicts(reports.map(({ verdict }) => verdict)),
-    receipts: judged.value.map(({ receipt, report, currency }) => receiptData(receipt, report, currency)),
+    receipts: judged.map(({ receipt, report, currency }) => receiptData(receipt, report, currency)),
   };
   const now = atlas.ports.clock.now();
-  const rows = judged.value.map(({ receipt, report, currency }) => [
+  const rows = judged.map(({ receipt, report, currency }) => [
     receipt.receipt_id,
     report.verdict.replace('_', ' '),
     String(receipt.exit_code),
@@ -154,15 +138,13 @@ export async function list(context: CliContext, call: Call): Promise<Result<Answ
     receipt.step_name,
     receipt.command,
   ]);
-  const head = ['RECEIPT', 'VERDICT', 'EXIT', 'FILES', 'TIME', 'STEP', 'COMMAND'].map((title) =>
-    title === 'COMMAND' || title === 'STEP' ? ({ title, flexible: true } as const) : { title },
-  );
+  const head = ['RECEIPT', 'VERDICT', 'EXIT', 'FILES', 'TIME', { flexible: 'STEP' }, { flexible: 'COMMAND' }];
   const text =
     rows.length === 0
       ? 'No receipts yet.\n'
       : `${table(head, rows, context.streams.columns)}${painted(context, reports)}\n`;
-  return ok({ exit: EXIT.done, text, wanted: true, data, notes });
-}
+  return { exit: EXIT.done, text, wanted: true, data, notes };
+};
 
 function painted({ streams }: CliContext, reports: readonly ReceiptReport[]): string {
   const worst = reports.find(({ verdict }) => verdict !== 'valid')?.verdict ?? 'valid';
@@ -170,31 +152,28 @@ function painted({ streams }: CliContext, reports: readonly ReceiptReport[]): st
 }
 
 /** `receipts export`: a bundle that others can check without the store. */
-export async function exportReceipts(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const chosen = await taskToRead(context, call);
-  if (!chosen.ok) return chosen;
-  const { stored, notes } = chosen.value;
+export const exportReceipts: Handler = async (context, call) => {
+  const { stored, notes } = await taskToRead(context, call);
   const number = stored.hook.receipts.length;
   if (number === 0)
-    return fail('not_found', `Task ${stored.ref.id} has no receipts to export.`, {
+    throw new AtlasError('not_found', `Task ${stored.ref.id} has no receipts to export.`, {
       hint: 'Make one with: atlas validate',
     });
   const atlas = await context.atlas();
-  const bundle = await exportBundle(await atlas.receipts(), atlas.ports.clock, stored);
-  if (!bundle.ok) return bundle;
+  const bundle = unwrap(await exportBundle(await atlas.receipts(), atlas.ports.clock, stored));
   const file = call.text('output');
   const common = { task: taskData(atlas, stored), receipts: number };
   if (file === undefined || file === '-') {
-    const parsed = JSON.parse(bundle.value) as Record<string, unknown>;
+    const parsed = JSON.parse(bundle) as Record<string, unknown>;
     const data: AnswerData<'receipts export'> = { ...common, path: null, bundle: parsed };
-    return ok({ exit: EXIT.done, text: bundle.value, wanted: true, data, notes });
+    return { exit: EXIT.done, text: bundle, wanted: true, data, notes };
   }
   const path = isAbsolute(file) ? file : resolve(context.folder, file);
   try {
-    atlas.ports.files.write(path, bundle.value, { exclusive: !call.flag('force') });
+    atlas.ports.files.write(path, bundle, { exclusive: !call.flag('force') });
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    return fail('write_failed', `${oneLine(path)} could not be written: ${messageOf(error)}`, {
+    throw new AtlasError('write_failed', `${oneLine(path)} could not be written: ${messageOf(error)}`, {
       cause: error,
       ...(exists ? { hint: 'The file exists. Name another file, or overwrite it with --force.' } : {}),
     });
@@ -202,5 +181,5 @@ export async function exportReceipts(context: CliContext, call: Call): Promise<R
   const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };
   const shown = oneLine(path, MAX_TEXT);
   const text = `${count(number, 'receipt')} exported to ${shown}\nTo verify them, run: atlas receipts verify ${oneLine(file, MAX_TEXT)}\n`;
-  return ok({ exit: EXIT.done, text, data, notes });
-}
+  return { exit: EXIT.done, text, data, notes };
+};

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError } from '../../../core/shared/errors';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
 import { oneLine } from '../../../core/shared/text';
@@ -10,28 +10,24 @@ import { type AgentEnd, type AgentExit, AgentPresence } from '../../../service/s
 import { synopsisOf } from '../../../service/tasks/advice';
 import { refKey } from '../../../core/task/taskRef';
 import { childEnvironment } from '../../../validation/commandEnvironment';
-import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
-import { type Answer, EXIT } from '../../render/output';
+import { EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { type Driven, describeState, refusal, taskData, taskToDrive } from './taskAnswer';
+import { type Driven, describeState, taken, taskData, taskToDrive } from './taskAnswer';
 
 /** `run -- <agent>`: an agent on the task, watched until it ends. Exits as the agent did. */
-export async function runAgent(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const runAgent: Handler = async (context, call) => {
   const [program, ...args] = call.rest;
   if (program === undefined)
-    return fail('usage', 'No agent was named.', {
+    throw new AtlasError('usage', 'No agent was named.', {
       hint: 'Name its command after --, for example: atlas run -- claude',
     });
-  const driven = await taskToDrive(context, call);
-  if (!driven.ok) return driven;
-  const ready = await makeReady(context, driven.value);
-  if (!ready.ok) return ready;
-  const { atlas, stored } = ready.value;
-  for (const note of ready.value.notes) context.streams.err(`atlas: ${oneLine(note, 500)}\n`);
+  const { atlas, stored, notes: found } = await makeReady(context, await taskToDrive(context, call));
+  for (const note of found) context.streams.err(`atlas: ${oneLine(note, 500)}\n`);
   const presence = new AgentPresence(atlas, stored.ref);
   if (presence.isTaken()) {
-    return fail('illegal_transition', `Another agent is already working on task ${stored.ref.id}.`, {
+    throw new AtlasError('illegal_transition', `Another agent is already working on task ${stored.ref.id}.`, {
       hint: 'Wait until it exits, or continue in its terminal.',
     });
   }
@@ -47,7 +43,7 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
     presence.start(config.checkpointIntervalMs);
   });
   // Nobody was at work then, so nothing is recorded.
-  if ('problem' in exit) return fail('not_found', `${oneLine(program)} could not be started: ${exit.problem}`);
+  if ('problem' in exit) throw new AtlasError('not_found', `${oneLine(program)} could not be started: ${exit.problem}`);
   const ended = await presence.end(exit);
   const task = ended.task ?? stored;
   const data: AnswerData<'run'> = {
@@ -57,22 +53,20 @@ export async function runAgent(context: CliContext, call: Call): Promise<Result<
     meant: ended.meant,
   };
   const notes = [`${MEANT[ended.meant]} State: ${describeState(task)}.`];
-  return ok({ exit: exitCode(exit), text: '', data, notes });
-}
+  return { exit: exitCode(exit), text: '', data, notes };
+};
 
 /** A task that is over takes no agent; one that crashed is recovered first, by its plan. */
-async function makeReady(context: CliContext, driven: Driven): Promise<Result<Driven>> {
+async function makeReady(context: CliContext, driven: Driven): Promise<Driven> {
   const { atlas, stored } = driven;
   if (isTerminal(stored.hook.state)) {
-    return fail('illegal_transition', `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}).`, {
-      hint: 'Start a new task.',
-    });
+    const message = `Task ${stored.ref.id} has ended (${STATE_LABELS[stored.hook.state]}).`;
+    throw new AtlasError('illegal_transition', message, { hint: 'Start a new task.' });
   }
-  if (stored.hook.state !== 'recovering') return ok(driven);
-  const resumed = await atlas.resume(stored.ref, context.caller);
-  if (!resumed.ok) return { ok: false, error: refusal(context, driven, resumed.error) };
-  const note = `Recovered: ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[resumed.value.hook.state]}.`;
-  return ok({ ...driven, stored: resumed.value, notes: [...driven.notes, note] });
+  if (stored.hook.state !== 'recovering') return driven;
+  const resumed = taken(context, driven, await atlas.resume(stored.ref, context.caller));
+  const note = `Recovered: ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[resumed.hook.state]}.`;
+  return { ...driven, stored: resumed, notes: [...driven.notes, note] };
 }
 
 /** Signals that are passed on; Ctrl+C reaches the agent by itself, since it has the same terminal. */

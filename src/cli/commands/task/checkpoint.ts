@@ -1,39 +1,38 @@
-import { type Result, ok } from '../../../core/shared/errors';
+import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import { type GitSource, isAutomaticEnabled } from '../../../core/checkpoint/checkpoint';
 import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, isTerminal } from '../../../core/task/taskRecord';
 import { repositoryOf } from '../../../service/checkpoints/capture';
 import type { Updated } from '../../../core/task/storedTask';
-import type { Call } from '../../parse/call';
-import type { CliContext } from '../../context';
+import type { Handler } from '../../parse/commandLine';
 import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { roughAge, toMs } from '../../../core/shared/time';
 import { checkpointData } from './status';
 import { table } from '../../render/table';
-import { type Driven, changed, expectedOf, refusal, taskData, taskToDrive, taskToRead } from './taskAnswer';
+import { type Driven, changed, expectedOf, taken, taskData, taskToDrive, taskToRead } from './taskAnswer';
 
 /** `checkpoint`: records how far the work is. With `--auto`, nothing to do is success, and silent. */
-export async function checkpoint(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const checkpoint: Handler = async (context, call) => {
   const auto = call.flag('auto');
-  const expect = expectedOf(call);
-  if (!expect.ok) return expect;
-  const driven = await taskToDrive(context, call, expect.value);
-  if (!driven.ok) return auto && driven.error.code === 'not_found' ? ok(NOTHING) : driven;
-  const { atlas, stored } = driven.value;
+  const driven = await taskToDrive(context, call, expectedOf(call)).catch((error: unknown) => {
+    if (auto && error instanceof AtlasError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  if (driven === undefined) return NOTHING;
+  const { atlas, stored } = driven;
   const trigger = CHECKPOINT_TRIGGERS.find((each) => each === call.text('trigger')) ?? 'manual';
   if (auto) {
     const { config } = await atlas.configs.forTask(stored.task);
     const nothing = isTerminal(stored.hook.state) || stored.hook.current_step === undefined;
-    if (nothing || !isAutomaticEnabled(trigger, config)) return ok(NOTHING);
+    if (nothing || !isAutomaticEnabled(trigger, config)) return NOTHING;
   }
-  const made = await make(driven.value, trigger, call.operands[0] ?? '');
-  if (!made.ok) return { ok: false, error: refusal(context, driven.value, made.error) };
-  if (auto && !made.value.changed) return ok(NOTHING);
-  const id = made.value.changed ? made.value.hook.checkpoints.at(-1)?.checkpoint_id : undefined;
+  const made = taken(context, driven, await make(driven, trigger, call.operands[0] ?? ''));
+  if (auto && !made.changed) return NOTHING;
+  const id = made.changed ? made.hook.checkpoints.at(-1)?.checkpoint_id : undefined;
   const what = id === undefined ? 'This checkpoint is already recorded.' : `Recorded checkpoint ${id}.`;
-  const answer = changed(context, driven.value, made.value, what, { checkpoint_id: id ?? null });
-  return ok(auto ? { ...answer, text: '' } : answer);
-}
+  const answer = changed(context, driven, made, what, { checkpoint_id: id ?? null });
+  return auto ? { ...answer, text: '' } : answer;
+};
 
 const NOTHING: Answer = {
   exit: EXIT.done,
@@ -65,21 +64,13 @@ async function make(
 }
 
 /** `hook checkpoints`: all checkpoints of a task, with their triggers. */
-export async function checkpoints(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const chosen = await taskToRead(context, call);
-  if (!chosen.ok) return chosen;
+export const checkpoints: Handler = async (context, call) => {
+  const { stored, notes } = await taskToRead(context, call);
   const atlas = await context.atlas();
-  const { stored, notes } = chosen.value;
   const items = stored.hook.checkpoints.map(checkpointData);
   const now = atlas.ports.clock.now();
   const text = table(
-    [
-      { title: 'CHECKPOINT' },
-      { title: 'TIME' },
-      { title: 'TRIGGER' },
-      { title: 'STEP', flexible: true },
-      { title: 'DESCRIPTION', flexible: true },
-    ],
+    ['CHECKPOINT', 'TIME', 'TRIGGER', { flexible: 'STEP' }, { flexible: 'DESCRIPTION' }],
     items.map((item) => [
       item.checkpoint_id,
       roughAge(toMs(item.created_at), now),
@@ -90,5 +81,5 @@ export async function checkpoints(context: CliContext, call: Call): Promise<Resu
     context.streams.columns,
   );
   const data: AnswerData<'hook checkpoints'> = { task: taskData(atlas, stored), checkpoints: items };
-  return ok({ exit: EXIT.done, text: items.length === 0 ? 'No checkpoints yet.\n' : text, wanted: true, data, notes });
-}
+  return { exit: EXIT.done, text: items.length === 0 ? 'No checkpoints yet.\n' : text, wanted: true, data, notes };
+};

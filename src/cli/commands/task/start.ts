@@ -1,68 +1,54 @@
-import { type AtlasError, type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { Atlas } from '../../../service/atlas';
 import { refusedIssues } from '../../../service/tasks/configIssues';
 import { knownWorkspace } from '../../../service/tasks/taskChoice';
 import type { Updated } from '../../../core/task/storedTask';
-import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import { configNotice } from './configNotice';
 import { announceStart } from './consent';
 import type { CliContext } from '../../context';
 import { atlasCommand } from '../maintenance/gitHooks';
-import { type Answer } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { changed } from './taskAnswer';
 
-/** What is known of a repository's git hooks after a start. */
-type HooksAfterStart = AnswerData<'start'>['git_hooks'];
-
 /** `start`: a new task. */
-export async function start(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const start: Handler = async (context, call) => {
   const atlas = await context.drive();
   const folder = folderOf(atlas, context, call.text('workspace'));
-  if (!folder.ok) return folder;
-  const ignoring = await ignoreConfig(context, call, folder.value);
-  if (!ignoring.ok) return ignoring;
-  const started = await atlas.startTask({
-    title: call.operands[0] ?? '',
-    template: call.text('template') ?? 'task',
-    folder: folder.value,
-    ignoreConfig: call.flag('ignoreConfig'),
-  });
-  if (!started.ok) return withIgnoring(context, started.error);
+  const ignoreConfig = call.flag('ignoreConfig');
+  if (ignoreConfig) {
+    // To leave out checks is a human's choice, who is told what is ignored.
+    context.humanOnly('start a task with part of its configuration ignored');
+    await configNotice(context, folder);
+  }
+  const template = call.text('template') ?? 'task';
+  const result = await atlas.startTask({ title: call.operands[0] ?? '', template, folder, ignoreConfig });
+  if (!result.ok) throw withIgnoring(context, result.error);
+  const started = result.value;
   // Shown first: what nobody saw is not allowed.
-  const announced = await announceStart(context, atlas, started.value);
-  if (context.caller === 'human') await atlas.allowCommands(started.value);
-  const hooks = await offerHooks(context, atlas, started.value, call.flag('gitHooks'));
-  const driven = { atlas, stored: started.value, notes: hooks.notes, expect: {} };
+  const announced = await announceStart(context, atlas, started);
+  if (context.caller === 'human') await atlas.allowCommands(started);
+  const hooks = await offerHooks(context, atlas, started, call.flag('gitHooks'));
+  const driven = { atlas, stored: started, notes: hooks.notes, expect: {} };
   const data = {
     git_hooks: hooks.state,
     commands: [...announced.commands],
     replaces_templates: [...announced.replaces],
   } satisfies Partial<AnswerData<'start'>>;
-  return ok(changed(context, driven, started.value, `Started task ${started.value.ref.id}.`, data));
-}
+  return changed(context, driven, started, `Started task ${started.ref.id}.`, data);
+};
 
-function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefined): Result<string> {
-  if (workspace === undefined) return ok(context.folder);
-  const known = knownWorkspace(atlas.reader, workspace);
-  if (!known.ok) return known;
-  const read = atlas.workspaces.read(workspace);
-  return read.ok ? ok(read.value.repo_path ?? context.folder) : read;
-}
-
-/** With `--ignore-config`, says what is ignored. To leave out checks is a human's choice. */
-async function ignoreConfig(context: CliContext, call: Call, folder: string): Promise<Result<void>> {
-  if (!call.flag('ignoreConfig')) return ok(undefined);
-  const human = context.humanOnly('start a task with part of its configuration ignored');
-  if (human.ok) await configNotice(context, folder);
-  return human;
+function folderOf(atlas: Atlas, context: CliContext, workspace: string | undefined): string {
+  if (workspace === undefined) return context.folder;
+  unwrap(knownWorkspace(atlas.reader, workspace));
+  return unwrap(atlas.workspaces.read(workspace)).repo_path ?? context.folder;
 }
 
 /** A refusal for mistakes in the configuration, with the way around it that a human has. */
-function withIgnoring(context: CliContext, error: AtlasError): Result<never> {
-  if (refusedIssues(error).length === 0 || context.agent !== undefined) return { ok: false, error };
+function withIgnoring(context: CliContext, error: AtlasError): AtlasError {
+  if (refusedIssues(error).length === 0 || context.agent !== undefined) return error;
   const hint = `${error.hint ?? ''} To start it anyway, add --ignore-config.`;
-  return fail(error.code, error.message, { hint, cause: error.cause });
+  return new AtlasError(error.code, error.message, { hint, cause: error.cause });
 }
 
 /** Without git hooks and without a window nobody sees commits: they are offered, never put in unasked. */
@@ -71,7 +57,7 @@ async function offerHooks(
   atlas: Atlas,
   { task }: Updated,
   wanted: boolean,
-): Promise<{ state: HooksAfterStart; notes: string[] }> {
+): Promise<{ state: AnswerData<'start'>['git_hooks']; notes: string[] }> {
   const folder = typeof task.metadata['worktree'] === 'string' ? task.metadata['worktree'] : context.folder;
   const hooks = await atlas.gitHooks();
   const found = await hooks.inspect(folder);

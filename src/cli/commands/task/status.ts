@@ -1,4 +1,3 @@
-import { type Result, ok } from '../../../core/shared/errors';
 import { type ForeignEdits, foreignEdits } from '../../../core/task/foreignEdits';
 import type { StepCheckpoint } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
@@ -10,20 +9,19 @@ import { waitKind, waitingSince } from '../../../core/task/waiting';
 import type { AtlasReader } from '../../../service/atlasReader';
 import { otherOpenTasks } from '../../../service/tasks/taskChoice';
 import type { StoredTask } from '../../../core/task/storedTask';
-import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
-import { type Answer, EXIT } from '../../render/output';
+import { EXIT } from '../../render/output';
 import type { AnswerData, CheckpointData, VerdictCounts } from '../schemas';
 import { paint } from '../../render/style';
 import { fields } from '../../render/table';
 import { describeState, nextOf, taskData, taskToRead } from './taskAnswer';
 
 /** `status` and `hook status`: where a task stands. */
-export async function status(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const status: Handler = async (context, call) => {
   const chosen = await taskToRead(context, call);
-  if (!chosen.ok) return chosen;
   const atlas = await context.atlas();
-  const { stored, notes } = chosen.value;
+  const { stored, notes } = chosen;
   const { hook, ref } = stored;
   const { config } = await atlas.configs.forTask(stored.task);
   const diagnosis = atlas.diagnose(stored, config.staleThresholdMs);
@@ -55,8 +53,8 @@ export async function status(context: CliContext, call: Call): Promise<Result<An
     })),
   };
   const text = statusText(context, stored, data, diagnosis, atlas.ports.clock.now());
-  return ok({ exit: EXIT.done, text, wanted: true, data, notes: [...notes, ...receipts.notes] });
-}
+  return { exit: EXIT.done, text, wanted: true, data, notes: [...notes, ...receipts.notes] };
+};
 
 function statusText(
   context: CliContext,

@@ -1,6 +1,7 @@
+import { defined } from '../../../core/shared/defined';
 import { openEvents } from '../../../core/task/taskActions';
 import { AgentSessions } from '../../../agents/lifecycle/agentSessions';
-import { AtlasError, type Result, ok } from '../../../core/shared/errors';
+import { AtlasError, type Result, ok, unwrap } from '../../../core/shared/errors';
 import type { Expected } from '../../../core/transition/events';
 import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
@@ -28,35 +29,29 @@ export async function taskToRead(
   context: CliContext,
   call: Call,
   has?: { readonly what: string; readonly of: (task: StoredTask) => boolean },
-): Promise<Result<Chosen>> {
+): Promise<Chosen> {
   const atlas = await context.atlas();
-  const chosen = await chooseTask(atlas, wishOf(context, call), 'read', has);
-  if (!chosen.ok) return chosen;
-  const notes = chosen.value.note === undefined ? [] : [chosen.value.note];
-  const read = atlas.catalog.read(chosen.value.ref);
+  const chosen = unwrap(await chooseTask(atlas, wishOf(context, call), 'read', has));
+  const notes = chosen.note === undefined ? [] : [chosen.note];
+  const read = atlas.catalog.read(chosen.ref);
   const unfinished = read.ok && read.value.hook.state === 'step_pending' && read.value.hook.current_step === undefined;
-  if (read.ok && !read.value.suspect && !unfinished) return ok({ stored: read.value, notes });
-  const fixed = await repair(await context.drive(), chosen.value.ref, unfinished);
-  if (fixed.ok) return ok({ stored: fixed.value.task, notes: [...notes, ...fixed.value.findings] });
+  if (read.ok && !read.value.suspect && !unfinished) return { stored: read.value, notes };
+  const fixed = await repair(await context.drive(), chosen.ref, unfinished);
   // A store that can't be written to is still shown.
-  return read.ok ? ok({ stored: read.value, notes: [...notes, fixed.error.message] }) : fixed;
-}
-
-interface Fixed {
-  readonly task: StoredTask;
-  readonly findings: readonly string[];
+  if (!fixed.ok && read.ok) return { stored: read.value, notes: [...notes, fixed.error.message] };
+  const { stored, notes: findings } = unwrap(fixed);
+  return { stored, notes: [...notes, ...findings] };
 }
 
 /** Brings a task's files in line; with `finish`, ends a task that has no step left, which a crash kept from ending. */
-async function repair(atlas: Atlas, ref: TaskRef, finish = false): Promise<Result<Fixed>> {
+async function repair(atlas: Atlas, ref: TaskRef, finish = false): Promise<Result<Chosen>> {
   const read = atlas.catalog.read(ref);
-  if (read.ok && !read.value.suspect && !finish) return ok({ task: read.value, findings: [] });
+  if (read.ok && !read.value.suspect && !finish) return ok({ stored: read.value, notes: [] });
   const fixed = await atlas.reconcile(ref);
   if (!fixed.ok) return fixed;
-  const findings = fixed.value.findings.map(({ message }) => message);
-  if (!finish) return ok({ task: fixed.value, findings });
-  const finished = await atlas.send(ref, { type: 'finish' });
-  return finished.ok ? ok({ task: finished.value, findings }) : finished;
+  const notes = fixed.value.findings.map(({ message }) => message);
+  const stored = finish ? await atlas.send(ref, { type: 'finish' }) : fixed;
+  return stored.ok ? ok({ stored: stored.value, notes }) : stored;
 }
 
 /** A task that is about to be changed. */
@@ -69,31 +64,24 @@ export interface Driven extends Chosen {
  * Finds the task to be changed, and looks for a crash first. A caller that names the step and attempt that run is a
  * sign of life of that attempt, so its own silence until now is no crash.
  */
-export async function taskToDrive(context: CliContext, call: Call, expect: Expected = {}): Promise<Result<Driven>> {
+export async function taskToDrive(context: CliContext, call: Call, expect: Expected = {}): Promise<Driven> {
   const atlas = await context.drive();
-  const chosen = await chooseTask(atlas.reader, wishOf(context, call), 'write');
-  if (!chosen.ok) return chosen;
-  const fixed = await repair(atlas, chosen.value.ref);
-  if (!fixed.ok) return fixed;
-  const stored = fixed.value.task;
-  const notes = [...fixed.value.findings];
+  const chosen = unwrap(await chooseTask(atlas.reader, wishOf(context, call), 'write'));
+  const { stored, notes } = unwrap(await repair(atlas, chosen.ref));
   const diagnosis = await atlas.recovery.diagnose(stored);
   const step = stored.hook.current_step;
   const alive = step !== undefined && expect.step === step.step_name && expect.attempt === step.attempt;
   if (diagnosis.kind !== 'crashed' || (alive && diagnosis.cause === 'silence')) {
-    return ok({ atlas, stored, notes, expect });
+    return { atlas, stored, notes, expect };
   }
-  const detected = await atlas.recovery.detect(stored);
-  if (!detected.ok) return detected;
-  if (detected.value.recorded) {
-    const reason = detected.value.task.hook.recovery?.reason ?? '';
-    notes.push(`The task was interrupted (${CAUSE_LABELS[diagnosis.cause]}). ${reason}`);
-  }
-  return ok({ atlas, stored: detected.value.task, notes, expect });
+  const detected = unwrap(await atlas.recovery.detect(stored));
+  const reason = detected.task.hook.recovery?.reason ?? '';
+  const crash = `The task was interrupted (${CAUSE_LABELS[diagnosis.cause]}). ${reason}`;
+  return { atlas, stored: detected.task, notes: detected.recorded ? [...notes, crash] : notes, expect };
 }
 
 /** By what a command line names its task. */
-export function wishOf(context: CliContext, call: Call): Parameters<typeof chooseTask>[1] {
+function wishOf(context: CliContext, call: Call): Parameters<typeof chooseTask>[1] {
   return {
     task: call.text('task'),
     workspace: call.text('workspace'),
@@ -102,17 +90,14 @@ export function wishOf(context: CliContext, call: Call): Parameters<typeof choos
   };
 }
 
-/** The step and attempt that a caller names. Fails with `usage`. */
-export function expectedOf(call: Call, step = call.text('step')): Result<Expected> {
+/** The step and attempt that a caller names; throws `usage`. */
+export function expectedOf(call: Call, step = call.text('step')): Expected {
   const given = call.text('attempt');
   if (given !== undefined && !/^[1-9]\d{0,6}$/u.test(given)) {
     const message = `--attempt must be a whole number of at least 1, not ${JSON.stringify(oneLine(given, 40))}.`;
-    return { ok: false, error: new AtlasError('usage', message, { hint: 'HOOK.md shows the current attempt.' }) };
+    throw new AtlasError('usage', message, { hint: 'HOOK.md shows the current attempt.' });
   }
-  return ok({
-    ...(step === undefined ? {} : { step }),
-    ...(given === undefined ? {} : { attempt: Number(given) }),
-  });
+  return defined({ step, attempt: given === undefined ? undefined : Number(given) });
 }
 
 /** What JSON says of a task, in every command's answer. */
@@ -195,8 +180,14 @@ const COMMAND_OF: Partial<Readonly<Record<TaskEventType, string>>> = {
   retry_step: 'atlas resume',
 };
 
+/** What a task became; a refusal is thrown in the words of the command line. */
+export function taken<T>(context: CliContext, chosen: Chosen, result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw refusal(context, chosen, result.error);
+}
+
 /** A refusal in the words of the command line: which commands the task takes now. */
-export function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasError): AtlasError {
+function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasError): AtlasError {
   const error = withNotes(refused, notes);
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
   const events = openEvents(stored.hook, stored.task, context.caller);

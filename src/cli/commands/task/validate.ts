@@ -1,4 +1,4 @@
-import { AtlasError, type Result, fail, ok, unwrap } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { commandsOf, worktreeOf } from '../../../core/task/task';
 import { currentCommands } from '../../../core/task/taskAlignment';
 import type { Expected } from '../../../core/transition/events';
@@ -6,41 +6,34 @@ import { count, oneLine } from '../../../core/shared/text';
 import type { ValidationWatch } from '../../../service/receipts/validationService';
 import type { OutputStream } from '../../../core/receipt/receipt';
 import type { StoredTask } from '../../../core/task/storedTask';
-import { Cancellation } from '../../cancellation';
-import type { Call } from '../../parse/call';
+import { cancellable } from '../../cancellation';
+import type { Handler } from '../../parse/commandLine';
 import { announceRun } from './consent';
 import type { CliContext } from '../../context';
-import { type Answer, EXIT } from '../../render/output';
+import { EXIT, passOn } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { type Driven, changed, expectedOf, refusal, taskToDrive } from './taskAnswer';
+import { type Driven, changed, expectedOf, taken, taskToDrive } from './taskAnswer';
 
 /** `validate`: runs the step's checks, signs receipts, and moves the task on by what they prove. */
-export async function validate(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const validate: Handler = async (context, call) => {
   const expect = expectedOf(call);
-  if (!expect.ok) return expect;
-  const driven = await taskToDrive(context, call, expect.value);
-  if (!driven.ok) return driven;
-  const { atlas, stored } = driven.value;
+  const driven = await taskToDrive(context, call, expect);
+  const { atlas, stored } = driven;
   const commands = call.list('command');
-  const checks = await hasChecks(driven.value, commands);
-  if (!checks.ok) return checks;
+  await requireChecks(driven, commands);
   if (context.caller === 'human') announceRun(context, await atlas.unallowed(stored, currentCommands(stored)));
-  const cancel = new Cancellation(context.cancelled);
-  const validated = await atlas
-    .validate(stored.ref, {
+  const validated = await cancellable(context.cancelled, async (signal) =>
+    atlas.validate(stored.ref, {
       // What runs is what was shown, also where the task moves on meanwhile.
-      expect: { ...seenStep(stored), ...expect.value },
+      expect: { ...seenStep(stored), ...expect },
       commands,
       keepGoing: call.flag('keepGoing'),
-      signal: cancel.signal,
+      signal,
       caller: context.caller,
       watch: watchOf(context),
-    })
-    .finally(() => {
-      cancel.dispose();
-    });
-  if (!validated.ok) return { ok: false, error: refusal(context, driven.value, validated.error) };
-  const { passed, reason, receipts, task } = validated.value;
+    }),
+  );
+  const { passed, reason, receipts, task } = taken(context, driven, validated);
   const { files } = await atlas.receipts();
   const pathOf = (id: string, stream: OutputStream): string => unwrap(files.outputPath(stored.ref, id, stream));
   const data = {
@@ -58,11 +51,11 @@ export async function validate(context: CliContext, call: Call): Promise<Result<
   const what = passed
     ? `Passed: ${count(receipts.length, 'receipt')} signed.`
     : `Failed: ${oneLine(reason ?? 'a command failed', 500)}`;
-  const answer = changed(context, driven.value, task, what, data);
-  if (passed) return ok(answer);
+  const answer = changed(context, driven, task, what, data);
+  if (passed) return answer;
   const error = new AtlasError('verification_failed', reason ?? 'Validation failed.');
-  return ok({ ...answer, exit: EXIT.failed, error });
-}
+  return { ...answer, exit: EXIT.failed, error };
+};
 
 /** The step and attempt that a task was seen at. */
 function seenStep({ hook }: StoredTask): Expected {
@@ -71,9 +64,9 @@ function seenStep({ hook }: StoredTask): Expected {
 }
 
 /** Where the step declares no check and none is named, those that the repository has are offered. */
-async function hasChecks({ atlas, stored }: Driven, commands: readonly string[]): Promise<Result<void>> {
+async function requireChecks({ atlas, stored }: Driven, commands: readonly string[]): Promise<void> {
   const planned = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
-  if (commands.length > 0 || planned === undefined || commandsOf(planned).length > 0) return ok(undefined);
+  if (commands.length > 0 || planned === undefined || commandsOf(planned).length > 0) return;
   const worktree = worktreeOf(stored.task);
   const { declaredChecks } = await import('../../../validation/declaredChecks');
   const found = worktree === undefined ? [] : declaredChecks(atlas.ports.files, worktree);
@@ -81,13 +74,10 @@ async function hasChecks({ atlas, stored }: Driven, commands: readonly string[])
     ({ command, source }) => `  atlas validate --command ${quoted(command)}   (${oneLine(source, 100)})`,
   );
   const message = `Step "${oneLine(planned.name, 64)}" declares no checks, and no command was given.`;
-  return fail(
-    'usage',
-    [message, ...(lines.length === 0 ? [] : ['Checks found in this repository:', ...lines])].join('\n'),
-    {
-      hint: 'Name the command that checks the work: atlas validate --command "<command>"',
-    },
-  );
+  const offered = lines.length === 0 ? [] : ['Checks found in this repository:', ...lines];
+  throw new AtlasError('usage', [message, ...offered].join('\n'), {
+    hint: 'Name the command that checks the work: atlas validate --command "<command>"',
+  });
 }
 
 function quoted(text: string): string {
@@ -97,16 +87,11 @@ function quoted(text: string): string {
 /** Shows what runs and what it prints, as it comes. */
 function watchOf({ json, quiet, streams }: CliContext): ValidationWatch {
   if (json || quiet) return {};
-  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   return {
     onCommand: (command, index, total) => {
       streams.err(`[${index + 1}/${total}] ${oneLine(command, 300)}\n`);
     },
-    onOutput: (stream, chunk) => {
-      const text = decoders[stream].decode(chunk, { stream: true });
-      if (stream === 'stdout') streams.out(text);
-      else streams.err(text);
-    },
+    onOutput: passOn(streams.out, streams.err),
     onReceipt: ({ receipt_id: id, exit_code: exitCode, duration }) => {
       streams.err(`    exited with code ${exitCode} after ${duration}; receipt ${id}\n`);
     },

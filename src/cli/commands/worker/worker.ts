@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { SlotState } from '../../../core/worker/slotContent';
 import type { Lease } from '../../../core/worker/slotSteps';
 import { checkWorker } from '../../../core/worker/names';
@@ -7,8 +7,9 @@ import type { WorkerPorts } from '../../../workers/forgeFolder';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
 import { Workers } from '../../../workers/workers';
 import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
-import { type Answer, EXIT, toJson } from '../../render/output';
+import { EXIT, toJson } from '../../render/output';
 import { table } from '../../render/table';
 import type { WorkerAnswer, WorkerData } from './workerSchemas';
 import { problemData, unusableLines } from './branchText';
@@ -20,11 +21,15 @@ export interface OpenWorkers {
   readonly ports: WorkerPorts;
 }
 
-/** Opens the workers of the repository of the caller's folder. Fails with `no_repository`. */
-export async function openWorkers(context: CliContext): Promise<Result<OpenWorkers>> {
+/** Opens the workers of the repository of the caller's folder; throws `no_repository`. */
+export async function openWorkers(context: CliContext): Promise<OpenWorkers> {
   const { ports } = await context.atlas();
-  const workers = Workers.open(context.folder, ports);
-  return workers.ok ? ok({ workers: workers.value, ports }) : workers;
+  return { workers: unwrap(Workers.open(context.folder, ports)), ports };
+}
+
+/** The workers and the ledger of the repository of the caller's folder. */
+export async function statuses(context: CliContext): Promise<ForgeStatus> {
+  return unwrap(await (await openWorkers(context)).workers.statuses.all());
 }
 
 /** What a caller should know where a change is not with the remote yet: it is recorded all the same. */
@@ -35,45 +40,42 @@ export function unsharedNotes({ workers: { sharing } }: OpenWorkers): string[] {
     : [`The change is recorded here but not shared yet. ${why.message}`, why.hint ?? ''].filter(Boolean);
 }
 
-/** The worker that the first operand names. Fails with `invalid_name`. */
-export function workerOf(call: Call): Result<string> {
-  return checkWorker(call.operands[0] ?? '');
+/** The worker that the first operand names; throws `invalid_name`. */
+export function workerOf(call: Call): string {
+  return unwrap(checkWorker(call.operands[0] ?? ''));
 }
 
-/** How one worker fares, and the ledger. Fails with `not_found`. */
-export async function statusOf(
-  { workers }: OpenWorkers,
-  worker: string,
-): Promise<Result<{ readonly status: WorkerStatus; readonly all: ForgeStatus }>> {
-  const all = await workers.statuses.all();
-  if (!all.ok) return all;
-  const status = all.value.workers.find((each) => each.worker === worker);
-  if (status !== undefined) return ok({ status, all: all.value });
-  return fail('not_found', `There is no worker ${worker}.`, {
+/** How the named worker fares, and the branches that can't be used; throws `not_found`. */
+async function named(
+  context: CliContext,
+  call: Call,
+): Promise<{ status: WorkerStatus } & Pick<ForgeStatus, 'unusable'>> {
+  const worker = workerOf(call);
+  const all = await statuses(context);
+  const status = all.workers.find((each) => each.worker === worker);
+  if (status !== undefined) return { status, unusable: all.unusable };
+  throw new AtlasError('not_found', `There is no worker ${worker}.`, {
     hint: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
   });
 }
 
 /** `worker list`: all workers. */
-export async function list(context: CliContext): Promise<Result<Answer>> {
+export const list: Handler = async (context) => {
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const all = await opened.value.workers.statuses.all();
-  if (!all.ok) return all;
-  const { workers, unusable } = all.value;
+  const { workers, unusable } = unwrap(await opened.workers.statuses.all());
   const data: WorkerAnswer<'worker list'> = { workers: workers.map(workerData), unusable: unusable.map(problemData) };
-  const remote = workers.length > 0 ? undefined : await opened.value.workers.sharing.remoteName();
+  const remote = workers.length > 0 ? undefined : await opened.workers.sharing.remoteName();
   const shared = remote?.ok === true ? remote.value : undefined;
   const notes = unusableLines(unusable);
-  return ok({ exit: EXIT.done, text: listText(context, workers, shared), wanted: true, data, notes });
-}
+  return { exit: EXIT.done, text: listText(context, workers, shared), wanted: true, data, notes };
+};
 
 function listText({ streams }: CliContext, workers: readonly WorkerStatus[], remote: string | undefined): string {
   if (workers.length === 0 && remote !== undefined)
     return `No workers here yet. To fetch those of ${oneLine(remote, 100)}, run: atlas worker sync\n`;
   if (workers.length === 0) return 'No workers yet. Assign a task to create one: atlas worker sling <task> <worker>\n';
   return table(
-    [{ title: 'WORKER', flexible: true }, { title: 'STATUS' }, { title: 'TASK', flexible: true }, { title: 'NEXT' }],
+    [{ flexible: 'WORKER' }, 'STATUS', { flexible: 'TASK' }, 'NEXT'],
     workers.map((each) => [each.worker, statusWord(each), each.state?.taskId ?? '', nextWord(each)]),
     streams.columns,
   );
@@ -89,20 +91,11 @@ function nextWord({ plan, stale, orphaned, elsewhere }: WorkerStatus): string {
 }
 
 /** `worker status <worker>`: where the work on its hook stands. */
-export async function status(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const found = await named(context, call);
-  if (!found.ok) return found;
-  const { status: seen, all } = found.value;
+export const status: Handler = async (context, call) => {
+  const { status: seen, unusable } = await named(context, call);
   const data: WorkerAnswer<'worker status'> = { worker: workerData(seen) };
-  return ok({ exit: EXIT.done, text: statusText(seen), wanted: true, data, notes: unusableLines(all.unusable) });
-}
-
-async function named(context: CliContext, call: Call): ReturnType<typeof statusOf> {
-  const worker = workerOf(call);
-  if (!worker.ok) return worker;
-  const opened = await openWorkers(context);
-  return opened.ok ? statusOf(opened.value, worker.value) : opened;
-}
+  return { exit: EXIT.done, text: statusText(seen), wanted: true, data, notes: unusableLines(unusable) };
+};
 
 function statusText(found: WorkerStatus): string {
   const { worker, folder, state, task, plan, damage, stale, orphaned } = found;
@@ -129,58 +122,39 @@ function claimText({ claim, incarnation, attempts }: SlotState): string {
 }
 
 /** `worker show <worker>`: all that is on its hook. */
-export async function show(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const found = await named(context, call);
-  if (!found.ok) return found;
-  const { task, context: given, result } = found.value.status;
+export const show: Handler = async (context, call) => {
+  const { status: found } = await named(context, call);
+  const { task, context: given, result } = found;
   const data: WorkerAnswer<'worker show'> = {
-    worker: workerData(found.value.status),
+    worker: workerData(found),
     task: task ?? null,
     context: given ?? null,
     result: result ?? null,
     input_hash: result?.evidence.inputHash ?? null,
     output_hash: result?.evidence.outputHash ?? null,
   };
-  const parts = [statusText(found.value.status)];
+  const parts = [statusText(found)];
   for (const [name, content] of [['context.json', given] as const, ['result.json', result] as const])
     if (content !== undefined) parts.push(`${name}:\n${plainLines(toJson(content)).replaceAll(/^(?=.)/gmu, '  ')}`);
-  return ok({ exit: EXIT.done, text: parts.join('\n'), wanted: true, data });
-}
+  return { exit: EXIT.done, text: parts.join('\n'), wanted: true, data };
+};
 
 /** `worker clear <worker>`: empties a hook whose work is over. */
-export async function clear(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const clear: Handler = async (context, call) => {
   const worker = workerOf(call);
-  if (!worker.ok) return worker;
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const cleared = await opened.value.workers.steps.clear(worker.value);
-  if (!cleared.ok) return cleared;
-  const data: WorkerAnswer<'worker clear'> = { worker: worker.value };
-  return ok({
-    exit: EXIT.done,
-    text: `Cleared ${worker.value}. Its branch keeps the history.\n`,
-    data,
-    notes: unsharedNotes(opened.value),
-  });
-}
+  unwrap(await opened.workers.steps.clear(worker));
+  const data: WorkerAnswer<'worker clear'> = { worker };
+  const text = `Cleared ${worker}. Its branch keeps the history.\n`;
+  return { exit: EXIT.done, text, data, notes: unsharedNotes(opened) };
+};
 
 /** What JSON says of a worker. */
-export function workerData({
-  worker,
-  folder,
-  commit,
-  state,
-  task,
-  plan,
-  damage,
-  stale,
-  orphaned,
-  elsewhere,
-}: WorkerStatus): WorkerData {
+function workerData({ state, task, damage, ...found }: WorkerStatus): WorkerData {
   return {
-    worker,
-    folder,
-    commit: commit ?? null,
+    worker: found.worker,
+    folder: found.folder,
+    commit: found.commit ?? null,
     status: state?.status ?? null,
     task_id: state?.taskId ?? null,
     type: task?.type ?? null,
@@ -191,10 +165,10 @@ export function workerData({
     timeout: task?.timeout ?? null,
     handoff_reason: state?.handoffReason ?? null,
     resume_point: state?.resumePoint ?? null,
-    plan: plan ?? null,
-    stale: stale ?? null,
-    orphaned: [...orphaned],
-    elsewhere,
+    plan: found.plan ?? null,
+    stale: found.stale ?? null,
+    orphaned: [...found.orphaned],
+    elsewhere: found.elsewhere,
     damage: damage === undefined ? null : { code: damage.code, message: damage.message },
   };
 }

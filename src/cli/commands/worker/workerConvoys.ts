@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError } from '../../../core/shared/errors';
 import { count, oneLine } from '../../../core/shared/text';
 import type { ConvoyStatus, ConvoyTask } from '../../../workers/ledger/convoys';
 import { type Answer, EXIT } from '../../render/output';
@@ -30,17 +30,17 @@ export function convoyData({ id, title, at, tasks, ready, done }: ConvoyStatus):
   };
 }
 
-/** What is said of convoys: of one with its tasks, of all a line each. Fails with `not_found`. */
-export function convoyAnswer(convoys: readonly ConvoyStatus[], id: string | undefined): Result<Answer> {
+/** What is said of convoys: of one with its tasks, of all a line each. Throws `not_found`. */
+export function convoyAnswer(convoys: readonly ConvoyStatus[], id: string | undefined): Answer {
   const shown = id === undefined ? convoys : convoys.filter((each) => each.id === id);
   if (id !== undefined && shown.length === 0)
-    return fail('not_found', `There is no convoy ${JSON.stringify(oneLine(id))}.`, {
+    throw new AtlasError('not_found', `There is no convoy ${JSON.stringify(oneLine(id))}.`, {
       hint: 'List the convoys with: atlas worker convoy status',
     });
   const data: WorkerAnswer<'worker convoy status'> = { convoys: shown.map(convoyData) };
   const text = shown.flatMap((convoy) => [summary(convoy), ...(id === undefined ? [] : convoy.tasks.map(taskLine))]);
   const lines = text.map((line) => `${line}\n`).join('');
-  return ok({ exit: EXIT.done, text: shown.length === 0 ? 'No convoys yet.\n' : lines, wanted: true, data });
+  return { exit: EXIT.done, text: shown.length === 0 ? 'No convoys yet.\n' : lines, wanted: true, data };
 }
 
 function summary({ id, title, tasks, ready, done }: ConvoyStatus): string {

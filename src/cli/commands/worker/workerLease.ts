@@ -1,13 +1,14 @@
 import * as z from 'zod/mini';
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { ProcessIdentity } from '../../../core/recovery/liveness';
 import { oneLine } from '../../../core/shared/text';
 import { type HandoffReason, checkInput, slotResultSchema } from '../../../core/worker/slotContent';
 import type { Lease } from '../../../core/worker/slotSteps';
 import type { WorkerPorts } from '../../../workers/forgeFolder';
 import { identityOf } from '../../../workers/slot/leftovers';
-import type { EndedWork, ResultDraft } from '../../../workers/slot/workEnding';
+import type { ResultDraft } from '../../../workers/slot/workEnding';
 import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { leaseData, openWorkers, unsharedNotes, workerOf } from './worker';
@@ -17,27 +18,21 @@ import { objectOf } from './workerTasks';
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
 
 /** A worker that was started on one hook has no business with the work on another. */
-function ownWorker({ env }: CliContext, call: Call): Result<string> {
+function ownWorker({ env }: CliContext, call: Call): string {
   const worker = workerOf(call);
   const mine = env['FORGE_WORKER'] ?? '';
-  if (!worker.ok || mine === '' || mine === worker.value) return worker;
-  return fail(
-    'illegal_transition',
-    `This runs as worker ${oneLine(mine)}, but the task belongs to worker ${worker.value}.`,
-    {
-      hint: 'A worker can report only on its own task.',
-    },
-  );
+  if (mine === '' || mine === worker) return worker;
+  const message = `This runs as worker ${oneLine(mine)}, but the task belongs to worker ${worker}.`;
+  throw new AtlasError('illegal_transition', message, { hint: 'A worker can report only on its own task.' });
 }
 
-/** The claim that a worker speaks for: all of it, since another task's numbers can be the same. Fails with `usage`. */
-function leaseFrom({ env }: CliContext, call: Call, worker: string): Result<Lease> {
+/** The claim that a worker speaks for: all of it, since another task's numbers can be the same. Throws `usage`. */
+function leaseFrom({ env }: CliContext, call: Call, worker: string): Lease {
   const taskId = call.text('task') ?? env['FORGE_TASK'] ?? '';
   const claim = counterOf(call.text('claim') ?? env['FORGE_CLAIM']);
   const incarnation = counterOf(call.text('incarnation') ?? env['FORGE_INCARNATION']);
-  if (taskId !== '' && claim !== undefined && incarnation !== undefined)
-    return ok({ worker, taskId, claim, incarnation });
-  return fail('usage', 'No claim was named, so a late report of a crashed worker could not be told apart.', {
+  if (taskId !== '' && claim !== undefined && incarnation !== undefined) return { worker, taskId, claim, incarnation };
+  throw new AtlasError('usage', 'No claim was named, so a late report of a crashed worker could not be told apart.', {
     hint: 'Pass --task, --claim and --incarnation as printed by "atlas worker claim". Under "atlas worker run" they are set for you.',
   });
 }
@@ -47,26 +42,19 @@ function counterOf(text: string | undefined): number | undefined {
 }
 
 /** Says with a human's word that whoever had work is gone. */
-export function ownerIsGone(context: CliContext, call: Call): Result<boolean> {
-  if (!call.flag('ownerIsGone')) return ok(false);
-  const allowed = context.humanOnly("declare a worker's owner gone");
-  return allowed.ok ? ok(true) : allowed;
+export function ownerIsGone(context: CliContext, call: Call): boolean {
+  const isGone = call.flag('ownerIsGone');
+  if (isGone) context.humanOnly("declare a worker's owner gone");
+  return isGone;
 }
 
 /** `worker claim <worker>`: takes the work for a worker that runs itself. */
-export async function claim(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const claim: Handler = async (context, call) => {
   const worker = ownWorker(context, call);
-  if (!worker.ok) return worker;
-  const gone = ownerIsGone(context, call);
-  if (!gone.ok) return gone;
-  const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const { workers, ports } = opened.value;
-  const owner = ownerOf(call, ports);
-  if (!owner.ok) return owner;
-  const claimed = await workers.claim({ worker: worker.value, owner: owner.value, ownerIsGone: gone.value });
-  if (!claimed.ok) return claimed;
-  const { lease, folder, action, state, task, context: given } = claimed.value;
+  const isGone = ownerIsGone(context, call);
+  const { workers, ports } = await openWorkers(context);
+  const claimed = unwrap(await workers.claim({ worker, owner: ownerOf(call, ports), ownerIsGone: isGone }));
+  const { lease, folder, action, state, task, context: given } = claimed;
   const data: WorkerAnswer<'worker claim'> = {
     lease: leaseData(lease),
     folder,
@@ -77,20 +65,20 @@ export async function claim(context: CliContext, call: Call): Promise<Result<Ans
   };
   const flags = `--task ${lease.taskId} --claim ${lease.claim} --incarnation ${lease.incarnation}`;
   const text = [
-    `${worker.value} claimed ${lease.taskId} (${action}). Folder: ${oneLine(folder, 500)}`,
+    `${worker} claimed ${lease.taskId} (${action}). Folder: ${oneLine(folder, 500)}`,
     ...(state.resumePoint === undefined ? [] : [`Continue at: ${oneLine(state.resumePoint, 500)}`]),
-    `When done, run: atlas worker complete ${worker.value} ${flags}`,
+    `When done, run: atlas worker complete ${worker} ${flags}`,
   ];
-  return ok({ exit: EXIT.done, text: text.map((line) => `${line}\n`).join(''), wanted: true, data });
-}
+  return { exit: EXIT.done, text: text.map((line) => `${line}\n`).join(''), wanted: true, data };
+};
 
-function ownerOf(call: Call, ports: WorkerPorts): Result<ProcessIdentity | undefined> {
+function ownerOf(call: Call, ports: WorkerPorts): ProcessIdentity | undefined {
   const given = call.text('pid');
-  if (given === undefined) return ok(undefined);
+  if (given === undefined) return undefined;
   const pid = counterOf(given);
   const owner = pid === undefined ? undefined : identityOf(ports, pid);
-  if (owner !== undefined && ports.processes.vitality(owner) === 'alive') return ok(owner);
-  return fail('usage', `${JSON.stringify(oneLine(given, 20))} is not a running process on this machine.`, {
+  if (owner !== undefined && ports.processes.vitality(owner) === 'alive') return owner;
+  throw new AtlasError('usage', `${JSON.stringify(oneLine(given, 20))} is not a running process on this machine.`, {
     hint: 'Name the process that does the work, such as --pid $$ in a script.',
   });
 }
@@ -102,61 +90,49 @@ const draftSchema = z.looseObject({
 });
 
 /** What `--result` holds. */
-async function draftFrom(context: CliContext, call: Call): Promise<Result<ResultDraft>> {
+async function draftFrom(context: CliContext, call: Call): Promise<ResultDraft> {
   const file = call.text('result');
-  if (file === undefined) return ok({});
-  const text = await context.readText(file, MAX_RESULT_BYTES);
-  if (!text.ok) return text;
-  const object = objectOf(text.value, 'The result');
-  if (!object.ok) return object;
-  if ('evidence' in object.value || 'status' in object.value || 'taskId' in object.value)
-    return fail('usage', "A complete result, with status, task and evidence, belongs in the worker's folder.", {
-      hint: 'Write it to result.json there and omit --result, or pass only output, discoveredTasks and error.',
-    });
-  const draft = checkInput(draftSchema, object.value, 'a result');
-  if (!draft.ok) return draft;
-  return ok(Object.fromEntries(Object.entries(draft.value).filter(([, value]) => value !== undefined)) as ResultDraft);
+  if (file === undefined) return {};
+  const object = objectOf(await context.readText(file, MAX_RESULT_BYTES), 'The result');
+  if ('evidence' in object || 'status' in object || 'taskId' in object)
+    throw new AtlasError(
+      'usage',
+      "A complete result, with status, task and evidence, belongs in the worker's folder.",
+      {
+        hint: 'Write it to result.json there and omit --result, or pass only output, discoveredTasks and error.',
+      },
+    );
+  const draft = unwrap(checkInput(draftSchema, object, 'a result'));
+  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
 }
 
 /** `worker complete <worker>`: the work is done. */
-export async function complete(context: CliContext, call: Call): Promise<Result<Answer>> {
-  return ended(context, call, 'complete', (draft) => ok(draft));
-}
+export const complete: Handler = async (context, call) => ended(context, call, 'complete', (draft) => draft);
 
 /** `worker fail <worker>`: the work failed. */
-export async function failWork(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const failWork: Handler = async (context, call) => {
   const [code, message] = [call.text('code'), call.text('message')];
   return ended(context, call, 'fail', (draft) => {
-    if (code === undefined && message === undefined && !call.flag('final')) return ok(draft);
+    if (code === undefined && message === undefined && !call.flag('final')) return draft;
     const { error } = draft;
     const told = code ?? error?.code ?? 'failed';
     const why = message ?? error?.message ?? '';
-    return ok({ ...draft, error: { code: told, message: why, recoverable: !call.flag('final') } });
+    return { ...draft, error: { code: told, message: why, recoverable: !call.flag('final') } };
   });
-}
+};
 
 async function ended(
   context: CliContext,
   call: Call,
   how: 'complete' | 'fail',
-  complement: (draft: ResultDraft) => Result<ResultDraft>,
-): Promise<Result<Answer>> {
+  complement: (draft: ResultDraft) => ResultDraft,
+): Promise<Answer> {
   const worker = ownWorker(context, call);
-  if (!worker.ok) return worker;
-  const lease = leaseFrom(context, call, worker.value);
-  if (!lease.ok) return lease;
-  const read = await draftFrom(context, call);
-  const draft = read.ok ? complement(read.value) : read;
-  if (!draft.ok) return draft;
+  const lease = leaseFrom(context, call, worker);
+  const draft = complement(await draftFrom(context, call));
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const done = await opened.value.workers.steps.ending.end(lease.value, how, draft.value);
-  if (!done.ok) return done;
-  const answer = endedAnswer(worker.value, done.value);
-  return ok({ ...answer, notes: [...(answer.notes ?? []), ...unsharedNotes(opened.value)] });
-}
-
-function endedAnswer(worker: string, { state, result, changed, skipped }: EndedWork): Answer {
+  const done = unwrap(await opened.workers.steps.ending.end(lease, how, draft));
+  const { state, result, changed, skipped } = done;
   const data: WorkerAnswer<'worker complete'> = {
     worker,
     task_id: state.taskId,
@@ -166,7 +142,7 @@ function endedAnswer(worker: string, { state, result, changed, skipped }: EndedW
     skipped: [...skipped],
   };
   const text = `${state.taskId} ${changed ? 'is' : 'was'} ${state.status}${changed ? '' : ' already'}.\n`;
-  return { exit: EXIT.done, text, data, notes: skippedNotes(skipped) };
+  return { exit: EXIT.done, text, data, notes: [...skippedNotes(skipped), ...unsharedNotes(opened)] };
 }
 
 /** What is told of files that can't be kept. */
@@ -176,26 +152,19 @@ export function skippedNotes(skipped: readonly string[]): string[] {
 }
 
 /** `worker handoff <worker>`: gives the work to the next incarnation. */
-export async function handoff(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const handoff: Handler = async (context, call) => {
   const worker = ownWorker(context, call);
-  if (!worker.ok) return worker;
-  const lease = leaseFrom(context, call, worker.value);
-  if (!lease.ok) return lease;
+  const lease = leaseFrom(context, call, worker);
   const [reason, point] = [call.text('reason'), call.text('resumePoint')];
   if (reason === undefined || point === undefined)
-    return fail('usage', 'A handoff needs a reason and a point to continue from.', {
+    throw new AtlasError('usage', 'A handoff needs a reason and a point to continue from.', {
       hint: 'Pass both: --reason context_limit --resume-point "<where to continue>"',
     });
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
   // The table lets nothing else through.
-  const handed = await opened.value.workers.steps.handoff(lease.value, reason as HandoffReason, point);
-  if (!handed.ok) return handed;
-  const data: WorkerAnswer<'worker handoff'> = {
-    lease: leaseData(lease.value),
-    reason: reason as HandoffReason,
-    resume_point: point,
-  };
-  const text = `${handed.value.taskId} was handed over. To continue it, run: atlas worker run ${worker.value} -- <command>\n`;
-  return ok({ exit: EXIT.done, text, data, notes: unsharedNotes(opened.value) });
-}
+  const why = reason as HandoffReason;
+  const handed = unwrap(await opened.workers.steps.handoff(lease, why, point));
+  const data: WorkerAnswer<'worker handoff'> = { lease: leaseData(lease), reason: why, resume_point: point };
+  const text = `${handed.taskId} was handed over. To continue it, run: atlas worker run ${worker} -- <command>\n`;
+  return { exit: EXIT.done, text, data, notes: unsharedNotes(opened) };
+};

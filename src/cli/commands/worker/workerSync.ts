@@ -1,21 +1,18 @@
-import { type Result, ok } from '../../../core/shared/errors';
+import { defined } from '../../../core/shared/defined';
+import { unwrap } from '../../../core/shared/errors';
 import { count, oneLine } from '../../../core/shared/text';
 import type { RepairItem } from '../../../workers/operations/repairPlan';
 import type { SyncReport } from '../../../workers/operations/remoteSync';
-import type { Call } from '../../parse/call';
-import type { CliContext } from '../../context';
+import type { Handler } from '../../parse/commandLine';
 import { type Answer, EXIT, exitOf } from '../../render/output';
 import { problemData, refusedLines, unusableLines } from './branchText';
 import { openWorkers } from './worker';
 import type { WorkerAnswer } from './workerSchemas';
 
 /** `worker sync [remote]`: brings hooks and ledger here and at a remote to the same state. */
-export async function sync(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const sync: Handler = async (context, call) => {
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const synced = await opened.value.workers.sharing.sync(call.operands[0]);
-  if (!synced.ok) return synced;
-  const report = synced.value;
+  const report = unwrap(await opened.workers.sharing.sync(call.operands[0]));
   const data: WorkerAnswer<'worker sync'> = {
     remote: report.remote,
     received: [...report.received],
@@ -33,14 +30,9 @@ export async function sync(context: CliContext, call: Call): Promise<Result<Answ
   };
   // Without its ledger, the other branches are shared, and nothing can be claimed.
   const error = report.ledgerDamage;
-  return ok({
-    exit: error === undefined ? EXIT.done : exitOf(error.code),
-    text: syncText(report),
-    wanted: true,
-    data,
-    ...(error === undefined ? {} : { error }),
-  });
-}
+  const exit = error === undefined ? EXIT.done : exitOf(error.code);
+  return { exit, text: syncText(report), wanted: true, data, ...defined({ error }) };
+};
 
 function syncText(report: SyncReport): string {
   const { remote, received, sent, superseded, clashing, conflicts, ledgerMerged } = report;
@@ -71,37 +63,31 @@ function branchName(ref: string): string {
 }
 
 /** `worker repair [--yes]`: says what is not as it should be, and fixes it where that is wanted. */
-export async function repair(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const repair: Handler = async (context, call) => {
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const { repairs } = opened.value.workers;
+  const { repairs } = opened.workers;
   if (!call.flag('yes')) {
-    const plan = await repairs.plan();
-    if (!plan.ok) return plan;
-    return ok(repairAnswer(plan.value, { applied: false, items: [...plan.value], left: [], failed: [] }));
+    const plan = unwrap(await repairs.plan());
+    return repairAnswer(plan, { applied: false, items: [...plan], left: [], failed: [] });
   }
-  const report = await repairs.apply();
-  if (!report.ok) return report;
-  const { done, left, failed } = report.value;
-  const answer = repairAnswer([...done], {
-    applied: true,
-    items: [...done],
-    left: [...left],
-    failed: failed.map(({ item, why }) => ({ item, why })),
-  });
-  return ok(failed.length > 0 ? { ...answer, exit: EXIT.failed } : answer);
+  const { done, left, failed } = unwrap(await repairs.apply());
+  const told = failed.map(({ item, why }) => ({ item, why }));
+  const answer = repairAnswer(done, { applied: true, items: [...done], left: [...left], failed: told });
+  return failed.length > 0 ? { ...answer, exit: EXIT.failed } : answer;
+};
+
+function itemLine({ subject, found, does }: RepairItem): string {
+  return `${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`;
 }
 
 function repairAnswer(items: readonly RepairItem[], data: WorkerAnswer<'worker repair'>): Answer {
   const lines: string[] = [];
   if (items.length + data.left.length + data.failed.length === 0) lines.push('Nothing to repair.');
-  for (const { subject, found, does } of items)
-    lines.push(`${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`);
+  lines.push(...items.map(itemLine));
   const isPlan = !data.applied && items.some(({ action }) => action !== 'by_hand');
   if (isPlan)
     lines.push(`${count(items.length, 'inconsistency', 'inconsistencies')}. To repair, run: atlas worker repair --yes`);
-  for (const { subject, found, does } of data.left)
-    lines.push(`By hand: ${oneLine(subject, 300)}: ${oneLine(found, 300)} ${oneLine(does, 300)}`);
+  lines.push(...data.left.map((item) => `By hand: ${itemLine(item)}`));
   for (const { item, why } of data.failed)
     lines.push(`Not repaired: ${oneLine(item.subject, 300)}: ${oneLine(why, 300)}`);
   return { exit: EXIT.done, text: lines.map((line) => `${line}\n`).join(''), wanted: true, data };

@@ -1,13 +1,15 @@
-import { type Result, fail, ok } from '../../../core/shared/errors';
+import { AtlasError, type Result, fail, ok, unwrap } from '../../../core/shared/errors';
 import { count, oneLine } from '../../../core/shared/text';
 import { normalizeTimestamp, parseDuration, toTimestamp } from '../../../core/shared/time';
+import { defined } from '../../../core/shared/defined';
 import { type Ledger, type LedgerTask, openBlockers } from '../../../core/worker/ledger';
 import { convoyStatuses, readyIn } from '../../../workers/ledger/convoys';
 import type { Call } from '../../parse/call';
+import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { table } from '../../render/table';
-import { openWorkers, unsharedNotes } from './worker';
+import { openWorkers, statuses, unsharedNotes } from './worker';
 import { convoyAnswer, convoyData } from './workerConvoys';
 import type { LedgerTaskData, WorkerAnswer } from './workerSchemas';
 
@@ -15,7 +17,7 @@ import type { LedgerTaskData, WorkerAnswer } from './workerSchemas';
 const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
 /** A JSON value from a text of a caller. Fails with `usage`. */
-export function jsonOf(text: string, what: string): Result<unknown> {
+function jsonOf(text: string, what: string): Result<unknown> {
   try {
     return ok(JSON.parse(text) as unknown);
   } catch (error) {
@@ -23,137 +25,105 @@ export function jsonOf(text: string, what: string): Result<unknown> {
   }
 }
 
-/** A JSON object from a text of a caller. Fails with `usage`. */
-export function objectOf(text: string, what: string): Result<Readonly<Record<string, unknown>>> {
-  const value = jsonOf(text, what);
-  if (!value.ok) return value;
-  if (typeof value.value === 'object' && value.value !== null && !Array.isArray(value.value))
-    return ok(value.value as Record<string, unknown>);
-  return fail('usage', `${what} is not a JSON object.`);
+/** A JSON object from a text of a caller; throws `usage`. */
+export function objectOf(text: string, what: string): Readonly<Record<string, unknown>> {
+  const value = unwrap(jsonOf(text, what));
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new AtlasError('usage', `${what} is not a JSON object.`);
 }
 
-/** When work has to be done: a time, or from now on. Fails with `usage`. */
-function deadlineOf(text: string | undefined, now: number): Result<string | undefined> {
-  if (text === undefined) return ok(undefined);
+/** When work has to be done: a time, or from now on; throws `usage`. */
+function deadlineOf(text: string | undefined, now: number): string | undefined {
+  if (text === undefined) return undefined;
   const at = normalizeTimestamp(text);
-  if (at !== undefined) return ok(at);
+  if (at !== undefined) return at;
   const span = parseDuration(text);
-  if (span.ok && span.value > 0 && span.value < 1e12) return ok(toTimestamp(now + span.value));
-  return fail('usage', `${JSON.stringify(oneLine(text, 40))} is neither a time nor a duration.`, {
+  if (span.ok && span.value > 0 && span.value < 1e12) return toTimestamp(now + span.value);
+  throw new AtlasError('usage', `${JSON.stringify(oneLine(text, 40))} is neither a time nor a duration.`, {
     hint: 'Write a time such as 2026-01-31T12:00:00Z, or a duration such as 2h.',
   });
 }
 
 /** The fields of a task that a command line names. */
-function definitionFrom(
-  call: Call,
-  id: string,
-  now: number,
-): Result<Readonly<Record<string, unknown>> & { id: string }> {
+function definitionFrom(call: Call, id: string, now: number): Readonly<Record<string, unknown>> & { id: string } {
   const input = call.text('input');
-  const parsed = input === undefined ? ok(undefined) : objectOf(input, 'The input');
-  if (!parsed.ok) return parsed;
-  const timeout = deadlineOf(call.text('timeout'), now);
-  if (!timeout.ok) return timeout;
   const blockedBy = call.list('blockedBy');
-  const fields = {
+  return defined({
+    id,
     type: call.text('type') ?? 'task',
-    input: parsed.value,
-    timeout: timeout.value,
+    input: input === undefined ? undefined : objectOf(input, 'The input'),
+    timeout: deadlineOf(call.text('timeout'), now),
     blockedBy: blockedBy.length === 0 ? undefined : blockedBy,
     convoyId: call.text('convoy'),
     discoveredFrom: call.text('discoveredFrom'),
-  };
-  return ok({ id, ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) });
+  });
 }
 
 /** Tasks as one JSON value, or as a line each. */
-function manyFrom(text: string): Result<readonly unknown[]> {
+function manyFrom(text: string): readonly unknown[] {
   const whole = jsonOf(text, 'It');
-  if (whole.ok) return ok(Array.isArray(whole.value) ? (whole.value as unknown[]) : [whole.value]);
+  if (whole.ok) return Array.isArray(whole.value) ? (whole.value as unknown[]) : [whole.value];
   const tasks: unknown[] = [];
   for (const [index, line] of text.split(/\r?\n/u).entries()) {
     if (line.trim() === '') continue;
-    const task = jsonOf(line, `Line ${index + 1}`);
-    if (!task.ok) return task;
-    tasks.push(task.value);
+    tasks.push(unwrap(jsonOf(line, `Line ${index + 1}`)));
   }
-  return ok(tasks);
+  return tasks;
 }
 
 /** `worker task add`: adds tasks to the ledger. */
-export async function addTasks(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const addTasks: Handler = async (context, call) => {
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const { workers, ports } = opened.value;
+  const { workers, ports } = opened;
   const [id, from] = [call.operands[0], call.text('from')];
   if ((id === undefined) === (from === undefined))
-    return fail('usage', 'Name one task by its ID, or read several with --from.', {
+    throw new AtlasError('usage', 'Name one task by its ID, or read several with --from.', {
       hint: 'See: atlas worker task add --help',
     });
   const tasks = await tasksFrom(context, call, ports.clock.now());
-  if (!tasks.ok) return tasks;
-  const added = await workers.slinging.addTasks(tasks.value);
-  if (!added.ok) return added;
-  const isNew = new Set(added.value);
-  const ids = tasks.value.map((each) => String((each as { readonly id: unknown }).id));
+  const added = unwrap(await workers.slinging.addTasks(tasks));
+  const isNew = new Set(added);
+  const ids = tasks.map((each) => String((each as { readonly id: unknown }).id));
   const data: WorkerAnswer<'worker task add'> = {
-    added: [...added.value],
+    added: [...added],
     known: [...new Set(ids.filter((each) => !isNew.has(each)))],
   };
   const text = [
     ...(data.added.length === 0 ? [] : [`Added: ${data.added.join(', ')}\n`]),
     ...(data.known.length === 0 ? [] : [`Already in the ledger, unchanged: ${data.known.join(', ')}\n`]),
   ];
-  return ok({ exit: EXIT.done, text: text.join(''), data, notes: unsharedNotes(opened.value) });
-}
+  return { exit: EXIT.done, text: text.join(''), data, notes: unsharedNotes(opened) };
+};
 
-async function tasksFrom(context: CliContext, call: Call, now: number): Promise<Result<readonly unknown[]>> {
+async function tasksFrom(context: CliContext, call: Call, now: number): Promise<readonly unknown[]> {
   const from = call.text('from');
-  if (from === undefined) {
-    const definition = definitionFrom(call, call.operands[0] ?? '', now);
-    return definition.ok ? ok([definition.value]) : definition;
-  }
-  const text = await context.readText(from, MAX_INPUT_BYTES);
-  return text.ok ? manyFrom(text.value) : text;
+  if (from === undefined) return [definitionFrom(call, call.operands[0] ?? '', now)];
+  return manyFrom(await context.readText(from, MAX_INPUT_BYTES));
 }
 
 /** `worker task list`: the tasks of the ledger. */
-export async function listTasks(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const listTasks: Handler = async (context, call) => {
   const wanted = call.text('status');
   return tasksAnswer(context, ({ tasks }) =>
     [...tasks.last.values()].filter(({ status }) => wanted === undefined || status === wanted),
   );
-}
+};
 
 /** `worker ready`: the tasks that can be slung now. */
-export async function ready(context: CliContext, call: Call): Promise<Result<Answer>> {
-  return tasksAnswer(context, (ledger) => readyIn(ledger, call.text('convoy')));
-}
+export const ready: Handler = async (context, call) =>
+  tasksAnswer(context, (ledger) => readyIn(ledger, call.text('convoy')));
 
-async function tasksAnswer(
-  context: CliContext,
-  choose: (ledger: Ledger) => readonly LedgerTask[],
-): Promise<Result<Answer>> {
-  const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const all = await opened.value.workers.statuses.all();
-  if (!all.ok) return all;
-  const { ledger } = all.value;
+async function tasksAnswer(context: CliContext, choose: (ledger: Ledger) => readonly LedgerTask[]): Promise<Answer> {
+  const { ledger } = await statuses(context);
   const tasks = choose(ledger).map((record) => taskData(ledger, record));
   const notes = damageNotes(ledger);
   const data: WorkerAnswer<'worker task list'> = { tasks };
-  const columns = [
-    { title: 'TASK', flexible: true as const },
-    { title: 'STATUS' },
-    { title: 'TYPE', flexible: true as const },
-  ];
   const text = table(
-    [...columns, { title: 'WORKER', flexible: true }, { title: 'WAITS FOR', flexible: true }],
+    [{ flexible: 'TASK' }, 'STATUS', { flexible: 'TYPE' }, { flexible: 'WORKER' }, { flexible: 'WAITS FOR' }],
     tasks.map((each) => [each.id, each.status, oneLine(each.type, 60), each.worker ?? '', each.waits_for.join(', ')]),
     context.streams.columns,
   );
-  return ok({ exit: EXIT.done, text: tasks.length === 0 ? 'No tasks.\n' : text, wanted: true, data, notes });
+  return { exit: EXIT.done, text: tasks.length === 0 ? 'No tasks.\n' : text, wanted: true, data, notes };
 }
 
 function damageNotes({ tasks, convoys, evidence }: Ledger): string[] {
@@ -182,16 +152,12 @@ function taskData(ledger: Ledger, record: LedgerTask): LedgerTaskData {
 }
 
 /** `worker task show <id>`: all that was recorded of a task. */
-export async function showTask(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const all = await opened.value.workers.statuses.all();
-  if (!all.ok) return all;
-  const { ledger, workers } = all.value;
+export const showTask: Handler = async (context, call) => {
+  const { ledger, workers } = await statuses(context);
   const [id = ''] = call.operands;
   const record = ledger.tasks.last.get(id);
   if (record === undefined)
-    return fail('not_found', `The ledger has no task ${JSON.stringify(oneLine(id))}.`, {
+    throw new AtlasError('not_found', `The ledger has no task ${JSON.stringify(oneLine(id))}.`, {
       hint: 'List the tasks with: atlas worker task list',
     });
   const records = ledger.tasks.all.filter((each) => each.id === id);
@@ -220,67 +186,44 @@ export async function showTask(context: CliContext, call: Call): Promise<Result<
       `  output ${each.outputHash}`,
     ]),
   ];
-  return ok({ exit: EXIT.done, text: text.map((line) => `${line}\n`).join(''), wanted: true, data });
-}
+  return { exit: EXIT.done, text: text.map((line) => `${line}\n`).join(''), wanted: true, data };
+};
 
 /** `worker sling <task> <worker>`: hangs a task on a worker's hook. */
-export async function sling(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const { workers, ports } = opened.value;
+export const sling: Handler = async (context, call) => {
+  const { workers, ports } = await openWorkers(context);
   const [id = '', worker = ''] = call.operands;
   const task = definitionFrom(call, id, ports.clock.now());
-  if (!task.ok) return task;
   const file = call.text('context');
-  const text = file === undefined ? ok('{}') : await context.readText(file, MAX_INPUT_BYTES);
-  const more = text.ok ? objectOf(text.value, 'The context') : text;
-  if (!more.ok) return more;
+  const more = objectOf(file === undefined ? '{}' : await context.readText(file, MAX_INPUT_BYTES), 'The context');
   const tools = call.list('tool');
-  const slung = await workers.slinging.sling({
-    worker,
-    task: task.value,
-    context: more.value,
-    ...(tools.length === 0 ? {} : { tools }),
-  });
-  if (!slung.ok) return slung;
-  const { claim, folder, task: hung } = slung.value;
+  const wish = { worker, task, context: more, ...(tools.length === 0 ? {} : { tools }) };
+  const { claim, folder, task: hung } = unwrap(await workers.slinging.sling(wish));
   const data: WorkerAnswer<'worker sling'> = { worker, task_id: id, claim, folder };
   const differs = (['type', 'input', 'timeout'] as const).some(
-    (name) => call.text(name) !== undefined && JSON.stringify(hung[name]) !== JSON.stringify(task.value[name]),
+    (name) => call.text(name) !== undefined && JSON.stringify(hung[name]) !== JSON.stringify(task[name]),
   );
   const notes = differs ? ['The ledger already has this task. Its definition there is used.'] : [];
-  return ok({ exit: EXIT.done, text: `Assigned ${id} to ${worker}: ${oneLine(folder, 500)}\n`, data, notes });
-}
+  return { exit: EXIT.done, text: `Assigned ${id} to ${worker}: ${oneLine(folder, 500)}\n`, data, notes };
+};
 
 /** `worker convoy create <id> <task…>`: groups tasks. */
-export async function createConvoy(context: CliContext, call: Call): Promise<Result<Answer>> {
+export const createConvoy: Handler = async (context, call) => {
   const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
   const [id = ''] = call.operands;
-  const { workers } = opened.value;
-  const created = await workers.convoys.create({ id, title: call.text('title'), tasks: call.rest });
-  if (!created.ok) return created;
-  const all = await workers.statuses.all();
-  if (!all.ok) return all;
-  const made = convoyStatuses(all.value.ledger).find((each) => each.id === id);
-  if (made === undefined) return fail('not_found', `Convoy ${id} was removed again.`);
-  const { changed } = created.value;
+  const { workers } = opened;
+  const { changed } = unwrap(await workers.convoys.create({ id, title: call.text('title'), tasks: call.rest }));
+  const all = unwrap(await workers.statuses.all());
+  const made = convoyStatuses(all.ledger).find((each) => each.id === id);
+  if (made === undefined) throw new AtlasError('not_found', `Convoy ${id} was removed again.`);
   const data: WorkerAnswer<'worker convoy create'> = { convoy: convoyData(made), changed };
-  return ok({
-    exit: EXIT.done,
-    text: changed
-      ? `Created convoy ${id} with ${count(made.tasks.length, 'task')}.\n`
-      : `Convoy ${id} already exists.\n`,
-    data,
-    notes: unsharedNotes(opened.value),
-  });
-}
+  const number = count(made.tasks.length, 'task');
+  const text = changed ? `Created convoy ${id} with ${number}.\n` : `Convoy ${id} already exists.\n`;
+  return { exit: EXIT.done, text, data, notes: unsharedNotes(opened) };
+};
 
 /** `worker convoy status [<id>]`: how far convoys are. */
-export async function convoyStatus(context: CliContext, call: Call): Promise<Result<Answer>> {
-  const opened = await openWorkers(context);
-  if (!opened.ok) return opened;
-  const all = await opened.value.workers.statuses.all();
-  if (!all.ok) return all;
-  return convoyAnswer(convoyStatuses(all.value.ledger), call.operands[0]);
-}
+export const convoyStatus: Handler = async (context, call) => {
+  const { ledger } = await statuses(context);
+  return convoyAnswer(convoyStatuses(ledger), call.operands[0]);
+};
