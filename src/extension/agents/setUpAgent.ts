@@ -7,11 +7,11 @@ import { checkHooks } from '../../agents/install/hookReport';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import { launcherPath } from '../../system/launcher/launcher';
-import { plain } from '../shared/messages';
+import { Cancelled, plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
-import { Cancelled } from '../shared/cancelled';
 import { chosen } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
+import { confirm, oneFolder } from '../shared/dialogs';
 
 const REPORT = 'atlas-agent-hooks.txt';
 const MAX_TEXT = 300;
@@ -40,17 +40,12 @@ export function setUpAgent(documents: TextDocuments): CommandHandler {
 /** The folder that is meant: the argument's, the only one of this window, or one that is asked for. */
 async function chooseFolder({ session }: CommandContext, argument: unknown): Promise<string> {
   const named = (argument as { readonly folder?: unknown } | undefined)?.folder;
-  const folders = [...new Set(session.ownPlaces.map(({ worktree }) => worktree))];
-  const asked = typeof named === 'string' ? folders.find((folder) => folder === named) : undefined;
-  const [only] = folders;
-  if (only === undefined)
-    throw new AtlasError('usage', vscode.l10n.t('No folder is open in this window.'), {
-      hint: vscode.l10n.t('Open the folder in which the agent works.'),
-    });
-  if (asked !== undefined || folders.length === 1) return asked ?? only;
-  const items = folders.map((folder) => ({ label: plain(basename(folder)), description: plain(folder), folder }));
-  const placeHolder = vscode.l10n.t('In which folder does the agent work?');
-  return chosen(await vscode.window.showQuickPick(items, { placeHolder })).folder;
+  const folders = session.ownPlaces.map(({ worktree }) => worktree);
+  const none = new AtlasError('usage', vscode.l10n.t('No folder is open in this window.'), {
+    hint: vscode.l10n.t('Open the folder in which the agent works.'),
+  });
+  const asked = folders.find((folder) => folder === named);
+  return asked ?? oneFolder(folders, vscode.l10n.t('In which folder does the agent work?'), none);
 }
 
 async function chooseHost(installer: Installer, worktree: string): Promise<Host> {
@@ -164,14 +159,9 @@ async function agreeTo(
 async function agreeToLeave(changes: readonly FileChange[]): Promise<void> {
   const outside = changes.filter((each) => each.outside === true);
   if (outside.length === 0) return;
-  const write = vscode.l10n.t('Follow the Link');
   const detail = outside.map(({ path, leadsTo }) => `${plain(path, MAX_TEXT)} → ${plain(leadsTo ?? '', MAX_TEXT)}`);
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('A link leads out of this repository.'),
-    { modal: true, detail: detail.join('\n') },
-    write,
-  );
-  if (answer !== write) throw new Cancelled();
+  const question = vscode.l10n.t('A link leads out of this repository.');
+  await confirm(question, detail.join('\n'), vscode.l10n.t('Follow the Link'));
 }
 
 async function closeDiff(shown: readonly vscode.Uri[]): Promise<void> {

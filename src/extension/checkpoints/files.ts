@@ -1,7 +1,7 @@
 import { synopsisOf } from '../../service/tasks/advice';
 import * as vscode from 'vscode';
 import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
-import { AtlasError } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import type { StepCheckpoint } from '../../core/task/taskRecord';
 import { worktreeOf } from '../../core/task/task';
 import { takeSnapshots } from '../../store/snapshots/snapshots';
@@ -11,6 +11,7 @@ import { type TextDocuments } from '../shared/textDocuments';
 import { ageOf } from '../shared/ages';
 import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
+import { askTarget, labelled } from '../shared/dialogs';
 import { taskPanelTexts } from '../tasks/panel/taskPanelTexts';
 
 /** Atlas: Open HOOK.md. */
@@ -50,16 +51,9 @@ export const regenerateHookMd: CommandHandler = async (context, argument) => {
 /** Atlas: Export Task. */
 export const exportHook: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
-  const exported = context.session.atlas.export(task.ref);
-  if (!exported.ok) throw exported.error;
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(context.session.atlas.ports.paths.root);
-  const target = chosen(
-    await vscode.window.showSaveDialog({
-      defaultUri: vscode.Uri.joinPath(folder, `${task.ref.id}.hook.json`),
-      filters: { JSON: ['json'] },
-    }),
-  );
-  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(`${JSON.stringify(exported.value, null, 2)}\n`));
+  const exported = unwrap(context.session.atlas.export(task.ref));
+  const target = await askTarget(context, `${task.ref.id}.hook.json`);
+  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(`${JSON.stringify(exported, null, 2)}\n`));
   await vscode.window.showTextDocument(target);
 };
 
@@ -104,7 +98,7 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
     (file) =>
       `  ${file.exists ? `${file.sha256 === '' ? 'not hashed' : file.sha256}  ${String(file.size).padStart(10)}` : 'missing'.padEnd(28)}  ${plain(file.path, 500)}`,
   );
-  const lines: [string, string][] = [
+  const head = labelled([
     [vscode.l10n.t('Checkpoint'), checkpoint.checkpoint_id],
     [vscode.l10n.t('Task'), `${plain(task.task.description)} (${task.ref.id})`],
     [vscode.l10n.t('Time'), checkpoint.created_at],
@@ -121,9 +115,7 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
       dirty === undefined ? vscode.l10n.t('unknown') : dirty ? vscode.l10n.t('yes') : vscode.l10n.t('no'),
     ],
     [vscode.l10n.t('Artifacts'), (checkpoint.artifacts ?? []).map((path) => plain(path)).join(', ')],
-  ];
-  const width = Math.max(...lines.map(([label]) => label.length));
-  const head = lines.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
+  ]);
   const title = vscode.l10n.t('Files (first 16 hex digits of the SHA-256, size, path)');
   return [...head, '', title, ...(files.length === 0 ? [`  ${vscode.l10n.t('none')}`] : files), ''].join('\n');
 }

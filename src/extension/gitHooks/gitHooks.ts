@@ -9,6 +9,7 @@ import { plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
 import { chosen } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
+import { oneFolder } from '../shared/dialogs';
 
 const MAX_TEXT = 1000;
 const INSTRUCTIONS = 'atlas-git-hooks.txt';
@@ -31,12 +32,9 @@ export function installGitHooks(documents: TextDocuments): CommandHandler {
       return;
     }
     const install = vscode.l10n.t('Install');
-    const answer = await vscode.window.showInformationMessage(
-      vscode.l10n.t("Install Atlas's git hooks in {0}?", plain(basename(folder))),
-      { modal: true, detail: planOf(before) },
-      install,
-    );
-    if (chosen(answer) !== install) return;
+    const question = vscode.l10n.t("Install Atlas's git hooks in {0}?", plain(basename(folder)));
+    const options = { modal: true, detail: planOf(before) };
+    chosen(await vscode.window.showInformationMessage(question, options, install));
     // The question named the folder, and said so where a link leads out of the repository.
     const after = unwrap(await hooks.install(folder, { command, outside: true }));
     await tellInstalled(context, folder, after);
@@ -71,19 +69,17 @@ async function tellInstalled(context: CommandContext, folder: string, report: Gi
   const name = plain(basename(folder));
   for (const note of report.notes) context.log.info(note, { folder: report.folder });
   const blocked = report.hooks.filter((hook) => !isInstalled(hook));
-  if (blocked.length > 0) {
-    const why = blocked.map(({ name: hook, problem }) => `${hook}: ${problem ?? ''}`).join(' ');
-    throw new AtlasError('write_failed', vscode.l10n.t("Some git hooks of {0} couldn't be installed.", name), {
-      hint: plain(why, MAX_TEXT),
-    });
-  }
+  const why = blocked.map(({ name: hook, problem }) => `${hook}: ${problem ?? ''}`).join(' ');
+  refuse(why, vscode.l10n.t("Some git hooks of {0} couldn't be installed.", name));
   const remove = vscode.l10n.t('Remove');
-  const message = vscode.l10n.t("Installed Atlas's git hooks in {0}: {1}.", name, listOf(report));
+  const hooks = report.hooks.map((hook) => hook.name).join(', ');
+  const message = vscode.l10n.t("Installed Atlas's git hooks in {0}: {1}.", name, hooks);
   if ((await vscode.window.showInformationMessage(message, remove)) === remove) await removeFrom(context, folder);
 }
 
-function listOf({ hooks }: GitHookReport): string {
-  return hooks.map(({ name }) => name).join(', ');
+/** Throws where something is in the way. */
+function refuse(why: string, message: string): void {
+  if (why !== '') throw new AtlasError('write_failed', message, { hint: plain(why, MAX_TEXT) });
 }
 
 /** A manager's hooks are its own: what to add to its settings is shown, to be copied. */
@@ -110,12 +106,8 @@ async function removeFrom(context: CommandContext, folder: string): Promise<void
   const report = unwrap(await hooks.uninstall(folder));
   const name = plain(basename(folder));
   const blocked = report.hooks.filter(({ state }) => state === 'blocked');
-  if (blocked.length > 0) {
-    const why = blocked.map(({ path, problem }) => `${path}: ${problem ?? ''}`).join(' ');
-    throw new AtlasError('write_failed', vscode.l10n.t("Some git hooks of {0} couldn't be removed.", name), {
-      hint: plain(why, MAX_TEXT),
-    });
-  }
+  const why = blocked.map(({ path, problem }) => `${path}: ${problem ?? ''}`).join(' ');
+  refuse(why, vscode.l10n.t("Some git hooks of {0} couldn't be removed.", name));
   await vscode.window.showInformationMessage(
     report.changed
       ? vscode.l10n.t("Removed Atlas's git hooks from {0}.", name)
@@ -127,16 +119,9 @@ async function removeFrom(context: CommandContext, folder: string): Promise<void
 async function chooseRepository({ session }: CommandContext, argument: unknown): Promise<string> {
   const named = argument as { readonly folder?: unknown } | undefined;
   if (typeof named?.folder === 'string') return named.folder;
-  const found = session.ownPlaces.flatMap(({ repository }) => repository?.worktree ?? []);
-  const folders = [...new Set(found)];
-  const [only] = folders;
-  if (only === undefined) {
-    throw new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a Git repository.'), {
-      hint: vscode.l10n.t('Open one, or create one with "Git: Initialize Repository".'),
-    });
-  }
-  if (folders.length === 1) return only;
-  const items = folders.map((folder) => ({ label: plain(basename(folder)), description: plain(folder), folder }));
-  const placeHolder = vscode.l10n.t('Which repository?');
-  return chosen(await vscode.window.showQuickPick(items, { placeHolder })).folder;
+  const folders = session.ownPlaces.flatMap(({ repository }) => repository?.worktree ?? []);
+  const none = new AtlasError('no_repository', vscode.l10n.t('No folder of this window is in a Git repository.'), {
+    hint: vscode.l10n.t('Open one, or create one with "Git: Initialize Repository".'),
+  });
+  return oneFolder(folders, vscode.l10n.t('Which repository?'), none);
 }

@@ -4,13 +4,22 @@ import { type InboxItem, MAX_ITEM_ID, MAX_LEASE_MS, triggerOf } from '../../core
 import { plainLines } from '../../core/shared/text';
 import { ensureWorkspace } from '../../service/tasks/ensureWorkspace';
 import type { InboxModel } from './inboxModel';
-import { isResumable, itemDetails, itemTitle, statusLabel } from './inboxRows';
+import { isResumable, itemDetails, itemTitle, STATUS_LABELS } from './inboxRows';
 import { resumeInTerminal } from './resume';
 import { plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
 import { workspaceFrom } from '../shared/arguments';
-import type { CommandContext, CommandHandler } from '../shared/context';
-import { type Choice, type Question, askFolderFor, askInTurn, askPick, askText } from '../shared/questions';
+import type { CommandHandler } from '../shared/context';
+import { confirm, labelled } from '../shared/dialogs';
+import {
+  type PickQuestion,
+  type TextQuestion,
+  askInTurn,
+  askOne,
+  folderQuestion,
+  pickQuestion,
+  textQuestion,
+} from '../shared/questions';
 
 /** An item with where it is. */
 interface Found {
@@ -40,32 +49,23 @@ function everyItem(model: InboxModel): Found[] {
   return [...model.open(), ...ended];
 }
 
-function choices(model: InboxModel, found: readonly Found[]): Choice<Found>[] {
-  const now = model.session.atlas.ports.clock.now();
-  const several = new Set(found.map(({ workspace }) => workspace)).size > 1;
-  return found.map((value) => ({
-    label: itemTitle(value.item, 100),
-    description: `#${value.item.id} · ${itemDetails(value.item, now)}`,
-    ...(several ? { detail: plain(value.workspace) } : {}),
-    value,
-  }));
-}
-
-/** The questions that lead to an item: none where the argument names it. */
-function itemQuestion(
-  model: InboxModel,
-  title: string,
-  fits: (found: Found) => boolean,
-  keep: (found: Found) => void,
-): Question {
+/** Which item is meant, of those that a command can act on. */
+function whichItem(model: InboxModel, title: string, fits: (found: Found) => boolean): PickQuestion<Found> {
   model.look();
   const fitting = everyItem(model).filter(fits);
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No item of the agent queue allows this now.'), {
       hint: vscode.l10n.t('Add one with "Atlas: Add to Agent Queue".'),
     });
-  const items = choices(model, fitting);
-  return async (step) => askPick({ title, placeholder: vscode.l10n.t('Which item?'), items }, step, keep);
+  const now = model.session.atlas.ports.clock.now();
+  const several = new Set(fitting.map(({ workspace }) => workspace)).size > 1;
+  const items = fitting.map((value) => ({
+    label: itemTitle(value.item, 100),
+    description: `#${value.item.id} · ${itemDetails(value.item, now)}`,
+    ...(several ? { detail: plain(value.workspace) } : {}),
+    value,
+  }));
+  return { title, placeholder: vscode.l10n.t('Which item?'), items };
 }
 
 /** The item that a command is about: its argument's, or one that is asked for. */
@@ -75,16 +75,7 @@ async function itemFor(
   title: string,
   fits: (found: Found) => boolean,
 ): Promise<Found> {
-  const named = namedItem(model, argument);
-  if (named !== undefined) return named;
-  const chosen: Found[] = [];
-  const ask = itemQuestion(model, title, fits, (found) => chosen.push(found));
-  await askInTurn([ask]);
-  return chosen[0] ?? unreachable();
-}
-
-function unreachable(): never {
-  throw new Error('a question ended without an answer');
+  return namedItem(model, argument) ?? askOne(whichItem(model, title, fits));
 }
 
 /** Atlas: Add to Agent Queue. */
@@ -95,21 +86,13 @@ const addInboxItem: CommandHandler = async (context) => {
   let content = '';
   if (folder === undefined)
     throw new AtlasError('usage', vscode.l10n.t('Open a folder first. Each folder has its own agent queue.'));
-  const askFolder: Question = async (step) =>
-    askFolderFor(title, step, (chosen) => {
-      folder = chosen;
-    });
-  const askContent: Question = async (step) => {
-    const question = {
-      title,
-      prompt: vscode.l10n.t('What should an agent do? The next session that asks for work gets this item.'),
-      value: content,
-      empty: vscode.l10n.t('Enter a description.'),
-    };
-    return askText(question, step, (text) => {
-      content = text;
-    });
-  };
+  const prompt = vscode.l10n.t('What should an agent do? The next session that asks for work gets this item.');
+  const empty = vscode.l10n.t('Enter a description.');
+  const askFolder = folderQuestion(title, (chosen) => (folder = chosen));
+  const askContent = textQuestion(
+    () => ({ title, prompt, value: content, empty }),
+    (text) => (content = text),
+  );
   await askInTurn(folders.length > 1 ? [askFolder, askContent] : [askContent]);
   const { model } = await context.inbox();
   const workspace = unwrap(await ensureWorkspace(context.session.atlas, folder));
@@ -138,27 +121,16 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
   const title = vscode.l10n.t('Complete Queue Item');
   let found = namedItem(model, argument);
   let summary = '';
-  const questions: Question[] = [];
-  if (found === undefined)
-    questions.push(
-      itemQuestion(model, title, isProcessing, (chosen) => {
-        found = chosen;
-      }),
-    );
-  questions.push(async (step) => {
+  const askItem =
+    found === undefined ? [pickQuestion(whichItem(model, title, isProcessing), (chosen) => (found = chosen))] : [];
+  const question = (): TextQuestion => {
     const asked = found === undefined ? '' : itemTitle(found.item, 60);
-    const question = {
-      title,
-      prompt: vscode.l10n.t('What is the result of "{0}"? The waiting session gets this answer.', asked),
-      value: summary,
-      empty: vscode.l10n.t('Enter the result.'),
-    };
-    return askText(question, step, (text) => {
-      summary = text;
-    });
-  });
-  await askInTurn(questions);
-  const { workspace, item } = found ?? unreachable();
+    const prompt = vscode.l10n.t('What is the result of "{0}"? The waiting session gets this answer.', asked);
+    return { title, prompt, value: summary, empty: vscode.l10n.t('Enter the result.') };
+  };
+  await askInTurn([...askItem, textQuestion(question, (text) => (summary = text))]);
+  if (found === undefined) return;
+  const { workspace, item } = found;
   const { changed } = unwrap(await model.inbox.complete(workspace, item.id, summary));
   model.look();
   if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was already done.', item.id));
@@ -168,16 +140,9 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
 const cancelInboxItem: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
   const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Cancel Queue Item'), isOpen);
-  const cancel: vscode.MessageItem = { title: vscode.l10n.t('Cancel Item') };
+  const question = vscode.l10n.t('Cancel the item "{0}"?', itemTitle(item, 80));
   // The editor's own button for closing is called "Cancel".
-  const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep Item'), isCloseAffordance: true };
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Cancel the item "{0}"?', itemTitle(item, 80)),
-    { modal: true, detail: cancelDetail(item) },
-    cancel,
-    keep,
-  );
-  if (answer !== cancel) return;
+  await confirm(question, cancelDetail(item), vscode.l10n.t('Cancel Item'), vscode.l10n.t('Keep Item'));
   unwrap(await model.inbox.cancel(workspace, item.id));
   model.look();
 };
@@ -209,7 +174,7 @@ function nameOf(workspace: string, { id }: InboxItem): string {
 function describe(item: InboxItem): string {
   const lines: (readonly [string, string | undefined])[] = [
     [vscode.l10n.t('Item'), String(item.id)],
-    [vscode.l10n.t('Status'), statusLabel(item.status)],
+    [vscode.l10n.t('Status'), STATUS_LABELS[item.status]],
     [vscode.l10n.t('Channel'), plain(item.channel)],
     [vscode.l10n.t('Sender'), plain(item.sender)],
     [vscode.l10n.t('Added'), item.created_at],
@@ -219,12 +184,9 @@ function describe(item: InboxItem): string {
     [vscode.l10n.t('Waiting for the answer'), plain(triggerOf(item) ?? '')],
     [vscode.l10n.t('Waiting session'), item.session_id],
   ];
-  const known = lines.filter(([, value]) => value !== undefined && value !== '');
-  const width = Math.max(...known.map(([label]) => label.length));
-  const head = known.map(([label, value]) => `${label.padEnd(width)}  ${value ?? ''}`);
   const answer = item.response_summary;
   return [
-    ...head,
+    ...labelled(lines.filter(([, value]) => value !== '')),
     '',
     vscode.l10n.t('Content'),
     indented(item.content),
@@ -238,7 +200,7 @@ function indented(text: string): string {
 }
 
 /** Atlas: Resume Session. Of an item whose answer a session waits for, or of an offer that names the session. */
-const resumeSession: CommandHandler = async (context: CommandContext, argument) => {
+const resumeSession: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
   const offered = offeredSession(argument);
   if (offered !== undefined) {

@@ -38,18 +38,12 @@ const LOOKS = {
 } as const satisfies Record<InboxStatus, Look>;
 
 /** A status in words. */
-export function statusLabel(status: InboxStatus): string {
-  switch (status) {
-    case 'pending':
-      return vscode.l10n.t('pending');
-    case 'processing':
-      return vscode.l10n.t('in progress');
-    case 'done':
-      return vscode.l10n.t('done');
-    case 'cancelled':
-      return vscode.l10n.t('cancelled');
-  }
-}
+export const STATUS_LABELS = {
+  pending: vscode.l10n.t('pending'),
+  processing: vscode.l10n.t('in progress'),
+  done: vscode.l10n.t('done'),
+  cancelled: vscode.l10n.t('cancelled'),
+} satisfies Record<InboxStatus, string>;
 
 /** The first line of what an item asks that says something, as plain text. */
 export function itemTitle({ id, content }: Pick<InboxItem, 'id' | 'content'>, max = 200): string {
@@ -65,7 +59,7 @@ export function itemDetails(item: InboxItem, now: number): string {
   const age = ageOf(item.processed_at ?? item.created_at, now);
   // A trigger's sender says no more than its channel, and a side bar is narrow.
   const from = item.sender === `trigger:${item.channel}` ? [item.channel] : [item.channel, item.sender];
-  return plain([...from, age, statusLabel(item.status)].join(' · '));
+  return plain([...from, age, STATUS_LABELS[item.status]].join(' · '));
 }
 
 /** Whether a session waits for an item's answer, and can be resumed with it. */
@@ -142,7 +136,7 @@ export function itemTooltip(item: InboxItem): vscode.MarkdownString {
     text.appendMarkdown('  \n');
   };
   line(vscode.l10n.t('Item'), String(item.id));
-  line(vscode.l10n.t('Status'), statusLabel(item.status));
+  line(vscode.l10n.t('Status'), STATUS_LABELS[item.status]);
   line(vscode.l10n.t('Channel'), item.channel);
   line(vscode.l10n.t('Sender'), item.sender);
   line(vscode.l10n.t('Added'), item.created_at);

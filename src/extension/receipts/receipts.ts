@@ -5,12 +5,13 @@ import { VERDICTS, type Verdict } from '../../core/receipt/receipt';
 import { failedCheck } from '../../core/receipt/receiptReport';
 import { refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
-import { plain } from '../shared/messages';
+import { Cancelled, plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
-import { statusDetail, statusLabel, verdictLabel } from './standingText';
+import { statusDetail, statusLabel, VERDICT_LABELS } from './standingText';
 import { ageOf } from '../shared/ages';
 import { chosen, receiptFrom, refFrom, taskFor } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
+import { askTarget, withNotice } from '../shared/dialogs';
 
 const hasReceipts = ({ hook }: StoredTask): boolean => hook.receipts.length > 0;
 
@@ -73,18 +74,24 @@ export function verifyAllReceipts(documents: TextDocuments): CommandHandler {
       throw new AtlasError('not_found', vscode.l10n.t('No receipt yet. Make one with "Atlas: Run Validation".'));
     const lines: string[] = [];
     const counts = new Map<Verdict, number>();
-    const complete = await vscode.window.withProgress(
-      {
-        location: vscode.ProgressLocation.Notification,
-        title: vscode.l10n.t('Verifying receipts ({0})', total),
-        cancellable: true,
-      },
-      async (progress, token) => verifyTasks(context, tasks, { lines, counts, total, progress, token }),
-    );
-    if (!complete) return;
+    const service = await context.session.atlas.receipts();
+    await withNotice(vscode.l10n.t('Verifying receipts ({0})', total), async (signal, progress) => {
+      for (const task of tasks) {
+        const reports = await service.reports(task, { signal });
+        if (!reports.ok && reports.error.code === 'cancelled') throw new Cancelled();
+        for (const report of unwrap(reports).values()) {
+          const { verdict, receiptId } = report;
+          counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+          if (verdict === 'valid') continue;
+          const why = failedCheck(report)?.message ?? '';
+          lines.push(plain(`${refKey(task.ref)} ${receiptId}: ${VERDICT_LABELS[verdict]}. ${why}`, 500));
+        }
+        progress.report({ increment: (100 * unwrap(reports).size) / total, message: task.ref.id });
+      }
+    });
     const said = VERDICTS.flatMap((verdict) => {
       const count = counts.get(verdict);
-      return count === undefined ? [] : [`${count} ${verdictLabel(verdict)}`];
+      return count === undefined ? [] : [`${count} ${VERDICT_LABELS[verdict]}`];
     }).join(', ');
     const show = vscode.l10n.t('Show');
     const what = total === 1 ? vscode.l10n.t('1 receipt') : vscode.l10n.t('{0} receipts', total);
@@ -96,35 +103,6 @@ export function verifyAllReceipts(documents: TextDocuments): CommandHandler {
       if (answer === show) await documents.show('atlas-receipts.txt', `${text}\n\n${lines.join('\n')}\n`);
     });
   };
-}
-
-interface Pass {
-  readonly lines: string[];
-  readonly counts: Map<Verdict, number>;
-  readonly total: number;
-  readonly progress: vscode.Progress<{ message?: string; increment?: number }>;
-  readonly token: vscode.CancellationToken;
-}
-
-async function verifyTasks(context: CommandContext, tasks: readonly StoredTask[], pass: Pass): Promise<boolean> {
-  const service = await context.session.atlas.receipts();
-  const aborter = new AbortController();
-  pass.token.onCancellationRequested(() => {
-    aborter.abort();
-  });
-  for (const task of tasks) {
-    const reports = await service.reports(task, { signal: aborter.signal });
-    if (!reports.ok && reports.error.code === 'cancelled') return false;
-    if (!reports.ok) throw reports.error;
-    for (const report of reports.value.values()) {
-      pass.counts.set(report.verdict, (pass.counts.get(report.verdict) ?? 0) + 1);
-      if (report.verdict === 'valid') continue;
-      const why = failedCheck(report)?.message ?? '';
-      pass.lines.push(plain(`${refKey(task.ref)} ${report.receiptId}: ${verdictLabel(report.verdict)}. ${why}`, 500));
-    }
-    pass.progress.report({ increment: (100 * reports.value.size) / pass.total, message: task.ref.id });
-  }
-  return true;
 }
 
 function namedTask({ session }: CommandContext, argument: unknown): StoredTask[] | undefined {
@@ -147,24 +125,14 @@ export const exportReceipts: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, hasReceipts);
   if (!hasReceipts(task)) throw new AtlasError('not_found', vscode.l10n.t('The task has no receipts to export.'));
   const { exportBundle } = await import('../../service/receipts/receiptBundle');
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(context.session.atlas.ports.paths.root);
-  const target = chosen(
-    await vscode.window.showSaveDialog({
-      defaultUri: vscode.Uri.joinPath(folder, `${task.ref.id}.receipts.json`),
-      filters: { JSON: ['json'] },
-    }),
-  );
-  const bundle = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Exporting receipts'), cancellable: true },
-    async (_progress, token) => {
-      const service = await context.session.atlas.receipts();
-      const made = await exportBundle(service, context.session.atlas.ports.clock, task);
-      if (token.isCancellationRequested) throw new AtlasError('cancelled', vscode.l10n.t('The export was cancelled.'));
-      return made;
-    },
-  );
-  if (!bundle.ok) throw bundle.error;
-  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(bundle.value));
+  const target = await askTarget(context, `${task.ref.id}.receipts.json`);
+  const bundle = await withNotice(vscode.l10n.t('Exporting receipts'), async (signal) => {
+    const service = await context.session.atlas.receipts();
+    const made = await exportBundle(service, context.session.atlas.ports.clock, task);
+    if (signal.aborted) throw new AtlasError('cancelled', vscode.l10n.t('The export was cancelled.'));
+    return made;
+  });
+  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(unwrap(bundle)));
   const open = vscode.l10n.t('Open');
   const answer = await vscode.window.showInformationMessage(
     vscode.l10n.t(

@@ -5,28 +5,20 @@ import { failedCheck } from '../../core/receipt/receiptReport';
 import type { ReceiptStatus } from './verdicts';
 
 /** A verdict in a word or two. Only `valid` ever has a tick. */
-export function verdictLabel(verdict: Verdict | undefined): string {
-  switch (verdict) {
-    case undefined:
-      return vscode.l10n.t('not checked');
-    case 'valid':
-      return vscode.l10n.t('✓ valid');
-    case 'valid_short':
-      return vscode.l10n.t('valid, short');
-    case 'invalid':
-      return vscode.l10n.t('invalid');
-    case 'unsigned':
-      return vscode.l10n.t('unsigned');
-    case 'unknown_key':
-      return vscode.l10n.t('unknown key');
-  }
-}
+export const VERDICT_LABELS: Readonly<Record<Verdict | 'unchecked', string>> = {
+  valid: vscode.l10n.t('✓ valid'),
+  valid_short: vscode.l10n.t('valid, short'),
+  invalid: vscode.l10n.t('invalid'),
+  unsigned: vscode.l10n.t('unsigned'),
+  unknown_key: vscode.l10n.t('unknown key'),
+  unchecked: vscode.l10n.t('not checked'),
+};
 
 /** A verdict with whether it still counts: how the command ended is said first, since a good signature is no pass. */
 export function statusLabel(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): string {
   const parts = [
     ...(receipt.exit_code === 0 ? [] : [vscode.l10n.t('failed ({0})', receipt.exit_code)]),
-    verdictLabel(standing?.report.verdict),
+    VERDICT_LABELS[standing?.report.verdict ?? 'unchecked'],
     ...(standing?.currency?.kind === 'outdated' ? [vscode.l10n.t('outdated')] : []),
   ];
   return parts.join(' · ');

@@ -9,6 +9,7 @@ import { ValidationTerminal } from './validationTerminal';
 import { chosen, taskFor } from '../shared/arguments';
 import { isAllowed } from '../tasks/consent';
 import { type CommandHandler, took } from '../shared/context';
+import { withNotice } from '../shared/dialogs';
 
 /** Atlas: Run Validation. Live in a terminal; the progress message or Ctrl+C in the terminal cancels it. */
 export const runValidation: CommandHandler = async (context, argument) => {
@@ -24,25 +25,18 @@ export const runValidation: CommandHandler = async (context, argument) => {
   if (!(await isAllowed(atlas, task, question, currentCommands(task)))) return;
   context.terminals.get(refKey(task.ref))?.dispose();
   const terminal = new ValidationTerminal(plain(task.task.description, 40));
-  const result = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: vscode.l10n.t('Validating "{0}"', plain(task.task.description, 60)),
-      cancellable: true,
-    },
-    async (progress, token) => {
-      const cancelled = terminal.cancelledBy(token);
-      return atlas.validate(task.ref, {
-        commands: extra,
-        signal: cancelled,
-        caller: 'human',
-        ...(step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } }),
-        watch: terminal.watch((command, index, total) => {
-          progress.report({ message: `${index + 1}/${total} ${plain(command, 80)}` });
-          session.changed(task.ref);
-        }),
-      });
-    },
+  const title = vscode.l10n.t('Validating "{0}"', plain(task.task.description, 60));
+  const result = await withNotice(title, async (signal, progress) =>
+    atlas.validate(task.ref, {
+      commands: extra,
+      signal: terminal.cancelledBy(signal),
+      caller: 'human',
+      ...(step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } }),
+      watch: terminal.watch((command, index, total) => {
+        progress.report({ message: `${index + 1}/${total} ${plain(command, 80)}` });
+        session.changed(task.ref);
+      }),
+    }),
   );
   context.terminals.set(refKey(task.ref), terminal);
   if (!result.ok) {
@@ -51,14 +45,8 @@ export const runValidation: CommandHandler = async (context, argument) => {
   }
   terminal.end(result.value.reason ?? vscode.l10n.t('Validation passed.'), result.value.passed);
   took(context, { ok: true, value: result.value.task });
-  if (result.value.passed) {
-    vscode.window.setStatusBarMessage(vscode.l10n.t('Validation passed.'), 5000);
-  }
+  if (result.value.passed) vscode.window.setStatusBarMessage(vscode.l10n.t('Validation passed.'), 5000);
 };
-
-interface CommandItem extends vscode.QuickPickItem {
-  readonly command: string | undefined;
-}
 
 /** Asks what checks the work where the step doesn't say: what the repository declares, or what is typed in. */
 async function chooseCommands({ task }: StoredTask): Promise<string[]> {
@@ -66,8 +54,8 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
   const { NodeFileSystem } = await import('../../system/files/nodeFileSystem');
   const worktree = worktreeOf(task);
   const found = worktree === undefined ? [] : declaredChecks(new NodeFileSystem(), worktree);
-  const other: CommandItem = { label: `$(edit) ${vscode.l10n.t('Another command…')}`, command: undefined };
-  const items: CommandItem[] = found.map(({ command, source }) => ({
+  const other = { label: `$(edit) ${vscode.l10n.t('Another command…')}`, command: undefined };
+  const items = found.map(({ command, source }) => ({
     label: plain(command, 120),
     description: plain(source, 120),
     command,
@@ -76,7 +64,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
     items.length === 0
       ? [other]
       : chosen(
-          await vscode.window.showQuickPick([...items, other], {
+          await vscode.window.showQuickPick<(typeof items)[number] | typeof other>([...items, other], {
             title: vscode.l10n.t('Run Validation'),
             placeHolder: vscode.l10n.t('The step declares no checks. Which commands check it?'),
             canPickMany: true,

@@ -48,12 +48,9 @@ export class ValidationTerminal implements vscode.Pseudoterminal {
     else if (data === CTRL_C) this.aborter.abort();
   }
 
-  /** Aborts when the token is cancelled, Ctrl+C is pressed in the terminal, or it is closed. */
-  cancelledBy(token: vscode.CancellationToken): AbortSignal {
-    token.onCancellationRequested(() => {
-      this.aborter.abort();
-    });
-    return this.aborter.signal;
+  /** Aborts when the signal does, Ctrl+C is pressed in the terminal, or it is closed. */
+  cancelledBy(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.aborter.signal]);
   }
 
   /** Shows what a validation tells. */

@@ -7,6 +7,7 @@ import { plain } from '../shared/messages';
 import type { TextDocuments } from '../shared/textDocuments';
 import { openFolders } from './windowEvents';
 import type { CommandContext, CommandHandler } from '../shared/context';
+import { withNotice } from '../shared/dialogs';
 
 const REPORT = 'atlas-doctor.txt';
 const MAX_TEXT = 2000;
@@ -49,14 +50,9 @@ async function tellFixed(findings: readonly DoctorFinding[]): Promise<void> {
 async function look(context: CommandContext, fix: boolean): Promise<readonly DoctorFinding[]> {
   const atlas = await context.session.atlas.drive();
   const title = fix ? vscode.l10n.t('Atlas: repairing the store') : vscode.l10n.t('Atlas: checking the store');
-  return vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-    async (_progress, token) => {
-      const ending = new AbortController();
-      token.onCancellationRequested(() => ending.abort());
-      const also = [agentHookChecks([launcherPath(context.launcherFolder)], process.env)];
-      return examine(atlas, { fix, folders: openFolders(), also, confirm: ask, signal: ending.signal });
-    },
+  const also = [agentHookChecks([launcherPath(context.launcherFolder)], process.env)];
+  return withNotice(title, async (signal) =>
+    examine(atlas, { fix, folders: openFolders(), also, confirm: ask, signal }),
   );
 }
 
@@ -70,12 +66,13 @@ async function ask(question: string): Promise<boolean> {
 /** The report as a text: what needs somebody first. */
 function reportOf(context: CommandContext, findings: readonly DoctorFinding[]): string {
   const { root } = context.session.atlas.ports.paths;
-  const sections = [
-    section('problem', '!', vscode.l10n.t('Problems'), findings),
-    section('fixed', '~', vscode.l10n.t('Repaired'), findings),
-    section('ok', '✓', vscode.l10n.t('OK'), findings),
-  ];
-  return [vscode.l10n.t('Store: {0}', oneLine(root, MAX_TEXT)), '', ...sections.flat()].join('\n');
+  return [
+    vscode.l10n.t('Store: {0}', oneLine(root, MAX_TEXT)),
+    '',
+    ...section('problem', '!', vscode.l10n.t('Problems'), findings),
+    ...section('fixed', '~', vscode.l10n.t('Repaired'), findings),
+    ...section('ok', '✓', vscode.l10n.t('OK'), findings),
+  ].join('\n');
 }
 
 function section(

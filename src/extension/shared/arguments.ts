@@ -4,11 +4,10 @@ import { checkTaskId, checkWorkspaceName } from '../../core/shared/ids';
 import type { StoredTask } from '../../core/task/storedTask';
 import { resolveTask } from '../../core/task/resolveTask';
 import type { TaskRef } from '../../core/task/taskRef';
-import { plain } from './messages';
+import { Cancelled, plain } from './messages';
 import type { WindowTasks } from '../windowTasks';
 import { currentTask } from '../tasks/statusBar';
 import { stateLabel } from './stateLook';
-import { Cancelled } from './cancelled';
 import { LOST_ROW } from './context';
 
 /** What an argument that may be anything has under a name. */

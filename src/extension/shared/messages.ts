@@ -11,15 +11,11 @@ export function plain(text: string, max = 200): string {
   return oneLine(text, max).replaceAll('](', '] (').replaceAll('$(', '$ (');
 }
 
+/** A person changed their mind; nothing is to be said. */
+export class Cancelled extends Error {}
+
 /** Errors that a person's own choice of moment brings about; a message, not a failure. */
-const EXPECTED = new Set<string>([
-  'illegal_transition',
-  'stale_caller',
-  'human_only',
-  'usage',
-  'not_found',
-  'cancelled',
-]);
+const EXPECTED = new Set(['illegal_transition', 'stale_caller', 'human_only', 'usage', 'not_found', 'cancelled']);
 
 /** Shows what went wrong and what to do, with a button to the log. */
 export async function showFailure(thrown: unknown, log: ChannelLogger): Promise<void> {

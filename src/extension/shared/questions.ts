@@ -1,15 +1,11 @@
 import * as vscode from 'vscode';
-import { plain } from './messages';
-import { Cancelled } from './cancelled';
+import { Cancelled, plain } from './messages';
 
 /** Where in a flow of questions one stands. */
 export interface Step {
   readonly step: number;
   readonly totalSteps: number;
 }
-
-const BACK = Symbol('back');
-type Answer<T> = T | typeof BACK;
 
 /** A question: asks, keeps the answer, and says whether there was one; false goes back. */
 export type Question = (step: Step) => Promise<boolean>;
@@ -22,30 +18,32 @@ export async function askInTurn(questions: readonly Question[]): Promise<void> {
   }
 }
 
+const BACK = Symbol('back');
+
 /** Shows a quick input until it is answered, gone back from, or closed. */
 async function run<T>(
-  input: vscode.QuickInput & { buttons: readonly vscode.QuickInputButton[] },
-  step: Step,
-  wire: (answer: (value: T) => void, back: (button: vscode.QuickInputButton) => void) => vscode.Disposable[],
-): Promise<Answer<T>> {
+  input: vscode.QuickInput & Pick<vscode.InputBox, 'buttons' | 'onDidTriggerButton'>,
+  { step, totalSteps }: Step,
+  keep: (value: T) => void,
+  wire: (accept: (value: T) => void) => vscode.Disposable[],
+): Promise<boolean> {
   const disposables: { dispose(): unknown }[] = [input];
-  if (step.totalSteps > 1) {
-    input.step = step.step;
-    input.totalSteps = step.totalSteps;
-  }
-  if (step.step > 1) input.buttons = [vscode.QuickInputButtons.Back];
+  if (totalSteps > 1) Object.assign(input, { step, totalSteps });
+  if (step > 1) input.buttons = [vscode.QuickInputButtons.Back];
   try {
-    return await new Promise<Answer<T>>((resolve, reject) => {
+    const answer = await new Promise<T | typeof BACK>((resolve, reject) => {
       disposables.push(
-        ...wire(resolve, (button) => {
+        ...wire(resolve),
+        input.onDidTriggerButton((button) => {
           if (button === vscode.QuickInputButtons.Back) resolve(BACK);
         }),
-        input.onDidHide(() => {
-          reject(new Cancelled());
-        }),
+        input.onDidHide(() => reject(new Cancelled())),
       );
       input.show();
     });
+    if (answer === BACK) return false;
+    keep(answer);
+    return true;
   } finally {
     for (const disposable of disposables) disposable.dispose();
   }
@@ -63,27 +61,23 @@ export interface TextQuestion {
   readonly check?: (text: string) => string | undefined;
 }
 
-/** Asks for a text. */
-export async function askText(question: TextQuestion, step: Step, keep: (text: string) => void): Promise<boolean> {
-  const input = vscode.window.createInputBox();
-  input.title = question.title;
-  input.prompt = question.prompt;
-  input.placeholder = question.placeholder;
-  input.value = question.value ?? '';
-  const answer = await run<string>(input, step, (accept, back) => [
-    input.onDidAccept(() => {
-      const wrong = input.value.trim() === '' ? question.empty : question.check?.(input.value);
-      if (wrong !== undefined) input.validationMessage = wrong;
-      else accept(input.value);
-    }),
-    input.onDidChangeValue(() => {
-      input.validationMessage = undefined;
-    }),
-    input.onDidTriggerButton(back),
-  ]);
-  if (answer === BACK) return false;
-  keep(answer);
-  return true;
+/** Asks for a text; what it is asked with is made anew each time, with the answer from before. */
+export function textQuestion(make: () => TextQuestion, keep: (text: string) => void): Question {
+  return async (step) => {
+    const { title, prompt, placeholder, value, empty, check } = make();
+    const input = vscode.window.createInputBox();
+    Object.assign(input, { title, prompt, placeholder, value: value ?? '' });
+    return run(input, step, keep, (accept) => [
+      input.onDidAccept(() => {
+        const wrong = input.value.trim() === '' ? empty : check?.(input.value);
+        if (wrong !== undefined) input.validationMessage = wrong;
+        else accept(input.value);
+      }),
+      input.onDidChangeValue(() => {
+        input.validationMessage = undefined;
+      }),
+    ]);
+  };
 }
 
 /** A choice with what it stands for. */
@@ -97,31 +91,44 @@ export interface PickQuestion<T> {
 }
 
 /** Asks for one of some. */
-export async function askPick<T>(question: PickQuestion<T>, step: Step, keep: (value: T) => void): Promise<boolean> {
-  const input = vscode.window.createQuickPick<Choice<T>>();
-  input.title = question.title;
-  input.placeholder = question.placeholder;
-  input.items = question.items;
-  input.matchOnDescription = true;
-  input.matchOnDetail = true;
-  const answer = await run<Choice<T>>(input, step, (accept, back) => [
-    input.onDidAccept(() => {
-      const [selected] = input.selectedItems;
-      if (selected !== undefined) accept(selected);
-    }),
-    input.onDidTriggerButton(back),
-  ]);
-  if (answer === BACK) return false;
-  keep(answer.value);
-  return true;
+export function pickQuestion<T>(question: PickQuestion<T>, keep: (value: T) => void): Question {
+  return async (step) => {
+    const input = vscode.window.createQuickPick<Choice<T>>();
+    Object.assign(input, question, { matchOnDescription: true, matchOnDetail: true });
+    return run<T>(input, step, keep, (accept) => [
+      input.onDidAccept(() => {
+        const [selected] = input.selectedItems;
+        if (selected !== undefined) accept(selected.value);
+      }),
+    ]);
+  };
 }
 
 /** Asks for one of the window's folders. */
-export async function askFolderFor(title: string, step: Step, keep: (folder: string) => void): Promise<boolean> {
+export function folderQuestion(title: string, keep: (folder: string) => void): Question {
   const items = (vscode.workspace.workspaceFolders ?? []).map((folder) => ({
     label: plain(folder.name),
     description: folder.uri.fsPath,
     value: folder.uri.fsPath,
   }));
-  return askPick({ title, placeholder: vscode.l10n.t('In which folder?'), items }, step, keep);
+  return pickQuestion({ title, placeholder: vscode.l10n.t('In which folder?'), items }, keep);
+}
+
+/** Asks a single question. */
+async function askAlone<T>(make: (keep: (value: T) => void) => Question): Promise<T> {
+  const answers: T[] = [];
+  await askInTurn([make((value) => answers.push(value))]);
+  const [answer] = answers;
+  if (answer === undefined) throw new Error('a question ended without an answer');
+  return answer;
+}
+
+/** Asks for one of some, and for nothing else. */
+export async function askOne<T>(question: PickQuestion<T>): Promise<T> {
+  return askAlone<T>((keep) => pickQuestion(question, keep));
+}
+
+/** Asks for a text, and for nothing else. */
+export async function askOneText(question: TextQuestion): Promise<string> {
+  return askAlone<string>((keep) => textQuestion(() => question, keep));
 }

@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
 import { AtlasError } from '../../core/shared/errors';
-import { showFailure } from './messages';
+import { Cancelled, showFailure } from './messages';
 import type { TextDocuments } from './textDocuments';
-import { Cancelled } from './cancelled';
 import { type CommandContext, type CommandHandler, LOST_ROW } from './context';
 
 /** Commands that only read, so that they work in an untrusted folder too. */

@@ -1,127 +1,102 @@
 import { defined } from '../../core/shared/defined';
+import type { Result } from '../../core/shared/errors';
 import { worktreeOf } from '../../core/task/task';
 import { refKey } from '../../core/task/taskRef';
 import * as vscode from 'vscode';
 import type { TaskInput } from '../../core/transition/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
 import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
-import type { StoredTask } from '../../core/task/storedTask';
+import type { StoredTask, Updated } from '../../core/task/storedTask';
 import { type TaskAction, openActions } from '../../core/task/taskActions';
+import type { Atlas } from '../../service/atlas';
 import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
+import { confirm } from '../shared/dialogs';
 import { recoveryLabel } from '../shared/stateLook';
 
+type Drive = () => Promise<Atlas>;
+
 /** Which tasks an action fits, by the same table that the panel's buttons and the menus come from. */
-export function offers(action: TaskAction): (task: StoredTask) => boolean {
+function offers(action: TaskAction): (task: StoredTask) => boolean {
   return ({ hook, task }) => openActions(hook, task).some((offered) => offered.action === action);
 }
 
-/** The step and attempt that the person saw: a task that moved on meanwhile refuses. */
-function seen({ hook }: StoredTask): Pick<TaskInput, 'expect'> {
-  const step = hook.current_step;
-  return step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } };
+/** The command of an action that changes a task. */
+function command(
+  action: TaskAction,
+  change: (task: StoredTask, drive: Drive) => Promise<Result<Updated>>,
+): CommandHandler {
+  return async (context, argument) => {
+    const task = await taskFor(context.session, argument, offers(action));
+    took(context, await change(task, async () => context.session.atlas.drive()));
+  };
 }
 
-async function send(context: CommandContext, task: StoredTask, input: TaskInput): Promise<void> {
-  const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { ...input, ...seen(task), by: 'human' }, { patient: true }));
+/** Sends an event with the step and attempt that the person saw: a task that moved on meanwhile refuses. */
+async function send({ ref, hook }: StoredTask, drive: Drive, input: TaskInput): Promise<Result<Updated>> {
+  const step = hook.current_step;
+  const seen = step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } };
+  return (await drive()).send(ref, { ...input, ...seen, by: 'human' }, { patient: true });
+}
+
+async function ask(title: string, prompt: string): Promise<string> {
+  return chosen(await vscode.window.showInputBox({ title, prompt }));
 }
 
 /** Atlas: Start Step. */
-export const startStep: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('startStep'));
-  const atlas = await context.session.atlas.drive();
-  took(context, await atlas.startStep(task.ref));
-};
+export const startStep = command('startStep', async ({ ref }, drive) => (await drive()).startStep(ref));
 
 /** Atlas: Complete Step. */
-export const completeStep: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('completeStep'));
-  await send(context, task, { type: 'step_complete' });
-};
+export const completeStep = command('completeStep', async (task, drive) =>
+  send(task, drive, { type: 'step_complete' }),
+);
 
 /** Atlas: Submit Step Output. */
-export const submitStepOutput: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('submitStepOutput'));
-  const output = chosen(
-    await vscode.window.showInputBox({
-      title: vscode.l10n.t('Submit Step Output'),
-      prompt: vscode.l10n.t('What was done? The first 500 characters are recorded. Validation comes next.'),
-    }),
-  );
-  await send(context, task, { type: 'step_output', output });
-};
+export const submitStepOutput = command('submitStepOutput', async (task, drive) => {
+  const prompt = vscode.l10n.t('What was done? The first 500 characters are recorded. Validation comes next.');
+  return send(task, drive, { type: 'step_output', output: await ask(vscode.l10n.t('Submit Step Output'), prompt) });
+});
 
 /** Atlas: Record Checkpoint. */
-export const checkpoint: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('checkpoint'));
-  const description = chosen(
-    await vscode.window.showInputBox({
-      title: vscode.l10n.t('Record Checkpoint for "{0}"', plain(task.task.description, 60)),
-      prompt: vscode.l10n.t('What is done so far? (optional)'),
-    }),
-  );
-  const atlas = await context.session.atlas.drive();
-  took(context, await atlas.checkpoint(task.ref, description));
-};
+export const checkpoint = command('checkpoint', async ({ ref, task }, drive) => {
+  const title = vscode.l10n.t('Record Checkpoint for "{0}"', plain(task.description, 60));
+  const description = await ask(title, vscode.l10n.t('What is done so far? (optional)'));
+  return (await drive()).checkpoint(ref, description);
+});
 
 /** Atlas: Approve Step. */
-export const approve: CommandHandler = async (context, argument) => {
-  await send(context, await taskFor(context.session, argument, offers('approve')), { type: 'human_approve' });
-};
+export const approve = command('approve', async (task, drive) => send(task, drive, { type: 'human_approve' }));
 
 /** Atlas: Reject Step. */
-export const reject: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('reject'));
-  const reason = chosen(
-    await vscode.window.showInputBox({
-      title: vscode.l10n.t('Reject Step'),
-      prompt: vscode.l10n.t('Why? The agent sees the reason and does the step again.'),
-    }),
-  );
-  await send(context, task, { type: 'human_reject', ...(reason === '' ? {} : { reason }) });
-};
+export const reject = command('reject', async (task, drive) => {
+  const prompt = vscode.l10n.t('Why? The agent sees the reason and does the step again.');
+  const reason = await ask(vscode.l10n.t('Reject Step'), prompt);
+  return send(task, drive, { type: 'human_reject', ...(reason === '' ? {} : { reason }) });
+});
 
 /** Atlas: Acknowledge Edit. A person has seen that something other than Atlas changed hook.json. */
-export const acknowledge: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('acknowledge'));
-  const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { type: 'acknowledge', by: 'human' }));
-};
+export const acknowledge = command('acknowledge', async ({ ref }, drive) =>
+  (await drive()).send(ref, { type: 'acknowledge', by: 'human' }),
+);
 
 /** Atlas: Mark Task as Failed. */
-export const failTask: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('failTask'));
-  const reason = chosen(
-    await vscode.window.showInputBox({
-      title: vscode.l10n.t('Mark "{0}" as Failed', plain(task.task.description, 60)),
-      prompt: vscode.l10n.t('Why did it fail? This ends the task.'),
-    }),
-  );
-  const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { type: 'fail', by: 'human', ...(reason === '' ? {} : { reason }) }));
-};
+export const failTask = command('failTask', async ({ ref, task }, drive) => {
+  const title = vscode.l10n.t('Mark "{0}" as Failed', plain(task.description, 60));
+  const reason = await ask(title, vscode.l10n.t('Why did it fail? This ends the task.'));
+  return (await drive()).send(ref, { type: 'fail', by: 'human', ...(reason === '' ? {} : { reason }) });
+});
 
 /** Atlas: Abandon Task. */
-export const abandonTask: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, offers('abandonTask'));
-  const abandon = vscode.l10n.t('Abandon');
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Abandon the task "{0}"?', plain(task.task.description, 80)),
-    {
-      modal: true,
-      detail: vscode.l10n.t(
-        "You can't continue it later. Its record is kept for 7 days, unless your settings say otherwise.",
-      ),
-    },
-    abandon,
+export const abandonTask = command('abandonTask', async ({ ref, task }, drive) => {
+  const detail = vscode.l10n.t(
+    "You can't continue it later. Its record is kept for 7 days, unless your settings say otherwise.",
   );
-  if (chosen(answer) !== abandon) return;
-  const atlas = await context.session.atlas.drive();
-  took(context, await atlas.send(task.ref, { type: 'abandon', by: 'human' }));
-};
+  const question = vscode.l10n.t('Abandon the task "{0}"?', plain(task.description, 80));
+  await confirm(question, detail, vscode.l10n.t('Abandon'));
+  return (await drive()).send(ref, { type: 'abandon', by: 'human' });
+});
 
 /** Atlas: Recover Task. In `recovering` the plan is shown, and a human may choose another action. */
 export const recover: CommandHandler = async (context, argument) => {
@@ -134,31 +109,21 @@ export const recover: CommandHandler = async (context, argument) => {
   context.panels.open(result.ref);
 };
 
-interface ActionItem extends vscode.QuickPickItem {
-  readonly action: RecoveryAction | undefined;
-}
-
 async function chooseAction(context: CommandContext, task: StoredTask): Promise<RecoveryAction | undefined> {
   const { recovery } = await context.session.atlas.drive();
   const { plan } = await recovery.plan(task);
-  const items: ActionItem[] = [
+  const others = openActions(task.hook, task.task).flatMap(({ recovery: action }) => action ?? []);
+  const description = vscode.l10n.t('instead of the plan');
+  const items: (vscode.QuickPickItem & { readonly action: RecoveryAction | undefined })[] = [
     {
       label: `$(check) ${recoveryLabel(plan.action)}`,
       description: vscode.l10n.t('recovery plan'),
       detail: plain(plan.reason, 300),
       action: undefined,
     },
-    ...openActions(task.hook, task.task).flatMap((offered): ActionItem[] =>
-      offered.action === 'recover' && offered.recovery !== undefined && offered.recovery !== plan.action
-        ? [
-            {
-              label: recoveryLabel(offered.recovery),
-              description: vscode.l10n.t('instead of the plan'),
-              action: offered.recovery,
-            },
-          ]
-        : [],
-    ),
+    ...others
+      .filter((action) => action !== plan.action)
+      .map((action) => ({ label: recoveryLabel(action), description, action })),
   ];
   const picked = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('Recover "{0}"', plain(task.task.description, 60)),
@@ -210,5 +175,6 @@ function quote(text: string): string {
 /** Says that a quiet agent is still at work. */
 export const stillWorking: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, ({ hook }) => hook.state === 'step_running');
-  await send(context, task, { type: 'note', stillWorking: true });
+  const result = await send(task, async () => context.session.atlas.drive(), { type: 'note', stillWorking: true });
+  took(context, result);
 };

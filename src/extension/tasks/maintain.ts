@@ -6,6 +6,7 @@ import { ensureFolder } from '../../system/files/atomicFile';
 import type { TaskOrder } from './tree/tasksTree';
 import { chosen, workspaceFrom } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
+import { confirm, withNotice } from '../shared/dialogs';
 
 /** Atlas: Delete Old Task Files. Shows what would go, asks, and says what went. */
 export const cleanUpHooks: CommandHandler = async (context) => {
@@ -16,20 +17,10 @@ export const cleanUpHooks: CommandHandler = async (context) => {
     await vscode.window.showInformationMessage(vscode.l10n.t('No task files are old enough to delete.'));
     return;
   }
-  const clean = vscode.l10n.t('Delete');
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Delete the files of old tasks ({0})?', items.length),
-    { modal: true, detail: listItems(items) },
-    clean,
-  );
-  if (chosen(answer) !== clean) return;
-  const result = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: vscode.l10n.t('Deleting old task files'),
-      cancellable: true,
-    },
-    async (_progress, token) => cleanup.run(items, () => token.isCancellationRequested),
+  const question = vscode.l10n.t('Delete the files of old tasks ({0})?', items.length);
+  await confirm(question, listItems(items), vscode.l10n.t('Delete'));
+  const result = await withNotice(vscode.l10n.t('Deleting old task files'), async (signal) =>
+    cleanup.run(items, () => signal.aborted),
   );
   for (const { item, message } of result.failed) context.log.warn(`${item.id} was not cleaned.`, { error: message });
   context.tree.refresh();
@@ -57,19 +48,12 @@ export const destroyWorkspace: CommandHandler = async (context, argument) => {
     chosen(await vscode.window.showQuickPick(workspaces.names(), { placeHolder: vscode.l10n.t('Which workspace?') }));
   const tasks = workspaces.taskIds(name).length;
   const open = context.session.atlas.catalog.open(name).length;
-  const destroy = vscode.l10n.t('Delete Tasks', tasks);
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Delete all tasks of the workspace "{0}" ({1})?', name, tasks),
-    {
-      modal: true,
-      detail: vscode.l10n.t(
-        "Unfinished tasks: {0}. All records are deleted, and you can't undo this. Your repository doesn't change.",
-        open,
-      ),
-    },
-    destroy,
+  const detail = vscode.l10n.t(
+    "Unfinished tasks: {0}. All records are deleted, and you can't undo this. Your repository doesn't change.",
+    open,
   );
-  if (chosen(answer) !== destroy) return;
+  const question = vscode.l10n.t('Delete all tasks of the workspace "{0}" ({1})?', name, tasks);
+  await confirm(question, detail, vscode.l10n.t('Delete Tasks', tasks));
   unwrap(cleanup.destroy(name));
   await context.session.locatePlaces();
   await context.session.look();

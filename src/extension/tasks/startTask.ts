@@ -4,7 +4,7 @@ import { plain } from '../shared/messages';
 import { startOrAsk } from './brokenConfig';
 import { isAllowed } from './consent';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
-import { type Question, type Step, askFolderFor, askInTurn, askPick, askText } from '../shared/questions';
+import { type Question, type Step, askInTurn, folderQuestion, pickQuestion, textQuestion } from '../shared/questions';
 
 /** What the flow has asked so far. */
 interface Draft {
@@ -28,14 +28,8 @@ export const startTask: CommandHandler = async (context, argument) => {
     return;
   }
   if (folders.length === 1 && first !== undefined) draft.folder ??= first.uri.fsPath;
-  const questions = (['folder', 'title', 'template'] as const).filter((key) => draft[key] === undefined);
-  await askInTurn(
-    questions.map(
-      (key): Question =>
-        async (step) =>
-          ASKING[key](context, draft, step),
-    ),
-  );
+  const keys = (['folder', 'title', 'template'] as const).filter((key) => draft[key] === undefined);
+  await askInTurn(keys.map((key) => QUESTIONS[key](draft, context)));
   const atlas = await context.session.atlas.drive();
   const result = await startOrAsk(atlas, {
     title: draft.title ?? '',
@@ -54,26 +48,21 @@ export const startTask: CommandHandler = async (context, argument) => {
   if (await isAllowed(atlas, task, question)) await atlas.allowCommands(task);
 };
 
-const ASKING = { folder: askFolder, title: askTitle, template: askTemplate };
-
-async function askTitle(_context: CommandContext, draft: Draft, step: Step): Promise<boolean> {
-  const question = {
-    title: vscode.l10n.t('Start Task'),
-    prompt: vscode.l10n.t('What should the agent do?'),
-    placeholder: vscode.l10n.t('fix the null pointer in the configuration'),
-    value: draft.title,
-    empty: vscode.l10n.t('Enter a title.'),
-  };
-  return askText(question, step, (text) => {
-    draft.title = text;
-  });
-}
-
-async function askFolder(_context: CommandContext, draft: Draft, step: Step): Promise<boolean> {
-  return askFolderFor(vscode.l10n.t('Start Task'), step, (folder) => {
-    draft.folder = folder;
-  });
-}
+const QUESTIONS: Readonly<Record<keyof Draft, (draft: Draft, context: CommandContext) => Question>> = {
+  folder: (draft) => folderQuestion(vscode.l10n.t('Start Task'), (folder) => (draft.folder = folder)),
+  title: (draft) =>
+    textQuestion(
+      () => ({
+        title: vscode.l10n.t('Start Task'),
+        prompt: vscode.l10n.t('What should the agent do?'),
+        placeholder: vscode.l10n.t('fix the null pointer in the configuration'),
+        value: draft.title,
+        empty: vscode.l10n.t('Enter a title.'),
+      }),
+      (text) => (draft.title = text),
+    ),
+  template: (draft, context) => async (step) => askTemplate(context, draft, step),
+};
 
 async function askTemplate(context: CommandContext, draft: Draft, step: Step): Promise<boolean> {
   const { templates, issues } = await loadTemplates(context, draft.folder);
@@ -98,9 +87,8 @@ async function askTemplate(context: CommandContext, draft: Draft, step: Step): P
           issue.position.line,
           plain(issue.message, 80),
         );
-  return askPick({ title: vscode.l10n.t('Start Task'), placeholder, items }, step, (template) => {
-    draft.template = template;
-  });
+  const question = { title: vscode.l10n.t('Start Task'), placeholder, items };
+  return pickQuestion(question, (template) => (draft.template = template))(step);
 }
 
 /** A repository can bring a template under a name that people know; that is not to go unnoticed. */

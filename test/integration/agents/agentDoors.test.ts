@@ -11,7 +11,7 @@ import { CliContext, type Surroundings } from '../../../src/cli/context';
 import { ToolContext } from '../../../src/cli/mcp/toolContext';
 import { TOOLS, callOf } from '../../../src/cli/mcp/tools';
 import { runCli } from '../../../src/cli/run';
-import { unwrap } from '../../../src/core/shared/errors';
+import { AtlasError, unwrap } from '../../../src/core/shared/errors';
 import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import type { StoredTask } from '../../../src/core/task/storedTask';
@@ -159,9 +159,10 @@ function toolMoves(): Move[] {
         const caller = { client: 'test', signal: new AbortController().signal, nameOf: (name: string) => name };
         if (!tool.input.safeParse(args).success) return;
         const { call, input } = callOf(tool, args);
-        await (
-          await tool.load()
-        )(new ToolContext(server, caller, input), call);
+        const handler = await tool.load();
+        await handler(new ToolContext(server, caller, input), call).catch((error: unknown) => {
+          if (!(error instanceof AtlasError)) throw error;
+        });
       },
     }));
   });

@@ -4,7 +4,7 @@ import type { Ledger } from '../../../core/worker/ledger';
 import { checkWorker } from '../../../core/worker/names';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
-import { problemLabel, shapeLabel } from '../tree/looks';
+import { PROBLEM_LABELS, SHAPE_LABELS } from '../tree/looks';
 import { type Ability, abilitiesOf, problemsOf, shapeOf } from '../tree/outline';
 import { type LookedAt, type WorkersModel, repositoryName } from '../workersModel';
 import {
@@ -12,13 +12,11 @@ import {
   type PickQuestion,
   type Question,
   type TextQuestion,
-  askInTurn,
-  askPick,
-  askText,
+  askOne,
+  pickQuestion,
+  textQuestion,
 } from '../../shared/questions';
-import { Cancelled } from '../../shared/cancelled';
 import { field } from '../../shared/arguments';
-import type { Step } from '../../shared/questions';
 
 /** A worker with the repository that it is in. */
 export interface FoundWorker {
@@ -71,38 +69,13 @@ export async function repositoryFor(model: WorkersModel, argument: unknown, titl
   return askOne({ title, placeholder: vscode.l10n.t('In which repository?'), items });
 }
 
-/** Asks in a dialog; anything but the button ends the command without a word. */
-export async function confirm(question: string, detail: string, title: string): Promise<void> {
-  const button: vscode.MessageItem = { title };
-  const later: vscode.MessageItem = { title: vscode.l10n.t('Not Now'), isCloseAffordance: true };
-  const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, button, later);
-  if (answer !== button) throw new Cancelled();
-}
-
-/** Asks for one of some, and for nothing else. */
-export async function askOne<T>(question: PickQuestion<T>): Promise<T> {
-  const chosen: T[] = [];
-  await askInTurn([async (step) => askPick(question, step, (value) => chosen.push(value))]);
-  const [value] = chosen;
-  if (value === undefined) throw new Error('a question ended without an answer');
-  return value;
-}
-
-/** Asks for a text, and for nothing else. */
-export async function askOneText(question: TextQuestion): Promise<string> {
-  let answer = '';
-  const ask: Question = async (step) =>
-    askText(question, step, (text) => {
-      answer = text;
-    });
-  await askInTurn([ask]);
-  return answer;
-}
+/** The other button of a question about workers. */
+export const notNow = (): string => vscode.l10n.t('Not Now');
 
 /** What a worker's row in a quick pick says. */
 export function workerChoice(value: FoundWorker): Choice<FoundWorker> {
   const { status } = value;
-  const said = [shapeLabel(shapeOf(status)), ...problemsOf(status).map(problemLabel)];
+  const said = [SHAPE_LABELS[shapeOf(status)], ...problemsOf(status).map((each) => PROBLEM_LABELS[each])];
   return {
     label: status.worker,
     description: plain([status.state?.taskId ?? '', ...said].filter((part) => part !== '').join(' · '), 300),
@@ -141,30 +114,31 @@ export function workerNameProblem(name: string): string | undefined {
 
 const NEW = Symbol('new');
 
-/** Asks for one of some, or for a new name, with a way back from the name to the others. */
-export async function askKnownOrNew<T>(
-  { items, ...question }: PickQuestion<T>,
+/** Asks for one of some by name, or for a new name, with a way back from the name to the others. */
+export function knownOrNew(
+  { items, ...question }: PickQuestion<string>,
   fresh: TextQuestion & { readonly label: string },
-  step: Step,
-  keep: (answer: { readonly known: T } | { readonly name: string }) => void,
-): Promise<boolean> {
-  const named = async (at: Step): Promise<boolean> =>
-    askText(fresh, at, (name) => {
-      keep({ name: name.trim() });
-    });
-  if (items.length === 0) return named(step);
-  const all: Choice<T | typeof NEW>[] = [{ label: `$(add) ${fresh.label}`, value: NEW }, ...items];
-  for (;;) {
-    const picked: (T | typeof NEW)[] = [];
-    if (!(await askPick({ ...question, items: all }, step, (value) => picked.push(value)))) return false;
-    const [value = NEW] = picked;
-    if (value !== NEW) {
-      keep({ known: value });
-      return true;
+  keep: (name: string) => void,
+): Question {
+  const named = textQuestion(
+    () => fresh,
+    (name) => keep(name.trim()),
+  );
+  if (items.length === 0) return named;
+  const all: Choice<string | typeof NEW>[] = [{ label: `$(add) ${fresh.label}`, value: NEW }, ...items];
+  return async (step) => {
+    for (;;) {
+      const picked: (string | typeof NEW)[] = [];
+      if (!(await pickQuestion({ ...question, items: all }, (value) => picked.push(value))(step))) return false;
+      const [value = NEW] = picked;
+      if (value !== NEW) {
+        keep(value);
+        return true;
+      }
+      // A step further, so that there is a way back.
+      if (await named({ step: Math.max(2, step.step), totalSteps: Math.max(2, step.totalSteps) })) return true;
     }
-    // A step further, so that there is a way back.
-    if (await named({ step: Math.max(2, step.step), totalSteps: Math.max(2, step.totalSteps) })) return true;
-  }
+  };
 }
 
 /** The tasks of a ledger by id, those that are to be done first. */

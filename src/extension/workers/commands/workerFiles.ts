@@ -6,8 +6,8 @@ import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import type { TextDocuments } from '../../shared/textDocuments';
 import { SLOT_PARTS, type SlotPart } from '../tree/nodes';
 import type { CommandHandler } from '../../shared/context';
-import type { Choice } from '../../shared/questions';
-import { askOne, workerFor } from './workerChoices';
+import { type Choice, askOne } from '../../shared/questions';
+import { workerFor } from './workerChoices';
 
 type Shown = SlotPart | 'status' | 'folder';
 

@@ -5,7 +5,9 @@ import type { SlotPlan } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
 import type { WorkersWindow } from '../workersWindow';
 import type { CommandHandler } from '../../shared/context';
-import { type FoundWorker, askOneText, confirm, workerFor } from './workerChoices';
+import { confirm } from '../../shared/dialogs';
+import { askOneText } from '../../shared/questions';
+import { type FoundWorker, notNow, workerFor } from './workerChoices';
 
 const COMMAND_KEY = 'atlas.workerCommand';
 const MAX_COMMAND = 4000;
@@ -19,13 +21,8 @@ export const runWorker: CommandHandler = async (context, argument) => {
     await runInTerminal(window, found, false);
     return;
   }
-  throw new AtlasError(
-    'illegal_transition',
-    vscode.l10n.t("{0} can't run now: {1}", found.status.worker, plan.reason),
-    {
-      hint: vscode.l10n.t('Run "Atlas: Recover Worker".'),
-    },
-  );
+  const message = vscode.l10n.t("{0} can't run now: {1}", found.status.worker, plan.reason);
+  throw new AtlasError('illegal_transition', message, { hint: vscode.l10n.t('Run "Atlas: Recover Worker".') });
 };
 
 async function runInTerminal(
@@ -98,13 +95,13 @@ async function follow(
         'Is the process that worked on {0} gone?',
         plain(status.state?.taskId ?? status.worker),
       );
-      await confirm(question, detail, vscode.l10n.t('It Is Gone'));
+      await confirm(question, detail, vscode.l10n.t('It Is Gone'), notNow());
       await follow(window, found, '', unwrap(await looked.workers.steps.plan(status.worker, true)), true);
       return;
     }
     case 'give_up': {
       const question = vscode.l10n.t('Give up on {0}?', plain(status.state?.taskId ?? status.worker));
-      await confirm(question, detail, vscode.l10n.t('Mark as Failed'));
+      await confirm(question, detail, vscode.l10n.t('Mark as Failed'), notNow());
       // Whoever asks for work that was tried too often has it marked, and is told so.
       const claimed = await looked.workers.claim({ worker: status.worker, ownerIsGone });
       await window.model.look();
@@ -114,18 +111,13 @@ async function follow(
     case 'run':
     case 'resume':
     case 'restart':
-      await confirm(planQuestion(plan.action, status.worker), detail, vscode.l10n.t('Run Worker'));
+      await confirm(planQuestions(status.worker)[plan.action], detail, vscode.l10n.t('Run Worker'), notNow());
       await runInTerminal(window, found, ownerIsGone);
   }
 }
 
-function planQuestion(action: 'run' | 'resume' | 'restart', worker: string): string {
-  switch (action) {
-    case 'run':
-      return vscode.l10n.t("Start {0}'s task?", worker);
-    case 'resume':
-      return vscode.l10n.t("Continue {0}'s task?", worker);
-    case 'restart':
-      return vscode.l10n.t("Restart {0}'s task?", worker);
-  }
-}
+const planQuestions = (worker: string) => ({
+  run: vscode.l10n.t("Start {0}'s task?", worker),
+  resume: vscode.l10n.t("Continue {0}'s task?", worker),
+  restart: vscode.l10n.t("Restart {0}'s task?", worker),
+});

@@ -3,10 +3,10 @@ import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { HANDOFF_REASONS, type HandoffReason, type SlotState } from '../../../core/worker/slotContent';
 import { leaseOf } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
-import { chosen } from '../../shared/arguments';
 import type { CommandHandler } from '../../shared/context';
-import { type Question, askInTurn, askPick, askText } from '../../shared/questions';
-import { type FoundWorker, askOneText, workerFor } from './workerChoices';
+import { confirm } from '../../shared/dialogs';
+import { askInTurn, askOneText, pickQuestion, textQuestion } from '../../shared/questions';
+import { type FoundWorker, workerFor } from './workerChoices';
 
 /** The state of work that is under way; the lease of its present incarnation is what a person speaks for. */
 function stateOf({ status }: FoundWorker): SlotState {
@@ -18,16 +18,11 @@ function stateOf({ status }: FoundWorker): SlotState {
   });
 }
 
-function reasonLabel(reason: HandoffReason): string {
-  switch (reason) {
-    case 'context_limit':
-      return vscode.l10n.t("The context is full (doesn't count as an attempt)");
-    case 'timeout':
-      return vscode.l10n.t('It took too long');
-    case 'error':
-      return vscode.l10n.t('Something went wrong');
-  }
-}
+const REASON_LABELS: Readonly<Record<HandoffReason, string>> = {
+  context_limit: vscode.l10n.t("The context is full (doesn't count as an attempt)"),
+  timeout: vscode.l10n.t('It took too long'),
+  error: vscode.l10n.t('Something went wrong'),
+};
 
 /** Atlas: Hand Off Work. The next incarnation goes on where this one says. */
 export const handOffWork: CommandHandler = async (context, argument) => {
@@ -36,23 +31,16 @@ export const handOffWork: CommandHandler = async (context, argument) => {
   const found = await workerFor(model, argument, title, 'running');
   const state = stateOf(found);
   const answers: { reason: HandoffReason; point: string } = { reason: 'context_limit', point: '' };
-  const items = HANDOFF_REASONS.map((value) => ({ label: value, description: reasonLabel(value), value }));
-  const askReason: Question = async (step) =>
-    askPick({ title, placeholder: vscode.l10n.t('Why?'), items }, step, (reason) => {
-      answers.reason = reason;
-    });
-  const askPoint: Question = async (step) => {
-    const question = {
-      title,
-      prompt: vscode.l10n.t('Where should the next process continue with {0}?', plain(state.taskId)),
-      value: answers.point,
-      empty: vscode.l10n.t('Enter where to continue.'),
-    };
-    return askText(question, step, (point) => {
-      answers.point = point;
-    });
-  };
-  await askInTurn([askReason, askPoint]);
+  const items = HANDOFF_REASONS.map((value) => ({ label: value, description: REASON_LABELS[value], value }));
+  const prompt = vscode.l10n.t('Where should the next process continue with {0}?', plain(state.taskId));
+  const empty = vscode.l10n.t('Enter where to continue.');
+  await askInTurn([
+    pickQuestion({ title, placeholder: vscode.l10n.t('Why?'), items }, (reason) => (answers.reason = reason)),
+    textQuestion(
+      () => ({ title, prompt, value: answers.point, empty }),
+      (point) => (answers.point = point),
+    ),
+  ]);
   unwrap(await found.looked.workers.steps.handoff(leaseOf(state), answers.reason, answers.point));
   await model.look();
 };
@@ -68,9 +56,7 @@ export function endWork(how: 'complete' | 'fail'): CommandHandler {
       throw new AtlasError(
         'illegal_transition',
         vscode.l10n.t('{0} is running and will report its own result.', state.worker),
-        {
-          hint: vscode.l10n.t('Wait for it, or end its process first.'),
-        },
+        { hint: vscode.l10n.t('Wait for it, or end its process first.') },
       );
     const ended = how === 'complete' ? await complete(found, state) : await fail(found, state, title);
     await model.look();
@@ -82,21 +68,12 @@ export function endWork(how: 'complete' | 'fail'): CommandHandler {
 
 /** Completes the work with what lies in its folder, once that was confirmed; gives what could not be kept. */
 async function complete({ looked, status }: FoundWorker, state: SlotState): Promise<readonly string[]> {
-  const button: vscode.MessageItem = { title: vscode.l10n.t('Complete') };
-  const keep: vscode.MessageItem = { title: vscode.l10n.t('Keep It Open'), isCloseAffordance: true };
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Is {0} complete?', plain(state.taskId)),
-    {
-      modal: true,
-      detail: vscode.l10n.t(
-        'The files in {0} are recorded as the result. A late report by the worker itself is refused.',
-        status.folder,
-      ),
-    },
-    button,
-    keep,
+  const detail = vscode.l10n.t(
+    'The files in {0} are recorded as the result. A late report by the worker itself is refused.',
+    status.folder,
   );
-  if (answer !== button) return [];
+  const question = vscode.l10n.t('Is {0} complete?', plain(state.taskId));
+  await confirm(question, detail, vscode.l10n.t('Complete'), vscode.l10n.t('Keep It Open'));
   return unwrap(await looked.workers.steps.ending.end(leaseOf(state), 'complete')).skipped;
 }
 
@@ -115,16 +92,8 @@ async function fail({ looked }: FoundWorker, state: SlotState, title: string): P
 export const clearWorker: CommandHandler = async (context, argument) => {
   const { model } = await context.workers();
   const { looked, status } = await workerFor(model, argument, vscode.l10n.t('Clear Worker'), 'clear');
-  const button: vscode.MessageItem = { title: vscode.l10n.t('Clear') };
-  const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t('Clear {0}?', status.worker),
-    {
-      modal: true,
-      detail: vscode.l10n.t('This empties {0}. The branch keeps its history.', status.folder),
-    },
-    button,
-  );
-  if (chosen(answer) !== button) return;
+  const detail = vscode.l10n.t('This empties {0}. The branch keeps its history.', status.folder);
+  await confirm(vscode.l10n.t('Clear {0}?', status.worker), detail, vscode.l10n.t('Clear'));
   unwrap(await looked.workers.steps.clear(status.worker));
   await model.look();
 };

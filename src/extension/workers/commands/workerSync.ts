@@ -5,7 +5,9 @@ import type { SyncReport } from '../../../workers/operations/remoteSync';
 import { plain } from '../../shared/messages';
 import type { LookedAt } from '../workersModel';
 import type { CommandHandler } from '../../shared/context';
-import { askOne, confirm, repositoryFor } from './workerChoices';
+import { confirm } from '../../shared/dialogs';
+import { askOne } from '../../shared/questions';
+import { notNow, repositoryFor } from './workerChoices';
 
 /** How many findings a dialog lists; the rest is counted. */
 const MAX_LISTED = 10;
@@ -38,9 +40,7 @@ async function firstRemote({ workers }: LookedAt, title: string): Promise<string
     throw new AtlasError(
       'not_found',
       vscode.l10n.t('The repository has no remote through which workers can be shared.'),
-      {
-        hint: vscode.l10n.t('Add one: git remote add origin <url>'),
-      },
+      { hint: vscode.l10n.t('Add one: git remote add origin <url>') },
     );
   const items = names.map((name) => ({ label: plain(name), value: name }));
   const placeholder = vscode.l10n.t('Through which remote should workers be shared?');
@@ -49,7 +49,7 @@ async function firstRemote({ workers }: LookedAt, title: string): Promise<string
   const detail = vscode.l10n.t(
     'Atlas pushes the branches forge/* there: tasks, contexts and results. From then on, a claim counts once the remote accepted it.',
   );
-  await confirm(question, detail, vscode.l10n.t('Share'));
+  await confirm(question, detail, vscode.l10n.t('Share'), notNow());
   return remote;
 }
 
@@ -95,7 +95,8 @@ export const repairWorkers: CommandHandler = async (context, argument) => {
     void vscode.window.showWarningMessage(vscode.l10n.t('Only you can repair this: {0}', listed(byHand)));
     return;
   }
-  await confirm(vscode.l10n.t('Repair the workers of this repository?'), listed(plan), vscode.l10n.t('Repair'));
+  const question = vscode.l10n.t('Repair the workers of this repository?');
+  await confirm(question, listed(plan), vscode.l10n.t('Repair'), notNow());
   const { done, left, failed } = unwrap(await repairs.apply());
   await model.look();
   const [first] = failed;

@@ -11,10 +11,9 @@ import type { LookedAt } from '../workersModel';
 import { taskDetails } from '../tree/taskRows';
 import { chosen } from '../../shared/arguments';
 import type { CommandHandler } from '../../shared/context';
-import { type Question, askInTurn, askText } from '../../shared/questions';
+import { type Question, askInTurn, askOneText, textQuestion } from '../../shared/questions';
 import {
-  askKnownOrNew,
-  askOneText,
+  knownOrNew,
   namedTask,
   namedWorker,
   repositoryFor,
@@ -54,17 +53,16 @@ const addWorkerTask: CommandHandler = async (context, argument) => {
   const looked = await repositoryFor(model, argument, title);
   const { ledger } = statusIn(looked);
   const answers = { id: '', type: 'task', input: '' };
-  const ask =
-    (
-      name: keyof typeof answers,
-      prompt: string,
-      empty: string | undefined,
-      check?: (text: string) => string | undefined,
-    ): Question =>
-    async (step) =>
-      askText({ title, prompt, value: answers[name], empty, ...defined({ check }) }, step, (text) => {
-        answers[name] = text.trim();
-      });
+  const ask = (
+    name: keyof typeof answers,
+    prompt: string,
+    empty: string | undefined,
+    check?: (text: string) => string | undefined,
+  ): Question =>
+    textQuestion(
+      () => ({ title, prompt, value: answers[name], empty, ...defined({ check }) }),
+      (text) => (answers[name] = text.trim()),
+    );
   const isKnown = (id: string): string | undefined =>
     ledger.tasks.last.has(id.trim()) ? vscode.l10n.t('The task {0} already exists.', plain(id.trim())) : idProblem(id);
   await askInTurn([
@@ -134,15 +132,12 @@ function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task:
     empty: vscode.l10n.t('Enter an id.'),
     check: idProblem,
   };
-  return async (step) =>
-    askKnownOrNew(pick, fresh, step, (answer) => {
-      keep('known' in answer ? answer.known : answer.name);
-    });
+  return knownOrNew(pick, fresh, keep);
 }
 
 function workerQuestion(looked: LookedAt, title: string, keep: (worker: string) => void): Question {
   const free = statusIn(looked).workers.filter((status) => ['FREE', 'COMPLETE', 'FAILED'].includes(shapeOf(status)));
-  const items = free.map((status) => workerChoice({ looked, status }));
+  const items = free.map((status) => ({ ...workerChoice({ looked, status }), value: status.worker }));
   const pick = { title, placeholder: vscode.l10n.t('Which worker?'), items };
   const fresh = {
     title,
@@ -152,10 +147,7 @@ function workerQuestion(looked: LookedAt, title: string, keep: (worker: string) 
     empty: vscode.l10n.t('Enter a name.'),
     check: workerNameProblem,
   };
-  return async (step) =>
-    askKnownOrNew(pick, fresh, step, (answer) => {
-      keep('known' in answer ? answer.known.status.worker : answer.name);
-    });
+  return knownOrNew(pick, fresh, keep);
 }
 
 /** Atlas: Create Batch. */

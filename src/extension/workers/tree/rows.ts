@@ -8,7 +8,7 @@ import { ageOf } from '../../shared/ages';
 import { type Look, themeIcon } from '../../shared/stateLook';
 import type { CheckedFile } from './evidenceCheck';
 import type { HistoryEntry } from './slotDetails';
-import { SHAPE_LOOKS, VERDICT_LOOKS, problemLabel, problemText, shapeLabel, verdictLabel } from './looks';
+import { SHAPE_LOOKS, VERDICT_LOOKS, PROBLEM_LABELS, problemText, SHAPE_LABELS, VERDICT_LABELS } from './looks';
 import { type NodeOf, type WorkerNode, workerNodeId } from './nodes';
 import { type Ability, needsHuman, problemsOf, shapeOf } from './outline';
 
@@ -37,11 +37,6 @@ export function rowOf(node: WorkerNode, { label, description, look, open, contex
   return row;
 }
 
-/** The row of a repository, where the window has several. */
-export function repositoryRow(node: NodeOf<'repository'>, name: string): vscode.TreeItem {
-  return rowOf(node, { label: plain(name), look: { icon: 'repo' }, open: 'expanded' });
-}
-
 /** The row that says why workers can't be read. */
 export function failureRow(node: NodeOf<'failure'>, error: AtlasError): vscode.TreeItem {
   const row = rowOf(node, {
@@ -52,23 +47,6 @@ export function failureRow(node: NodeOf<'failure'>, error: AtlasError): vscode.T
   row.tooltip = explain(error);
   row.command = { command: 'atlas.refreshWorkers', title: vscode.l10n.t('Refresh'), arguments: [node] };
   return row;
-}
-
-/** The row of a pool. */
-export function poolRow(node: NodeOf<'pool'>, workers: readonly WorkerStatus[]): vscode.TreeItem {
-  const waiting = workers.filter(needsHuman).length;
-  const busy = workers.filter(({ state }) => state?.status === 'IN_PROGRESS').length;
-  const parts = [
-    workers.length === 1 ? vscode.l10n.t('1 worker') : vscode.l10n.t('{0} workers', workers.length),
-    ...(busy === 0 ? [] : [vscode.l10n.t('{0} in progress', busy)]),
-    ...(waiting === 0 ? [] : [waiting === 1 ? vscode.l10n.t('1 needs you') : vscode.l10n.t('{0} need you', waiting)]),
-  ];
-  return rowOf(node, {
-    label: node.pool,
-    description: parts.join(' · '),
-    look: { icon: 'organization' },
-    open: 'expanded',
-  });
 }
 
 /** The row of a worker: what hangs on its hook, how it stands, and what is wrong. */
@@ -84,8 +62,8 @@ export function workerRow(
   const said = [
     ...(state === undefined ? [] : [state.taskId]),
     // First what is wrong: a side bar is narrow.
-    ...problems.map(problemLabel),
-    shapeLabel(shape),
+    ...problems.map((each) => PROBLEM_LABELS[each]),
+    SHAPE_LABELS[shape],
     ...(state === undefined ? [] : [ageOf(state.updatedAt, now)]),
   ];
   const isUnfinished = shape === 'PENDING' || shape === 'IN_PROGRESS' || shape === 'FREE';
@@ -107,7 +85,7 @@ export function workerRow(
 /** The row of something that is wrong with a worker. */
 export function problemRow(node: NodeOf<'problem'>, status: WorkerStatus): vscode.TreeItem {
   const row = rowOf(node, {
-    label: plain(capital(problemLabel(node.problem))),
+    label: plain(capital(PROBLEM_LABELS[node.problem])),
     look:
       node.problem === 'ledger_behind'
         ? { icon: 'info', color: 'charts.blue' }
@@ -147,7 +125,7 @@ function partOf({ part }: NodeOf<'part'>, { task, context, result }: WorkerStatu
     }
     case 'result': {
       const failed = result?.status === 'FAILED';
-      const said = failed ? (result.error?.message ?? '') : shapeLabel('COMPLETE');
+      const said = failed ? (result.error?.message ?? '') : SHAPE_LABELS['COMPLETE'];
       const look = SHAPE_LOOKS[failed ? 'FAILED' : 'COMPLETE'];
       return { label: vscode.l10n.t('Result'), description: plain(said, 300), look };
     }
@@ -165,7 +143,7 @@ export function detailRow(node: NodeOf<'evidence' | 'history'>): vscode.TreeItem
 export function fileRow(node: NodeOf<'file'>, { path, verdict }: CheckedFile, folder: string): vscode.TreeItem {
   const row = rowOf(node, {
     label: plain(path),
-    description: verdictLabel(verdict),
+    description: VERDICT_LABELS[verdict],
     look: VERDICT_LOOKS[verdict],
     context: `file ${verdict}`,
   });
@@ -208,7 +186,7 @@ export function workerTooltip(status: WorkerStatus): vscode.MarkdownString {
   };
   const { state, task, plan, result } = status;
   line(vscode.l10n.t('Worker'), status.worker);
-  line(vscode.l10n.t('Status'), shapeLabel(shapeOf(status)));
+  line(vscode.l10n.t('Status'), SHAPE_LABELS[shapeOf(status)]);
   line(vscode.l10n.t('Task'), state === undefined ? undefined : `${state.taskId} (${task?.type ?? ''})`);
   line(vscode.l10n.t('Claim'), state === undefined ? undefined : String(state.claim));
   line(vscode.l10n.t('Incarnation'), state === undefined ? undefined : String(state.incarnation));

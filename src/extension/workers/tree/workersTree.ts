@@ -1,11 +1,10 @@
 import * as vscode from 'vscode';
-import type { AtlasError } from '../../../core/shared/errors';
 import { convoyStatuses } from '../../../workers/ledger/convoys';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
+import { plain } from '../../shared/messages';
 import { RowTree } from '../../shared/rowTree';
-import type { CheckedFile } from './evidenceCheck';
-import { SlotDetails, type HistoryEntry } from './slotDetails';
-import { type NodeOf, type WorkerNode, workerNodeId } from './nodes';
+import { SlotDetails } from './slotDetails';
+import { type NodeOf, SLOT_PARTS, type WorkerNode, workerNodeId } from './nodes';
 import { BUCKETS, LEDGER_KINDS, abilitiesOf, bucketsOf, isEmpty, poolOf, poolsOf, problemsOf } from './outline';
 import {
   commitRow,
@@ -14,23 +13,12 @@ import {
   fileRow,
   noteRow,
   partRow,
-  poolRow,
   problemRow,
-  repositoryRow,
+  rowOf,
   workerRow,
   workerTooltip,
 } from './rows';
-import {
-  bucketRow,
-  conflictRow,
-  convoyRow,
-  findingRow,
-  ledgerGroupRow,
-  moreRow,
-  sideRow,
-  taskRow,
-  tasksRow,
-} from './taskRows';
+import { ledgerRow } from './taskRows';
 import { type LookedAt, type WorkersModel, repositoryName } from '../workersModel';
 
 /** How many unreadable lines of the ledger are shown. */
@@ -99,23 +87,11 @@ export class WorkersTree extends RowTree<WorkerNode> {
       }
       case 'tasks':
         return ofLedger(repository, status);
-      case 'bucket': {
-        const under = `bucket ${node.bucket}`;
-        const tasks = bucketsOf(status.ledger)[node.bucket];
-        return this.paged(
-          repository,
-          under,
-          tasks.map(({ id: task }) => ({ kind: 'task', repository, task, under })),
-        );
-      }
+      case 'bucket':
+        return this.tasks(repository, `bucket ${node.bucket}`, bucketsOf(status.ledger)[node.bucket]);
       case 'convoy': {
-        const under = `convoy ${node.convoy}`;
-        const tasks = convoyStatuses(status.ledger).find(({ id }) => id === node.convoy)?.tasks ?? [];
-        return this.paged(
-          repository,
-          under,
-          tasks.map(({ id: task }) => ({ kind: 'task', repository, task, under })),
-        );
+        const convoy = convoyStatuses(status.ledger).find(({ id }) => id === node.convoy);
+        return this.tasks(repository, `convoy ${node.convoy}`, convoy?.tasks ?? []);
       }
       case 'conflicts':
         return LEDGER_KINDS.flatMap((of) =>
@@ -132,6 +108,11 @@ export class WorkersTree extends RowTree<WorkerNode> {
       default:
         return [];
     }
+  }
+
+  private tasks(repository: string, under: string, tasks: readonly { readonly id: string }[]): WorkerNode[] {
+    const rows = tasks.map(({ id: task }): WorkerNode => ({ kind: 'task', repository, task, under }));
+    return this.paged(repository, under, rows);
   }
 
   private paged(repository: string, list: string, rows: WorkerNode[]): WorkerNode[] {
@@ -157,12 +138,13 @@ export class WorkersTree extends RowTree<WorkerNode> {
   protected override async rowOf(node: WorkerNode): Promise<vscode.TreeItem> {
     const looked = this.model.at(node.repository);
     if (looked === undefined) return new vscode.TreeItem('');
-    if (node.kind === 'repository') return repositoryRow(node, repositoryName(node.repository));
+    if (node.kind === 'repository')
+      return rowOf(node, { label: plain(repositoryName(node.repository)), look: { icon: 'repo' }, open: 'expanded' });
     if (!looked.status.ok)
       return node.kind === 'failure' ? failureRow(node, looked.status.error) : new vscode.TreeItem('');
     const worker = 'worker' in node ? this.model.worker(node.repository, node.worker) : undefined;
     if (worker !== undefined) return this.workerItem(node, worker);
-    return this.ledgerItem(node, looked.status.value) ?? new vscode.TreeItem('');
+    return ledgerRow(node, looked.status.value, this.now) ?? new vscode.TreeItem('');
   }
 
   private get now(): number {
@@ -181,65 +163,24 @@ export class WorkersTree extends RowTree<WorkerNode> {
       case 'history':
         return detailRow(node);
       case 'file': {
-        const file = await this.fileOf(node);
+        const files = await this.details.files(node.repository, node.worker);
+        const file = files.ok ? files.value.find(({ path }) => path === node.path) : undefined;
         return file === undefined ? new vscode.TreeItem('') : fileRow(node, file, status.folder);
       }
       case 'commit': {
-        const step = await this.stepOf(node);
+        const steps = await this.details.steps(node.repository, node.worker);
+        const step = steps.ok ? steps.value.find(({ commit }) => commit === node.commit) : undefined;
         return step === undefined ? new vscode.TreeItem('') : commitRow(node, step, this.now);
       }
-      case 'note':
-        return noteRow(node, await this.errorOf(node));
+      case 'note': {
+        const { repository, worker, of } = node;
+        const read =
+          of === 'evidence' ? this.details.files(repository, worker) : this.details.steps(repository, worker);
+        const result = await read;
+        return noteRow(node, result.ok ? undefined : result.error);
+      }
       default:
         return new vscode.TreeItem('');
-    }
-  }
-
-  private async fileOf({ repository, worker, path }: NodeOf<'file'>): Promise<CheckedFile | undefined> {
-    const files = await this.details.files(repository, worker);
-    return files.ok ? files.value.find((file) => file.path === path) : undefined;
-  }
-
-  private async stepOf({ repository, worker, commit }: NodeOf<'commit'>): Promise<HistoryEntry | undefined> {
-    const steps = await this.details.steps(repository, worker);
-    return steps.ok ? steps.value.find((step) => step.commit === commit) : undefined;
-  }
-
-  private async errorOf({ repository, worker, of }: NodeOf<'note'>): Promise<AtlasError | undefined> {
-    const read = await (of === 'evidence'
-      ? this.details.files(repository, worker)
-      : this.details.steps(repository, worker));
-    return read.ok ? undefined : read.error;
-  }
-
-  private ledgerItem(node: WorkerNode, { workers, ledger }: ForgeStatus): vscode.TreeItem | undefined {
-    switch (node.kind) {
-      case 'pool':
-        return poolRow(
-          node,
-          workers.filter(({ worker }) => poolOf(worker) === node.pool),
-        );
-      case 'tasks':
-        return tasksRow(node, ledger);
-      case 'bucket':
-        return bucketRow(node, ledger);
-      case 'task':
-        return taskRow(node, ledger, this.now);
-      case 'convoy':
-        return convoyRow(node, ledger);
-      case 'conflicts':
-      case 'findings':
-        return ledgerGroupRow(node, ledger);
-      case 'conflict':
-        return conflictRow(node);
-      case 'side':
-        return sideRow(node, ledger, this.now);
-      case 'finding':
-        return findingRow(node, ledger);
-      case 'more':
-        return moreRow(node);
-      default:
-        return undefined;
     }
   }
 
@@ -256,12 +197,13 @@ export class WorkersTree extends RowTree<WorkerNode> {
 
 function ofWorker({ repository, worker }: NodeOf<'worker'>, status: WorkerStatus): WorkerNode[] {
   const base = { repository, worker };
-  const has = { task: status.task, context: status.context, result: status.result };
   return [
     ...problemsOf(status).map((problem): WorkerNode => ({ kind: 'problem', ...base, problem })),
-    ...(['task', 'context', 'result'] as const).flatMap((part): WorkerNode[] =>
-      has[part] === undefined ? [] : [{ kind: 'part', ...base, part }],
-    ),
+    ...SLOT_PARTS.filter((part) => status[part] !== undefined).map((part): WorkerNode => ({
+      kind: 'part',
+      ...base,
+      part,
+    })),
     ...(status.state === undefined ? [] : [{ kind: 'evidence', ...base } as const]),
     ...(status.commit === undefined ? [] : [{ kind: 'history', ...base } as const]),
   ];

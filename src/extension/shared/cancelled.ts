@@ -1,2 +1,0 @@
-/** A person changed their mind; nothing is to be said. */
-export class Cancelled extends Error {}
