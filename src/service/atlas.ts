@@ -12,7 +12,8 @@ import type { TaskRef } from '../core/task/taskRef';
 import type { StoredTask, Updated } from '../core/task/storedTask';
 import { AtlasReader, type Place } from './atlasReader';
 import type { GitHooks } from './git/gitHooks';
-import { PATIENT_STATUS_MS, capture, repositoryOf } from './checkpoints/capture';
+import { LOOK_MS, PATIENT_STATUS_MS, capture, repositoryOf } from './checkpoints/capture';
+import { lastCheckpointCommit, observeWorktree } from './checkpoints/worktreeState';
 import { configIssues, refuseIssues } from './tasks/configIssues';
 import { CleanupService } from './tasks/cleanupService';
 import type { ServicePorts } from './ports';
@@ -149,15 +150,15 @@ export class Atlas {
     return (await this.validation()).run(ref, options);
   }
 
-  /** Makes a checkpoint that somebody asked for. */
+  /** Makes a checkpoint that somebody asked for; `next` is what they do after it. */
   async checkpoint(
     ref: TaskRef,
     description: string,
-    trigger: CheckpointTrigger = 'manual',
-    expect: Expected = {},
+    options: { trigger?: CheckpointTrigger; expect?: Expected; next?: string } = {},
   ): Promise<Result<Updated>> {
     const text = oneLine(description) === '' ? 'Manual checkpoint' : description;
-    return this.send(ref, { type: 'checkpoint', trigger, description: text, expect }, { patient: true });
+    const input = { type: 'checkpoint', trigger: 'manual', description: text, ...options } as const;
+    return this.send(ref, input, { patient: true });
   }
 
   /** Starts the current step; a crashed task's plan is applied first. */
@@ -173,7 +174,11 @@ export class Atlas {
     const repository = read.ok ? await repositoryOf(this.ports, read.value.task) : undefined;
     const status = repository === undefined ? undefined : await this.ports.git.status(repository, PATIENT_STATUS_MS);
     const dirtyBefore = (status?.files ?? []).slice(0, 200);
-    return this.send(ref, { type: 'start_step', ...options, ...(dirtyBefore.length === 0 ? {} : { dirtyBefore }) });
+    const input = { type: 'start_step', ...options, ...(dirtyBefore.length === 0 ? {} : { dirtyBefore }) } as const;
+    if (repository === undefined || !read.ok) return this.send(ref, input);
+    const since = lastCheckpointCommit(read.value.hook);
+    const worktree = await observeWorktree(this.ports, repository, since, status, LOOK_MS);
+    return this.send(ref, input, { capture: { worktree } });
   }
 
   /**

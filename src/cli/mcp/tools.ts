@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { MAX_CONTENT, MAX_ITEM_ID, MAX_LABEL, MAX_SUMMARY } from '../../core/inbox/inbox';
+import { MAX_SUMMARY_LENGTH } from '../../core/shared/text';
 import type { Handler } from '../parse/commandLine';
 import { Call } from '../parse/call';
 
@@ -23,6 +24,12 @@ const BOUND = {
     z.int().check(z.gte(1), z.describe('Fail unless the step is at this attempt, as shown in HOOK.md.')),
   ),
   ...TASK,
+};
+
+/** What a step came to, and whether the next one begins at once. */
+const RESULT = {
+  summary: z.optional(text('The result of the step, in full: later steps read it.', MAX_SUMMARY_LENGTH)),
+  start_next: z.optional(z.boolean().check(z.describe('Also start the next step.'))),
 };
 
 /** What a command gets of a tool's arguments. */
@@ -65,6 +72,16 @@ function bound(args: Readonly<Record<string, unknown>>): Record<string, unknown>
   const { attempt: number } = args;
   const attempt = typeof number === 'number' ? number.toFixed() : undefined;
   return Object.fromEntries([...named, ['attempt', attempt] as const].filter(([, value]) => value !== undefined));
+}
+
+function givenResult({
+  summary,
+  start_next: startNext,
+}: {
+  summary?: string | undefined;
+  start_next?: boolean | undefined;
+}): Given {
+  return { options: { startNext, ...(summary === undefined ? {} : { summaryFile: '-' }) }, input: summary };
 }
 
 /** A tool's name where others of that name are about: the newest VS Code has a `task_complete` of its own. */
@@ -138,9 +155,13 @@ export const TOOLS: readonly Tool[] = [
     name: 'atlas_checkpoint',
     title: 'Record Checkpoint',
     description: 'Record a checkpoint, with the state of git and of the files.',
-    shape: { description: line('What has been done, in one line.'), ...BOUND },
+    shape: {
+      description: line('What has been done, in one line.'),
+      next: z.optional(line('What you do next, in one line.')),
+      ...BOUND,
+    },
     load: async () => (await import('../commands/task/checkpoint')).checkpoint,
-    given: ({ description }) => ({ operands: [description] }),
+    given: ({ description, next }) => ({ operands: [description], options: { next } }),
   }),
   tool({
     name: 'atlas_validate',
@@ -149,10 +170,14 @@ export const TOOLS: readonly Tool[] = [
       "Run the step's declared checks, sign a receipt for each, and pass or fail the step. Takes no command: runs only declared checks that a human has allowed.",
     shape: {
       keep_going: z.optional(z.boolean().check(z.describe('Run the remaining checks after one fails.'))),
+      ...RESULT,
       ...BOUND,
     },
     load: async () => (await import('../commands/task/validate')).validate,
-    given: ({ keep_going: keepGoing }) => ({ options: { keepGoing } }),
+    given: ({ keep_going: keepGoing, ...result }) => {
+      const { options, input } = givenResult(result);
+      return { options: { ...options, keepGoing }, input };
+    },
   }),
   tool({
     name: 'atlas_submit_output',
@@ -165,14 +190,10 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'atlas_complete_step',
     title: 'Complete Step',
-    description: 'Complete a step that declares no checks.',
-    shape: { output: z.optional(text('The result of the step.')), ...BOUND },
+    description: 'Complete a step that declares no checks, with its result.',
+    shape: { ...RESULT, ...BOUND },
     load: async () => (await import('../commands/task/step')).complete,
-    given: ({ step, output }) => ({
-      operands: [step],
-      options: output === undefined ? {} : { outputFile: '-' },
-      input: output,
-    }),
+    given: ({ step, ...result }) => ({ operands: [step], ...givenResult(result) }),
   }),
   tool({
     name: 'atlas_ask_human',

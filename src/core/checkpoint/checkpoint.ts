@@ -1,4 +1,5 @@
 import { eventsOf } from '../history/historyEvent';
+import type { WorktreeState } from '../task/worktreeState';
 import type { TaskConfig } from '../config/config';
 import type { CheckpointTrigger, FileSnapshot, TaskRecord, StepCheckpoint } from '../task/taskRecord';
 
@@ -17,6 +18,8 @@ export interface Capture {
   readonly artifacts?: readonly string[];
   /** Files that git reports as changed while the step ran. */
   readonly touched?: readonly string[];
+  /** What the worktree shows, where somebody looked. */
+  readonly worktree?: WorktreeState;
 }
 
 /** What identifies a commit or push, so that it makes one checkpoint however many report it. */

@@ -3,6 +3,7 @@ import {
   type CheckpointTrigger,
   type RecordedEvent,
   type RecoveryContext,
+  recoveryContextSchema,
 } from '../task/taskRecord';
 
 /** The raw details of an event; other writers put in them what they like. */
@@ -15,6 +16,12 @@ const texts = (value: unknown): readonly string[] =>
 
 /** Why and by whose words a task waits or ended; the kinds of waiting are in task/waiting. */
 const said = ({ kind, message, reason }: Raw) => ({ kind: text(kind), message: text(message), reason: text(reason) });
+
+/** What a step came to, in the words of whoever did it. */
+const summarized = ({ summary }: Raw) => ({ summary: text(summary) });
+
+/** What a recovery was for; it moved here when the task left `recovering`. */
+const recovered = ({ recovery }: Raw) => ({ recovery: recoveryContextSchema.safeParse(recovery).data });
 
 const nothing = (): object => ({});
 
@@ -40,8 +47,8 @@ const READERS = {
     /** When it happened, where that was noticed later, RFC 3339. */
     at: text(raw['at']),
   }),
-  step_output: nothing,
-  step_complete: nothing,
+  step_output: summarized,
+  step_complete: summarized,
   validation_command: (raw: Raw) => ({
     command: text(raw['command']),
     log: text(raw['log']),
@@ -54,18 +61,18 @@ const READERS = {
     envelope_sha256: text(raw['envelope_sha256']),
     chain_count: whole(raw['chain_count']),
   }),
-  validate_pass: nothing,
+  validate_pass: summarized,
   validate_fail: (raw: Raw) => ({ ...said(raw), receipt_id: text(raw['receipt_id']) }),
   human_required: said,
   human_approve: said,
   human_reject: said,
   human_resume: nothing,
   crash_detected: nothing,
-  retry_step: nothing,
-  retry_from_checkpoint: nothing,
-  retry_validation: nothing,
+  retry_step: recovered,
+  retry_from_checkpoint: recovered,
+  retry_validation: recovered,
   skip_step: nothing,
-  manual_required: said,
+  manual_required: (raw: Raw) => ({ ...said(raw), ...recovered(raw) }),
   finish: nothing,
   acknowledge: nothing,
   adopted_edit: said,

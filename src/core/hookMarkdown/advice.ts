@@ -1,8 +1,17 @@
 import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
 import { gitEffect, isAiLike } from '../task/template';
 import { sentenceList } from '../shared/text';
-import { askCommand, checkpointCommand, completeCommand, failCommand, startCommand, validateCommand } from './commands';
+import {
+  askCommand,
+  completeCommand,
+  failCommand,
+  progressCommand,
+  pullRequestCommand,
+  startCommand,
+  validateCommand,
+} from './commands';
 import { bullets, code, numbered } from './escape';
+import { whenToCommit } from './plan';
 import { type HookView, doneSteps } from './view';
 
 /** The one thing to do now, and what not to do. All texts are Markdown on one line. */
@@ -88,8 +97,9 @@ export function workOf(view: HookView, attempt?: number): string[] {
   const name = stepName(view);
   if (isAiLike(view.type)) {
     return [
-      `Do the work of ${name} for the task named under Current State, and nothing beyond it`,
-      `After each piece that works, save progress: ${checkpointCommand(view, '<what works now>', attempt)}`,
+      `Do the work of ${name} for the task named under Current State: the plan says what it must deliver. Leave the other steps alone`,
+      `After each piece that works, record it: ${progressCommand(view, attempt)}`,
+      whenToCommit(view),
       `If you need a decision, run ${askCommand(view, '<your question>', attempt)} and stop`,
     ];
   }
@@ -125,7 +135,7 @@ function gitWork(view: HookView, attempt?: number): string[] {
       return [
         'Look whether there is a pull request for this branch already, for instance with `gh pr view`',
         'If not, open one for this branch, for instance with `gh pr create`',
-        `Record it: ${checkpointCommand(view, '<its address>', attempt, 'pr_created')}`,
+        `Record it: ${pullRequestCommand(view, attempt)}`,
       ];
     case undefined:
       return [

@@ -1,13 +1,14 @@
-import { recoveryDetails } from '../recovery/recoveryDetails';
 import { type ForeignEdits, foreignEdits } from '../task/foreignEdits';
 import { isTerminal } from '../task/taskRecord';
 import { worktreeOf } from '../task/task';
 import { cut } from '../shared/text';
-import { formatDuration, toMs } from '../shared/time';
 import { block, bullets, code, prose, stacked } from './escape';
+import { goalLines } from './plan';
+import { sinceLastCheckpoint } from './since';
 import { type HookView, utc } from './view';
 
 const MAX_FILES = 30;
+const MAX_DONE = 10;
 const MAX_PROMPT_SHOWN = 2000;
 
 /** Sections are separated as in the seed's template. */
@@ -54,7 +55,8 @@ export function whatYouWereDoing(view: HookView): string {
   return [
     '## What You Were Doing',
     stacked(stepLines(view)),
-    ...interruption(view),
+    ...doneSoFar(view),
+    ...sinceLastCheckpoint(view),
     ...filesModified(view),
     '### Last Checkpoint',
     lastCheckpoint(view),
@@ -62,6 +64,20 @@ export function whatYouWereDoing(view: HookView): string {
     ...quoted('### Your Last Output', view.step?.last_output),
     ...quoted('### Output of the Interrupted Command', view.hook.recovery?.partial_output),
   ].join('\n\n');
+}
+
+/** What the checkpoints of this attempt say was done, oldest first. */
+function doneSoFar({ hook, step }: HookView): string[] {
+  const own = hook.checkpoints.filter(
+    ({ step_index: index, attempt, trigger }) =>
+      index === step?.step_index &&
+      attempt === step.attempt &&
+      (trigger === 'manual' || trigger === 'git_commit' || trigger === 'git_push' || trigger === 'pr_created'),
+  );
+  if (own.length === 0) return [];
+  const shown = own.slice(-MAX_DONE).map(({ description }) => prose(description));
+  const more = own.length - shown.length;
+  return ['### Done So Far', bullets([...(more > 0 ? [`${more} earlier: \`atlas hook checkpoints\``] : []), ...shown])];
 }
 
 function stepLines(view: HookView): string[] {
@@ -79,53 +95,13 @@ function stepLines(view: HookView): string[] {
   return [
     `**Step:** ${code(step.step_name, 64)} (${place}${next ? ', not started yet' : ''}, type \`${view.type}\`)`,
     `**Attempt:** ${step.attempt} of ${step.max_attempts}${step.started_at === undefined ? '' : `, started ${utc(step.started_at)}`}`,
+    ...goalLines(view),
     `**Working On:** ${on.trim() === '' ? '(nothing was noted)' : prose(on)}`,
   ];
 }
 
-const CAUSES: Readonly<Record<string, string>> = {
-  agent_killed: 'the agent was killed',
-  agent_failed: 'the agent ended with an error, or reported one',
-  validation_died: 'the running validation was killed',
-  window_died: 'the editor window ended without signing off',
-  window_closed: 'the editor window was closed, and nobody went on',
-  machine_slept: 'the agent failed right after the machine had slept',
-  machine_rebooted: 'the machine was restarted',
-  silence: 'nobody gave a sign of life any more',
-  requested: 'recovery was asked for',
-};
-
-/** What is known of a crash, and what is not. */
-function interruption({ hook }: HookView): string[] {
-  const { recovery } = hook;
-  if (recovery === undefined) return [];
-  const { cause, agentFailure, lastSignOfLife: sign } = recoveryDetails(recovery);
-  const signMs = sign === undefined ? Number.NaN : toMs(sign);
-  const quiet = toMs(recovery.detected_at) - signMs;
-  const known = [
-    `**What happened:** ${CAUSES[cause ?? ''] ?? 'not known'} (\`${crashType(recovery.crash_type)}\`), while in \`${recovery.last_known_state}\``,
-    ...(agentFailure === undefined ? [] : [`**What the agent's host said:** ${code(agentFailure)}`]),
-    `**Detected:** ${utc(recovery.detected_at)}${Number.isNaN(quiet) ? '' : `, ${formatDuration(Math.max(0, quiet))} after the last sign of life`}`,
-    ...(recovery.validation_cmd === undefined
-      ? []
-      : [`**Command that was running:** ${code(recovery.validation_cmd)}`]),
-    `**Uncertain:** ${uncertain(hook.recovery?.was_validating === true)}`,
-  ];
-  return ['### What Interrupted You', stacked(known)];
-}
-
-function crashType(text: string): string {
-  return text === 'signal' || text === 'timeout' ? text : 'unknown';
-}
-
-function uncertain(validating: boolean): string {
-  return validating
-    ? 'whether the command that was running would have passed; only a recorded receipt counts.'
-    : 'what was done after the last checkpoint, and whether the last change to each file is whole.';
-}
-
 function filesModified(view: HookView): string[] {
-  if (view.files.length === 0) return ['### Files You Modified', 'None are recorded.'];
+  if (view.files.length === 0) return [];
   const shown = view.files.slice(0, MAX_FILES);
   const more = view.files.length - shown.length;
   const items = shown.map(({ path, state }) => `${code(path)}${state === undefined ? '' : ` (${stateOf(state)})`}`);
@@ -176,7 +152,7 @@ export function ifSomethingIsWrong(view: HookView): string {
     ...(over ? [] : ['Run `atlas recover --dry-run` to see what Atlas would do about an interruption, and why']),
     'If a command is refused because the task has changed, another session changed it: read this file again',
     `If \`atlas\` finds no task or several, add \`--task\` with the Task ID above; the store is ${code(root, 4096)} (\`ATLAS_HOME\`)`,
-    'If files, branch or commits are not as described, change nothing and tell the human what differs',
+    'Newer commits and edits on this branch are normal. If the branch, a commit or a file is missing, change nothing and tell the human what is missing',
     'If the store itself seems damaged, run `atlas doctor` and show the human what it says',
     ...(over ? [] : ['If the task should be given up, ask the human to do that: it is not for an agent to decide']),
   ];

@@ -1,10 +1,10 @@
-import { oneLine } from '../shared/text';
+import { MAX_SUMMARY_LENGTH, oneLine } from '../shared/text';
 
 /** What shows nothing (direction marks, joiners, tags, variation selectors) but can carry or reorder text. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 const LINE_BREAKS = /\r\n?|[\v\f\u0085\u2028\u2029]/gu;
 
-const LONGEST_LINE = 4096;
+const LONGEST_LINE = MAX_SUMMARY_LENGTH;
 
 /** Outside text as one visible line. */
 export function flat(text: string, max: number): string {

@@ -1,3 +1,4 @@
+import { eventsOf } from '../history/historyEvent';
 import type { ValidationReceipt } from '../task/taskRecord';
 import type { TaskStep } from '../task/task';
 import { formatDuration, toMs } from '../shared/time';
@@ -16,7 +17,23 @@ export function completedSteps(view: HookView): string {
   return [
     '## Completed Steps (DO NOT REPEAT)',
     rows.length === 0 ? 'None yet.' : table(['Step', 'Status', 'Attempts', 'Duration', 'Receipts'], rows),
+    ...summaries(view),
   ].join('\n\n');
+}
+
+/** What each step that is over came to, in full. */
+function summaries({ hook, task }: HookView): string[] {
+  const newest = new Map<number, string>();
+  for (const { details } of eventsOf(hook.history, 'step_output', 'step_complete', 'validate_pass')) {
+    if (details.step_index !== undefined && details.summary !== undefined)
+      newest.set(details.step_index, details.summary);
+  }
+  return task.steps.flatMap((step, index) => {
+    const summary = newest.get(index);
+    const isOver = step.status === 'completed' || step.status === 'skipped';
+    if (!isOver || summary === undefined) return [];
+    return [`### Result of Step ${index + 1}, ${code(step.name, 64)}`, block(summary)];
+  });
 }
 
 function completedRow(view: HookView, step: TaskStep, index: number): string[] {

@@ -4,6 +4,8 @@ import { validateCommand } from './commands';
 import { code, flat, pathText } from './escape';
 import { overAdvice } from './terminal';
 import { checkpointsTimeline, completedSteps, validationReceipts } from './history';
+import { whatInterruptedYou } from './interruption';
+import { thePlan } from './plan';
 import { RULE, currentState, ifSomethingIsWrong, whatYouWereDoing } from './current';
 import { recoveringAdvice } from './recovering';
 import { type HookMarkdownInput, type HookView, utc, viewOf } from './view';
@@ -51,6 +53,8 @@ function footer({ hook, seq, version }: HookView): string {
 const SECTIONS = [
   () => HEADER,
   currentState,
+  whatInterruptedYou,
+  thePlan,
   whatYouWereDoing,
   whatToDoNow,
   completedSteps,
@@ -58,12 +62,12 @@ const SECTIONS = [
   validationReceipts,
   ifSomethingIsWrong,
   footer,
-] as const satisfies readonly ((view: HookView) => string)[];
+] as const satisfies readonly ((view: HookView) => string | readonly string[])[];
 
 /** The text of HOOK.md. Pure: the same input gives the same bytes everywhere; "now" is the hook's `updated_at`. */
 export function renderHookMarkdown(input: HookMarkdownInput): string {
   const view = viewOf(input);
-  const [header, state, ...rest] = SECTIONS.map((section) => section(view));
+  const [header, state, ...rest] = SECTIONS.flatMap((section) => section(view));
   return [`${header ?? ''}\n\n${state ?? ''}`, ...rest].join(`\n\n${RULE}\n\n`);
 }
 

@@ -1,7 +1,7 @@
 import { recoveryDetails } from '../recovery/recoveryDetails';
-import { type HistoryEvent, historyEvent } from '../history/historyEvent';
+import { type HistoryEvent, historyEvent, lastEventOf } from '../history/historyEvent';
 import { lastCheckpointOf } from '../checkpoint/checkpoint';
-import type { TaskRecord, StepCheckpoint, StepContext } from '../task/taskRecord';
+import type { RecoveryContext, TaskRecord, StepCheckpoint, StepContext } from '../task/taskRecord';
 import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task/task';
 import type { Verdict } from '../receipt/receipt';
 import { aligned } from '../task/taskAlignment';
@@ -44,6 +44,8 @@ export interface HookView extends HookMarkdownInput {
   readonly checkpoint: StepCheckpoint | undefined;
   readonly branch: string | undefined;
   readonly files: readonly TouchedFile[];
+  /** What interrupted the present step last, also once its recovery was applied. */
+  readonly interruption: RecoveryContext | undefined;
   /** What brought the task into its present state. */
   readonly entered: HistoryEvent | undefined;
 }
@@ -67,8 +69,17 @@ export function viewOf(input: HookMarkdownInput): HookView {
     checkpoint,
     branch: branchOf(hook, task),
     files: filesOf(hook),
+    interruption: hook.recovery ?? lastInterruption(hook),
     entered: entered === undefined ? undefined : historyEvent(entered),
   };
+}
+
+/** The recovery with which the present step was taken up again; nothing once it ended. */
+function lastInterruption({ history, current_step: step }: TaskRecord): RecoveryContext | undefined {
+  const recovered = lastEventOf(history, 'retry_step', 'retry_from_checkpoint', 'retry_validation', 'manual_required');
+  return step !== undefined && recovered?.details.step_index === step.step_index
+    ? recovered.details.recovery
+    : undefined;
 }
 
 function branchOf(hook: TaskRecord, task: Task): string | undefined {

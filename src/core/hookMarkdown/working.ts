@@ -12,7 +12,7 @@ import {
   typeDonts,
   workOf,
 } from './advice';
-import { noteCommand, validateCommand } from './commands';
+import { validateCommand } from './commands';
 import { code, prose } from './escape';
 import type { HookView } from './view';
 
@@ -83,46 +83,48 @@ export function pendingAdvice(view: HookView): Advice {
   };
 }
 
-/** The first steps of going on with work that was under way. */
+/** The first steps of continuing work that was under way. */
 export function lookAround(view: HookView): string[] {
   return [
     ...(view.files.length === 0 ? [] : [`Review the files you modified: ${namedFiles(view)}`]),
-    'Check `git status` for uncommitted changes and for the branch you are on',
+    'Run `git status` and `git diff`: what is there is done, the last change may be incomplete',
   ];
 }
 
-function whereToGoOn(view: HookView): string {
+function whereToContinue(view: HookView): string {
   const on = view.step?.working_on;
   return on === undefined || on === ''
-    ? `Go on where the last output and the last checkpoint above end, and say what you do: ${noteCommand(view)}`
-    : `Go on with: ${prose(on)}`;
+    ? 'Compare what is there with what the step must deliver, and do what is missing'
+    : `Continue with: ${prose(on)}`;
 }
 
-const RUNNING_WORD: Readonly<Record<HookView['type'], string>> = {
-  ai: 'Continue the',
-  sdd: 'Continue the',
-  verify: 'Continue the',
-  loop: 'Continue the',
+/** Whether work on the attempt was recorded already; a step that was just started has none. */
+function isUnderWay({ hook, step }: HookView): boolean {
+  const started = hook.history.findLastIndex(({ trigger }) => trigger === 'start_step');
+  return step !== undefined && hook.history.slice(started + 1).some(({ trigger }) => trigger !== 'adopted_edit');
+}
+
+const DOING: Readonly<Partial<Record<HookView['type'], string>>> = {
   validation: 'Run the checks of the',
-  git: 'Finish the git work of the',
+  git: 'Do the git work of the',
   ci: 'Wait for the checks of the',
   human: 'Help the human with the',
 };
 
-/** `step_running`: go on with the step. */
+/** `step_running`: begin the step's work, continue it, or take it over from somebody who was interrupted. */
 export function runningAdvice(view: HookView): Advice {
   const ai = isAiLike(view.type);
+  const underWay = isUnderWay(view);
+  const [whatToDo, ...meanwhile] = workOf(view);
+  const work = ai && underWay ? [...lookAround(view), whereToContinue(view), ...meanwhile] : workOf(view);
+  const word = view.interruption !== undefined ? '🔁 TAKE OVER' : underWay ? '✅ RESUME' : '▶️ BEGIN';
+  const doing = DOING[view.type] ?? (underWay ? 'Continue the' : 'Work on the');
   return {
-    heading: `✅ RESUME: ${RUNNING_WORD[view.type]} ${stepName(view)} step`,
-    steps: [
-      ...(ai ? [...lookAround(view), whereToGoOn(view)] : []),
-      ...(ai ? workOf(view).slice(1) : workOf(view)),
-      ...endingOf(view),
-    ],
+    heading: `${word}: ${doing} ${stepName(view)} step`,
+    steps: [...(whatToDo === undefined ? [] : work), ...endingOf(view)],
     donts: [
-      ...(ai
-        ? ['Start over from the beginning', `Run \`atlas step start\`: ${stepName(view)} is running already`]
-        : []),
+      ...(underWay ? ['Start over from the beginning'] : []),
+      `Run \`atlas step start\`: ${stepName(view)} is running already`,
       ...keepWhatIsDone(view),
       ...typeDonts(view),
     ],

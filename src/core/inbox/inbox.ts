@@ -1,7 +1,8 @@
 import { defined } from '../shared/defined';
 import * as z from 'zod/mini';
 import { AtlasError, type Result, fail, ok } from '../shared/errors';
-import { SCHEMA_VERSION, optionalTimestamp, timestamp } from '../task/taskRecord';
+import { optionalTimestamp, timestamp } from '../task/fields';
+import { SCHEMA_VERSION } from '../task/taskRecord';
 import { type ProcessIdentity, type Vitality, processIdentitySchema } from '../recovery/liveness';
 import { oneLine } from '../shared/text';
 import { toMs, toTimestamp } from '../shared/time';

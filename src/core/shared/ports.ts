@@ -1,3 +1,4 @@
+import type { FileChange, GitOperation } from '../task/worktreeState';
 import type { GitState } from '../checkpoint/checkpoint';
 import type { ProcessIdentity, Vitality } from '../recovery/liveness';
 import type { Result } from './errors';
@@ -80,6 +81,21 @@ export interface Repository {
 export interface GitStatus {
   readonly dirty: boolean;
   readonly files: readonly string[];
+  /** The same files, with how each differs from the last commit. */
+  readonly changes: readonly { readonly path: string; readonly change: FileChange }[];
+}
+
+/** Added and removed lines by path; a binary file has none. */
+export type LineCounts = ReadonlyMap<string, { readonly added: number; readonly removed: number }>;
+
+/** The commits that HEAD has and another commit doesn't. */
+export interface CommitsSince {
+  /** Whether HEAD no longer has that other commit. */
+  readonly isGone: boolean;
+  /** How many there are; `undefined` where the other commit is no longer in the repository. */
+  readonly total: number | undefined;
+  /** Newest first; times in ms since the epoch. */
+  readonly commits: readonly { readonly commit: string; readonly subject: string; readonly at: number }[];
 }
 
 /** What is known of a worktree without waiting for it. */
@@ -110,6 +126,17 @@ export interface GitReader {
   workingTree(repository: Repository, scratch: string): Promise<Result<string>>;
   /** The files in which two such trees differ, with `/`. */
   changedFiles(repository: Repository, scratch: string, before: string, after: string): Promise<Result<string[]>>;
+  /** Added and removed lines of what is uncommitted and tracked; `undefined` when git can't say in time (ms). */
+  lineCounts(repository: Repository, timeoutMs: number): Promise<LineCounts | undefined>;
+  /** The newest commits since another one, at most `most`; `undefined` when git can't say in time (ms). */
+  commitsSince(
+    repository: Repository,
+    since: string,
+    most: number,
+    timeoutMs: number,
+  ): Promise<CommitsSince | undefined>;
+  /** What git is in the middle of there. Starts no process. */
+  operation(repository: Repository): GitOperation | undefined;
   /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */
   evidence(repository: Repository, effect: 'commit' | 'push' | 'pr', since: string | undefined): Promise<GitEvidence>;
 }

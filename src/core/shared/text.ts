@@ -1,6 +1,9 @@
 /** The most characters (code points) that `last_output` and `partial_output` keep. */
 export const MAX_OUTPUT_LENGTH = 500;
 
+/** The most characters (code points) of what is kept of a step's result. */
+export const MAX_SUMMARY_LENGTH = 20_000;
+
 /** The first `max` code points of a text; a surrogate pair is never split. */
 export function cut(text: string, max: number = MAX_OUTPUT_LENGTH): string {
   if (text.length <= max) return text;

@@ -1,7 +1,8 @@
 import { defined } from '../shared/defined';
 import * as z from 'zod/mini';
 import type { TaskConfig } from '../config/config';
-import { type TaskRecord, SCHEMA_VERSION, listOf, optionalTimestamp, timestamp } from './taskRecord';
+import { listOf, optionalTimestamp, timestamp } from './fields';
+import { type TaskRecord, SCHEMA_VERSION } from './taskRecord';
 import { STEP_TYPES, type StepType, type TaskTemplate, defaultStepType, isIdempotentByName } from './template';
 
 const looseRecord = z.pipe(
@@ -21,6 +22,9 @@ export const taskStepSchema = z.looseObject({
   idempotent: z.optional(z.boolean()),
   validation: z.optional(listOf(z.string())),
   max_attempts: z.optional(z.int()),
+  /** What the step must deliver, and how one knows that it has; where the project's template says. */
+  goal: z.optional(z.string()),
+  done_when: z.optional(z.string()),
 });
 
 /** The outcome of a step that is over. */
@@ -102,6 +106,7 @@ export function createTask(from: NewTask): Task {
       idempotent: step.idempotent,
       validation: frozenCommands(step.type, step.validation, from.config),
       max_attempts: step.maxAttempts ?? from.config.maxStepAttempts,
+      ...defined({ goal: step.goal, done_when: step.doneWhen }),
     })),
     step_results: [],
     transitions: [],

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { isZeroTime, normalizeTimestamp } from '../shared/time';
+import { listOf, optionalListOf, optionalText, optionalTimestamp, timestamp } from './fields';
+import { worktreeStateSchema } from './worktreeState';
 
 /** The version that this program writes; a file of a newer major version is read only. */
 export const SCHEMA_VERSION = '1.0';
@@ -62,52 +63,6 @@ export const RECOVERY_ACTIONS = [
 
 /** What a recovery plan says to do. */
 export type RecoveryAction = (typeof RECOVERY_ACTIONS)[number];
-
-/** A time of any zone and precision, normalised to UTC on reading. */
-export const timestamp = z.pipe(
-  z.string(),
-  z.transform((text, context) => {
-    const normal = normalizeTimestamp(text);
-    if (normal !== undefined) return normal;
-    context.issues.push({ code: 'custom', message: 'not an RFC 3339 time', input: text });
-    return z.NEVER;
-  }),
-);
-
-/** As `timestamp`, but Go's zero time and null read as absent. */
-export const optionalTimestamp = z.optional(
-  z.pipe(
-    z.nullish(z.string()),
-    z.transform((text, context) => {
-      if (text === null || text === undefined || text === '' || isZeroTime(text)) return undefined;
-      const normal = normalizeTimestamp(text);
-      if (normal !== undefined) return normal;
-      context.issues.push({ code: 'custom', message: 'not an RFC 3339 time', input: text });
-      return z.NEVER;
-    }),
-  ),
-);
-
-/** A list for which `null`, as Go writes an empty one, reads as empty. */
-export function listOf<T extends z.core.$ZodType>(item: T) {
-  return z.pipe(
-    z.nullish(z.array(item)),
-    z.transform((list) => list ?? []),
-  );
-}
-
-/** A list that may be left out; `null` reads as empty. */
-export function optionalListOf<T extends z.core.$ZodType>(item: T) {
-  return z.optional(listOf(item));
-}
-
-/** A text that may be left out; `null` reads as absent. */
-const optionalText = z.optional(
-  z.pipe(
-    z.nullish(z.string()),
-    z.transform((text) => text ?? undefined),
-  ),
-);
 
 const details = z.optional(z.nullable(z.record(z.string(), z.unknown())));
 
@@ -215,6 +170,8 @@ export const taskRecordSchema = z.looseObject({
   ),
   checkpoints: listOf(stepCheckpointSchema),
   receipts: listOf(validationReceiptSchema),
+  /** What the worktree was like when Atlas last looked at it. */
+  worktree_state: z.optional(worktreeStateSchema),
   schema_version: z._default(z.string(), SCHEMA_VERSION),
 });
 
@@ -245,6 +202,7 @@ const HOOK_KEY_ORDER = [
   'recovery',
   'checkpoints',
   'receipts',
+  'worktree_state',
   'schema_version',
 ] as const satisfies readonly (keyof TaskRecord)[];
 

@@ -22,6 +22,10 @@ export interface TemplateStep {
   readonly validation: readonly string[];
   /** Absent: the setting `max_step_attempts` decides when a task starts. */
   readonly maxAttempts: number | undefined;
+  /** What the step must deliver, in the imperative; absent where the template doesn't say. */
+  readonly goal?: string;
+  /** A statement that is true once the step is done. */
+  readonly doneWhen?: string;
 }
 
 /** What a kind of task consists of. */

@@ -1,9 +1,14 @@
 import * as z from 'zod/mini';
+import { defined } from '../shared/defined';
 import { type Result, fail, ok } from '../shared/errors';
 import { schemaProblem } from '../config/schemaProblem';
 import { STEP_TYPES, type TaskTemplate, defaultStepType, isIdempotentByName } from './template';
 
 const STEP_NAME = /^[a-z][a-z0-9_-]{0,63}$/u;
+
+/** HOOK.md has one line for each step. */
+const MAX_GOAL = 300;
+const GOAL_TOO_LONG = `at most ${MAX_GOAL} characters`;
 
 const templateStepSchema = z.strictObject({
   name: z
@@ -13,6 +18,10 @@ const templateStepSchema = z.strictObject({
   idempotent: z.optional(z.boolean()),
   validation: z.optional(z.array(z.string().check(z.minLength(1, 'a command must not be empty')))),
   max_attempts: z.optional(z.int().check(z.gte(1, 'at least one attempt'), z.lte(100, 'at most 100 attempts'))),
+  goal: z.optional(z.string().check(z.minLength(1, 'a goal must not be empty'), z.maxLength(MAX_GOAL, GOAL_TOO_LONG))),
+  done_when: z.optional(
+    z.string().check(z.minLength(1, 'a condition must not be empty'), z.maxLength(MAX_GOAL, GOAL_TOO_LONG)),
+  ),
 });
 
 /** A project's template file (`.atlas/templates/*.yaml`), as a person writes it. */
@@ -60,6 +69,7 @@ export function templateFromFile(data: unknown): Result<TaskTemplate> {
       idempotent: item.idempotent ?? isIdempotentByName(item.name),
       validation: item.validation ?? [],
       maxAttempts: item.max_attempts,
+      ...defined({ goal: item.goal, doneWhen: item.done_when }),
     })),
   });
 }

@@ -1,5 +1,5 @@
 import { defined } from '../shared/defined';
-import { type WrittenDetails } from '../history/historyEvent';
+import { type WrittenDetails, lastEventOf } from '../history/historyEvent';
 import { isAutomaticEnabled } from '../checkpoint/checkpoint';
 import type { TaskConfig } from '../config/config';
 import { type TransitionBuilder, MAX_DESCRIPTION } from './transitionBuilder';
@@ -9,7 +9,7 @@ import type { StepContext } from '../task/taskRecord';
 import { recordedReceipts } from '../receipt/receipt';
 import { attemptsSpent, attemptsUsed, nextAttempt } from '../task/stepAttempt';
 import { type Task, isHumanStep } from '../task/task';
-import { cut, oneLine } from '../shared/text';
+import { MAX_SUMMARY_LENGTH, cut, oneLine } from '../shared/text';
 import { toMs } from '../shared/time';
 import { type WaitKind, waitKind } from '../task/waiting';
 
@@ -29,14 +29,20 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
   note,
   checkpoint: (draft, input) => {
     draft.checkpoint(input.trigger, input.description, input.source, input.at);
+    // What is done is no longer what is being worked on.
+    if (input.trigger === 'manual' && draft.step !== undefined) {
+      const { working_on: _done, ...step } = draft.step;
+      const next = input.next === undefined ? undefined : oneLine(input.next, MAX_DESCRIPTION);
+      draft.step = { ...step, ...defined({ working_on: next }) };
+    }
   },
   step_output: (draft, input) => {
-    keepOutput(draft, input.output);
-    draft.record('step_output', 'step_validating');
+    if (input.output !== undefined && draft.step !== undefined)
+      draft.step = { ...draft.step, last_output: cut(input.output) };
+    draft.record('step_output', 'step_validating', summaryOf(input));
   },
   step_complete: (draft, input) => {
-    keepOutput(draft, input.output);
-    advance(draft, 'step_complete');
+    advance(draft, 'step_complete', summaryOf(input));
   },
   validation_command: (draft, input) => {
     draft.record('validation_command', 'step_validating', {
@@ -56,11 +62,14 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
       chain_count: recordedReceipts(draft.before.history).length + 1,
     });
   },
-  validate_pass: (draft) => {
+  validate_pass: (draft, input) => {
     if (isAutomaticEnabled('validation', draft.context.config)) {
       draft.checkpoint('validation', `Validation of ${draft.stepName ?? 'the step'} passed`);
     }
-    advance(draft, 'validate_pass');
+    // Where the work was submitted with it already, it is not kept twice.
+    const submitted = lastEventOf(draft.before.history, 'step_output')?.details.summary;
+    const summary = summaryOf(input);
+    advance(draft, 'validate_pass', summary['summary'] === submitted ? {} : summary);
   },
   validate_fail: (draft, input) => {
     const receipt = input.receiptId === undefined ? {} : { receipt_id: input.receiptId };
@@ -169,8 +178,8 @@ function kindAfterRecovery({ before, recovery, step, context }: TransitionBuilde
   return isHumanStep(planned) ? 'review' : 'interrupted';
 }
 
-function keepOutput(draft: TransitionBuilder, output: string | undefined): void {
-  if (output !== undefined && draft.step !== undefined) draft.step = { ...draft.step, last_output: cut(output) };
+function summaryOf({ summary }: { readonly summary?: string }): WrittenDetails {
+  return summary === undefined || summary.trim() === '' ? {} : { summary: cut(summary.trim(), MAX_SUMMARY_LENGTH) };
 }
 
 function wait(

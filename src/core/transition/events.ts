@@ -39,12 +39,14 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
       readonly type: 'checkpoint';
       readonly trigger: CheckpointTrigger;
       readonly description: string;
+      /** What is done after it; without it, a manual checkpoint ends what was being worked on. */
+      readonly next?: string;
       readonly source?: GitSource;
       /** When it happened, if that was noticed later; it belongs to the step that ran then. */
       readonly at?: string;
     }
-  | { readonly type: 'step_output'; readonly output?: string }
-  | { readonly type: 'step_complete'; readonly output?: string }
+  | { readonly type: 'step_output'; readonly output?: string; readonly summary?: string }
+  | { readonly type: 'step_complete'; readonly summary?: string }
   | {
       readonly type: 'validation_command';
       readonly command: string;
@@ -61,7 +63,7 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
       /** SHA-256 (hex) of the envelope that its statement lies in. */
       readonly envelopeSha256: string;
     }
-  | { readonly type: 'validate_pass' }
+  | { readonly type: 'validate_pass'; readonly summary?: string }
   | { readonly type: 'validate_fail'; readonly reason: string; readonly receiptId?: string }
   | {
       readonly type: 'human_required';

@@ -17,6 +17,7 @@ import {
   stepContextSchema,
   validationReceiptSchema,
 } from '../task/taskRecord';
+import { type WorktreeState, worktreeStateSchema } from '../task/worktreeState';
 import { oneLine } from '../shared/text';
 
 /** The most characters of a description or of what is being worked on. */
@@ -30,6 +31,7 @@ export class TransitionBuilder {
   state: TaskState;
   step: StepContext | undefined;
   recovery: RecoveryContext | undefined;
+  worktree: WorktreeState | undefined;
   private used = 0;
 
   constructor(
@@ -42,6 +44,7 @@ export class TransitionBuilder {
     this.state = before.state;
     this.step = before.current_step;
     this.recovery = before.recovery;
+    this.worktree = context.capture?.worktree ?? before.worktree_state;
   }
 
   get stepName(): string | undefined {
@@ -82,6 +85,11 @@ export class TransitionBuilder {
     const made = makeCheckpoint({ id, trigger, description, step, source, at: late }, this.before, this.context);
     this.checkpoints = pruneCheckpoints([...this.checkpoints, made], this.context.config.maxCheckpoints);
     if (step.step_index === current.step_index) this.step = this.withTouched({ ...current, current_checkpoint_id: id });
+    const { worktree } = this;
+    if (worktree !== undefined && made.git_commit !== undefined && worktree.head === made.git_commit) {
+      const { since_is_gone: _gone, ...rest } = worktree;
+      this.worktree = { ...rest, since: made.git_commit, commits: [], commits_total: 0 };
+    }
     this.record('checkpoint', this.state, {
       checkpoint_id: id,
       trigger,
@@ -105,7 +113,8 @@ export class TransitionBuilder {
    */
   finish(): Transitioned {
     const { before, step, recovery } = this;
-    const { current_step: _step, recovery: _recovery, ...rest } = before;
+    const { current_step: _step, recovery: _recovery, worktree_state: _worktree, ...rest } = before;
+    const worktree = this.worktree;
     const hook: TaskRecord = {
       ...rest,
       updated_at: this.context.now,
@@ -116,6 +125,7 @@ export class TransitionBuilder {
         recovery === undefined || recovery === before.recovery ? recovery : recoveryContextSchema.parse(recovery),
       checkpoints: asRead(this.checkpoints, before.checkpoints, (item) => stepCheckpointSchema.parse(item)),
       receipts: asRead(this.receipts, before.receipts, (item) => validationReceiptSchema.parse(item)),
+      ...(worktree === undefined ? {} : { worktree_state: worktreeStateSchema.parse(worktree) }),
     };
     return { hook, changed: true };
   }

@@ -1,6 +1,6 @@
 import { defined } from '../shared/defined';
 import * as z from 'zod/mini';
-import { listOf } from '../task/taskRecord';
+import { listOf } from '../task/fields';
 import {
   SLOT_STATUSES,
   type SlotContext,

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { timestamp } from '../task/taskRecord';
+import { timestamp } from '../task/fields';
 import { LIMITS, measureJson } from './limits';
 import { type VersionVector, compareVersions, versionShape } from './versionVector';
 

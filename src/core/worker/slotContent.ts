@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type Result, fail, ok } from '../shared/errors';
-import { SCHEMA_VERSION, listOf, optionalTimestamp, timestamp } from '../task/taskRecord';
+import { listOf, optionalTimestamp, timestamp } from '../task/fields';
+import { SCHEMA_VERSION } from '../task/taskRecord';
 import { checkTaskId } from '../shared/ids';
 import { processIdentitySchema } from '../recovery/liveness';
 import { measureJson } from './limits';

@@ -26,7 +26,7 @@ async function checkpointFor(session: WindowTasks, folder: string | undefined): 
   const { config } = await session.atlas.configs.forTask(task.task);
   if (!config.autoCheckpoint.onPr) return;
   const atlas = await session.atlas.drive();
-  const result = await atlas.checkpoint(task.ref, 'Pull request created', 'pr_created');
+  const result = await atlas.checkpoint(task.ref, 'Pull request created', { trigger: 'pr_created' });
   if (result.ok) session.changed(task.ref);
   else session.atlas.ports.log.warn('The checkpoint of a pull request failed.', { error: result.error.message });
 }

@@ -1,7 +1,9 @@
 import type { GitState } from '../../core/checkpoint/checkpoint';
 import type { Result } from '../../core/shared/errors';
-import type { CachedStatus, GitReader, GitStatus, Repository } from '../../core/shared/ports';
+import type { CachedStatus, CommitsSince, GitReader, GitStatus, LineCounts, Repository } from '../../core/shared/ports';
 import type { GitEvidence } from '../../core/recovery/recovery';
+import type { FileChange, GitOperation } from '../../core/task/worktreeState';
+import { operationIn } from './operation';
 import { askGit } from './gitCommand';
 import { StatusCache } from './statusCache';
 import { locateRepository } from './locate';
@@ -32,8 +34,8 @@ export class CommandGitReader implements GitReader {
     const printed = await askGit(repository.worktree, args, { timeoutMs, bytes: true });
     if (printed === undefined) return undefined;
     const { shownPath } = await import('./gitPath');
-    const files = parseStatus(printed).map(shownPath);
-    return { dirty: files.length > 0, files };
+    const changes = parseStatus(printed).map(({ path, change }) => ({ path: shownPath(path), change }));
+    return { dirty: changes.length > 0, files: changes.map(({ path }) => path), changes };
   }
 
   async glance(repository: Repository): Promise<CachedStatus> {
@@ -55,6 +57,25 @@ export class CommandGitReader implements GitReader {
     return changedBetween(this.ports, repository, scratch, before, after);
   }
 
+  async lineCounts(repository: Repository, timeoutMs: number): Promise<LineCounts | undefined> {
+    const { lineCountsOf } = await import('./worktreeChanges');
+    return lineCountsOf(repository, timeoutMs);
+  }
+
+  async commitsSince(
+    repository: Repository,
+    since: string,
+    most: number,
+    timeoutMs: number,
+  ): Promise<CommitsSince | undefined> {
+    const { commitsAfter } = await import('./worktreeChanges');
+    return commitsAfter(repository, since, most, timeoutMs);
+  }
+
+  operation(repository: Repository): GitOperation | undefined {
+    return operationIn(repository);
+  }
+
   async evidence(
     repository: Repository,
     effect: 'commit' | 'push' | 'pr',
@@ -65,14 +86,23 @@ export class CommandGitReader implements GitReader {
   }
 }
 
-/** Paths of `git status --porcelain=v1 -z`: a rename's record is followed by its old path, which is left out. */
-function parseStatus(output: string): string[] {
+/** The records of `git status --porcelain=v1 -z`: a rename's is followed by its old path, which is left out. */
+function parseStatus(output: string): { path: string; change: FileChange }[] {
   const records = output.split('\0').filter((record) => record !== '');
-  const files: string[] = [];
+  const changes: { path: string; change: FileChange }[] = [];
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index] ?? '';
-    files.push(record.slice(3));
+    changes.push({ path: record.slice(3), change: changeOf(record.slice(0, 2)) });
     if (/^[RC]|^.[RC]/u.test(record)) index += 1;
   }
-  return files;
+  return changes;
+}
+
+/** What the two letters of git's short status say: the index against HEAD, and the file against the index. */
+function changeOf(letters: string): FileChange {
+  if (letters === '??') return 'untracked';
+  if (letters.includes('U') || letters === 'AA' || letters === 'DD') return 'conflicted';
+  if (letters.includes('D')) return 'deleted';
+  if (letters.includes('R')) return 'renamed';
+  return letters.startsWith('A') ? 'added' : 'modified';
 }

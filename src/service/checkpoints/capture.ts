@@ -7,9 +7,12 @@ import { toMs } from '../../core/shared/time';
 import type { TaskRef } from '../../core/task/taskRef';
 import { listArtifacts, takeSnapshots } from '../../store/snapshots/snapshots';
 import type { ServicePorts } from '../ports';
+import { observeWorktree } from './worktreeState';
 
 /** How long somebody who asked for a change waits for `git status`, in ms; later, `git_dirty` is left out. */
 export const PATIENT_STATUS_MS = 3000;
+/** How long each look of git's at what is in a worktree may take, in ms. */
+export const LOOK_MS = 2000;
 /** The most files that git may add to a step's list. */
 const MAX_TOUCHED = 500;
 
@@ -85,6 +88,10 @@ export async function capture(
     touched: touched.filter((file) => known.has(file)).slice(0, MAX_TOUCHED),
     ...(repository === undefined
       ? {}
-      : { git: { ...ports.git.head(repository), ...(status === undefined ? {} : { dirty: status.dirty }) } }),
+      : {
+          git: { ...ports.git.head(repository), ...(status === undefined ? {} : { dirty: status.dirty }) },
+          // The commits are those since the checkpoint that this is for: none.
+          worktree: await observeWorktree(ports, repository, undefined, status, options.patient === true ? LOOK_MS : 0),
+        }),
   };
 }

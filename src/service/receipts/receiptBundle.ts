@@ -4,9 +4,9 @@ import {
   type TaskRecord,
   type ValidationReceipt,
   recordedEventSchema,
-  listOf,
   validationReceiptSchema,
 } from '../../core/task/taskRecord';
+import { listOf } from '../../core/task/fields';
 import type { Clock } from '../../core/shared/ports';
 import { type ReceiptReport, type Verdict, recordedReceipts } from '../../core/receipt/receipt';
 import { toTimestamp } from '../../core/shared/time';

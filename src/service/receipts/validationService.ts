@@ -1,3 +1,4 @@
+import { defined } from '../../core/shared/defined';
 import { eventsOf } from '../../core/history/historyEvent';
 import { isAbsolute } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
@@ -39,6 +40,8 @@ export interface Validate {
   readonly commands?: readonly string[];
   /** Goes on after a command that failed. */
   readonly keepGoing?: boolean;
+  /** What the step came to, for the steps after it. */
+  readonly summary?: string;
   readonly signal: AbortSignal;
   /** Who asks: a repository's own commands run for an agent only once a human allowed them. */
   readonly caller: 'human' | 'agent';
@@ -110,7 +113,7 @@ export class ValidationService {
   async run(ref: TaskRef, options: Validate): Promise<Result<Validated>> {
     const plan = await this.plan(ref, options);
     if (!plan.ok) return plan;
-    const begun = await this.begin(plan.value);
+    const begun = await this.begin(plan.value, options);
     if (!begun.ok) return begun;
     const heartbeat = setInterval(() => {
       this.touch(ref);
@@ -218,12 +221,13 @@ export class ValidationService {
     return ok({ ...plan, expect, repository, timeoutMs: config.validation.timeoutMs, keys, keyIndex: index.value });
   }
 
-  /** Submits a running step's output, and says that this process validates. */
-  private async begin({ ref, expect, stepIndex }: Plan): Promise<Result<void>> {
+  /** Submits a running step's work, and says that this process validates. */
+  private async begin({ ref, expect, stepIndex }: Plan, { summary }: Validate): Promise<Result<void>> {
     const { config } = await this.configs.forWorktree(undefined);
     const submitted = await this.store.update(
       ref,
-      ({ hook }) => ok(hook.state === 'step_running' ? { type: 'step_output', expect } : undefined),
+      ({ hook }) =>
+        ok(hook.state === 'step_running' ? { type: 'step_output', expect, ...defined({ summary }) } : undefined),
       { config },
     );
     if (!submitted.ok) return submitted;
@@ -245,13 +249,14 @@ export class ValidationService {
       failed ??= one.value;
       if (options.keepGoing !== true || one.value.outcome.ended === 'cancelled') break;
     }
-    return this.decide(plan, ran, failed);
+    return this.decide(plan, ran, failed, options);
   }
 
   private async decide(
     { ref, expect }: Plan,
     ran: readonly Ran[],
     failed: Ran | undefined,
+    { summary }: Validate,
   ): Promise<Result<Validated>> {
     const receipts = ran.map(({ receipt }) => receipt);
     if (failed !== undefined) {
@@ -264,7 +269,11 @@ export class ValidationService {
     if (!read.ok) return read;
     const proven = await this.receipts.proven(read.value, { current: false });
     if (!proven.ok) return proven;
-    const sent = await this.events.send(ref, { type: 'validate_pass', expect }, { proven: proven.value });
+    const sent = await this.events.send(
+      ref,
+      { type: 'validate_pass', expect, ...defined({ summary }) },
+      { proven: proven.value },
+    );
     return sent.ok ? ok({ passed: true, reason: undefined, receipts, task: sent.value }) : sent;
   }
 

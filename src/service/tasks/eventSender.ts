@@ -1,4 +1,5 @@
 import { defined } from '../../core/shared/defined';
+import type { Capture } from '../../core/checkpoint/checkpoint';
 import type { Result } from '../../core/shared/errors';
 import type { TaskInput } from '../../core/transition/events';
 import type { Updated } from '../../core/task/storedTask';
@@ -22,6 +23,8 @@ export interface Sending {
   readonly patient?: boolean;
   /** Ids of the receipts that prove the step's checks. */
   readonly proven?: ReadonlySet<string> | undefined;
+  /** What the event records, where its sender looked. */
+  readonly capture?: Capture;
 }
 
 /** Sends events to tasks, with what they record captured first. */
@@ -31,7 +34,11 @@ export class EventSender {
     private readonly store: TaskStore,
   ) {}
 
-  async send(ref: TaskRef, input: TaskInput, { patient = false, proven }: Sending = {}): Promise<Result<Updated>> {
+  async send(
+    ref: TaskRef,
+    input: TaskInput,
+    { patient = false, proven, capture: given }: Sending = {},
+  ): Promise<Result<Updated>> {
     const { ports, catalog, configs } = this.atlas;
     const read = catalog.read(ref);
     // A hook.json that is lost or corrupt can be fixed under the lock; there is only nothing to capture.
@@ -40,7 +47,7 @@ export class EventSender {
     const taken =
       task !== undefined && CAPTURING.has(input.type)
         ? await capture(ports, ref, task.hook, task.task, { patient })
-        : undefined;
+        : given;
     return this.store.send(ref, input, {
       config: loaded.config,
       ...defined({ capture: taken, provenReceipts: proven }),

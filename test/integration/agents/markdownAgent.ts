@@ -61,10 +61,10 @@ function dieIn(step: string, point: string): void {
 const HABITS: readonly { readonly when: RegExp; readonly act: (step: string, command: string) => boolean }[] = [
   { when: /^\d+\. Run `atlas step start/u, act: (_step, command) => (shell(command), false) },
   {
-    when: /save progress: `atlas checkpoint/u,
+    when: /record it: `atlas checkpoint/u,
     act: (step, command) => {
       if (!existsSync(WORK) || !readFileSync(WORK, 'utf8').includes(`${step}\n`)) appendFileSync(WORK, `${step}\n`);
-      shell(command.replace('<what works now>', `${step} works`));
+      shell(command.replace('<what is done>', `${step} works`).replace('<what you do next>', `end ${step}`));
       dieIn(step, 'after its checkpoint');
       return false;
     },

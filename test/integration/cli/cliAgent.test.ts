@@ -218,12 +218,12 @@ describe.concurrent('what comes from files and standard input', { timeout: 120_0
     const desk = new Desk(cli, name.replace(' ', '-'));
     const ref = await desk.running();
     const child = cli.start(
-      [...name.split(' '), ...(name === 'step output' ? ['-'] : ['--output-file', '-'])],
+      [...name.split(' '), ...(name === 'step output' ? ['-'] : ['--summary-file', '-'])],
       desk.how(),
     );
     const bytes = Buffer.concat([
       Buffer.from('first\n\tindented\n'),
-      randomBytes(1_000_000),
+      randomBytes(name === 'step output' ? 1_000_000 : 9000),
       Buffer.from([0, 0x1b, 0x5b, 0x32, 0x4a]),
     ]);
     child.stdin?.write(bytes);

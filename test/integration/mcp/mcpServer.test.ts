@@ -97,14 +97,18 @@ describe('the tools', { timeout: 60_000 }, () => {
       'is running',
     );
     expect(await agent.done('atlas_note', { working_on: 'the last check', files: ['parser.ts'] })).toContain('Noted');
-    expect(await agent.done('atlas_checkpoint', { description: 'half way' })).toMatch(/Recorded checkpoint ckpt-/u);
+    expect(await agent.done('atlas_read_hook')).toContain('Continue with: the last check');
+    const checkpoint = { description: 'half way', next: 'the other half' };
+    expect(await agent.done('atlas_checkpoint', checkpoint)).toMatch(/Recorded checkpoint ckpt-/u);
     const hook = await agent.done('atlas_read_hook');
     expect(hook).toContain('## Current State: `step_running`');
-    expect(hook).toContain('the last check');
-    expect(await agent.done('atlas_complete_step', { step: 'implement', attempt: 1, output: 'It is done.' })).toContain(
-      'complete',
-    );
+    expect(hook).toContain('- half way');
+    expect(hook).toContain('Continue with: the other half');
+    expect(hook).not.toContain('the last check');
+    const result = { step: 'implement', attempt: 1, summary: 'It is done.' };
+    expect(await agent.done('atlas_complete_step', result)).toContain('complete');
     expect(await state()).toBe('step_pending');
+    expect(await agent.done('atlas_read_hook')).toContain('It is done.');
   });
 
   it('refuse a caller that believes to be at another step or attempt', async () => {

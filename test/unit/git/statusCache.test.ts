@@ -4,7 +4,11 @@ import { StatusCache } from '../../../src/git/read/statusCache';
 
 const here = { worktree: '/repo', commonDir: '/repo/.git', gitDir: '/repo/.git', main: '/repo' };
 const there: Repository = { ...here, worktree: '/other' };
-const dirty = (...files: string[]): GitStatus => ({ dirty: files.length > 0, files });
+const dirty = (...files: string[]): GitStatus => ({
+  dirty: files.length > 0,
+  files,
+  changes: files.map((path) => ({ path, change: 'modified' })),
+});
 const NOTHING = { status: undefined, late: undefined };
 
 /** A git whose answers are given when the test says so. */

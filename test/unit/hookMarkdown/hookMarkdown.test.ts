@@ -39,11 +39,14 @@ function waiting(kind: WaitKind): DrivenHook {
 describe('HOOK.md', () => {
   it('has its sections in order, in every state', () => {
     const ended = running('ai').send({ type: 'abandon', reason: 'not needed' });
-    for (const driven of [one('ai'), running('git'), waiting('review'), running('ai').crashed('manual'), ended]) {
+    const interrupted = running('ai').crashed('manual');
+    for (const driven of [one('ai'), running('git'), waiting('review'), interrupted, ended]) {
       const headings = [...render(driven).matchAll(/^##? (.*)$/gmu)].map((match) => match[1]);
       expect(headings).toEqual([
         'ATLAS Task Recovery Hook',
         `Current State: \`${driven.now.state}\``,
+        ...(driven === interrupted ? ['What Interrupted You'] : []),
+        'The Plan',
         'What You Were Doing',
         'What To Do Now',
         'Completed Steps (DO NOT REPEAT)',
@@ -107,7 +110,7 @@ describe('what to do now', () => {
     'ends a %s step with declared commands by validating',
     (type) => {
       const steps = all(running(type, ['npm test']));
-      expect(steps).toContain('`atlas validate --step work --attempt 1`');
+      expect(steps).toMatch(/`atlas validate( --summary "<result>")? --step work --attempt 1`/u);
       expect(steps).toContain('`npm test`');
       expect(steps).not.toContain('atlas step complete');
     },
@@ -117,7 +120,7 @@ describe('what to do now', () => {
     'ends a %s step without commands by completing it',
     (type) => {
       const steps = all(running(type));
-      expect(steps).toContain('`atlas step complete work --attempt 1`');
+      expect(steps).toContain('`atlas step complete work --summary "<result>" --attempt 1`');
       expect(steps).not.toContain('atlas validate');
     },
   );
@@ -146,18 +149,42 @@ describe('what to do now', () => {
     const steps = todo(render(running('git', [], name)));
     expect(steps.findIndex((step) => step.includes(look))).toBe(0);
     expect(steps.findIndex((step) => step.includes(act))).toBeGreaterThan(0);
-    expect(steps.at(-1)).toContain(`atlas step complete ${name} --attempt 1`);
+    expect(steps.at(-1)).toContain(`atlas step complete ${name} --summary "<result>" --attempt 1`);
   });
 
   it('resumes with the files, what was being done and a way to save', () => {
     const driven = running('ai').send({ type: 'note', workingOn: 'the Server field', filesTouched: ['a.go', 'b.go'] });
     const steps = todo(render(driven));
     expect(steps[0]).toBe('Review the files you modified: `a.go`, `b.go`');
-    expect(steps[2]).toBe('Go on with: the Server field');
+    expect(steps[2]).toBe('Continue with: the Server field');
     expect(steps.join()).toContain('atlas checkpoint "');
     expect(section(render(driven), 'What To Do Now')).toContain(
       '- Recreate the branch (already exists: `fix/null-pointer`)',
     );
+  });
+
+  it('begins a step that was just started, resumes one under way, and takes over an interrupted one', () => {
+    const recovered = running('ai').crashed('retry_from_checkpoint').send({ type: 'retry_from_checkpoint' });
+    expect(action(render(running('ai')))).toBe('▶️ BEGIN: Work on the `work` step');
+    expect(all(running('ai'))).not.toMatch(/git diff|Continue with/u);
+    expect(section(render(running('ai')), 'What To Do Now')).not.toContain('Start over');
+    const noted = running('ai').send({ type: 'note', workingOn: 'the Server field' });
+    expect(action(render(noted))).toBe('✅ RESUME: Continue the `work` step');
+    expect(action(render(recovered))).toBe('🔁 TAKE OVER: Continue the `work` step');
+    expect(section(render(recovered), 'What Interrupted You')).toContain('The agent before you was killed');
+    recovered.send({ type: 'step_complete' });
+    expect(render(recovered)).not.toContain('What Interrupted You');
+  });
+
+  it('goes by the newest checkpoint, not by what was noted before it', () => {
+    const noted = running('ai').send({ type: 'note', workingOn: 'parse() and format()' });
+    noted.send({ type: 'checkpoint', trigger: 'manual', description: 'parse() and format() are fixed' });
+    expect(render(noted)).not.toContain('parse() and format()\n');
+    expect(section(render(noted), 'What You Were Doing')).toContain('- parse() and format() are fixed');
+    noted.send({ type: 'checkpoint', trigger: 'manual', description: 'split() too', next: 'the import' });
+    expect(todo(render(noted))).toContain('Continue with: the import');
+    noted.send({ type: 'checkpoint', trigger: 'interval', description: 'Periodic checkpoint' });
+    expect(todo(render(noted)), 'a checkpoint that nobody made').toContain('Continue with: the import');
   });
 
   it('says how each command stands while validating', () => {
@@ -232,6 +259,44 @@ describe('what to do now', () => {
   });
 });
 
+describe('the plan', () => {
+  it('has every step with what it must deliver, what ends it and where the task is', () => {
+    const goal = { goal: 'Draw | the map', doneWhen: 'the map is drawn' };
+    const steps = [
+      { ...stepOf('draw', 'ai'), ...goal },
+      stepOf('validate', 'validation', ['npm test', 'npm run lint']),
+      stepOf('strange', 'ai'),
+      stepOf('review', 'human'),
+    ];
+    const plan = section(render(new DrivenHook(steps).completeStep()), 'The Plan');
+    expect(plan.split('\n').filter((line) => /^\| \d/u.test(line))).toEqual([
+      '| 1. draw | Draw \\| the map | the map is drawn | ✅ done |',
+      '| 2. validate | Show that the checks pass | `npm test` and `npm run lint` pass | ▶️ next |',
+      '| 3. strange | Not described by the template | its work is done | to come |',
+      '| 4. review | Have a human review the result | a human approves it | to come |',
+    ]);
+  });
+
+  it('says when to commit', () => {
+    const steps = [stepOf('work', 'ai'), stepOf('git_commit', 'git')];
+    const before = new DrivenHook(steps).send({ type: 'start_step' });
+    expect(todo(render(before)).join()).toContain('Committing is step 2, `git_commit`.');
+    expect(todo(render(running('ai'))).join()).toContain('Commit each piece that works');
+  });
+
+  it('keeps what a step came to, whole, for the steps after it', () => {
+    const summary = `# found\n\n${'it is the parser; '.repeat(400)}end\n\nlast line`;
+    const driven = new DrivenHook([stepOf('analyze', 'ai'), stepOf('fix', 'ai', ['npm test']), stepOf('next', 'ai')]);
+    driven.send({ type: 'start_step' }, { type: 'step_complete', summary }, { type: 'start_step' });
+    driven.send({ type: 'step_output', summary: 'fixed it' }).validated('npm test', 0);
+    driven.send({ type: 'validate_pass', summary: 'fixed it' });
+    const done = section(render(driven), 'Completed Steps (DO NOT REPEAT)');
+    expect(done).toContain(`### Result of Step 1, \`analyze\`\n\n\`\`\`text\n${summary}\n\`\`\``);
+    expect(done).toContain('### Result of Step 2, `fix`\n\n```text\nfixed it\n```');
+    expect(JSON.stringify(driven.now).match(/fixed it/gu)).toHaveLength(1);
+  });
+});
+
 describe('recovering', () => {
   it('has a text of its own for every action, with the command that applies it and the reason', () => {
     const headings = RECOVERY_ACTIONS.map((name) => {
@@ -250,7 +315,9 @@ describe('recovering', () => {
   it('names the next attempt when the step is done again, and the same when it goes on', () => {
     expect(action(render(running('ai').crashed('retry_step')))).toContain('(attempt 2 of 3)');
     expect(all(running('ai').crashed('retry_step'))).toContain('atlas step start work --attempt 2');
-    expect(all(running('ai').crashed('retry_from_checkpoint'))).toContain('atlas step complete work --attempt 1');
+    expect(all(running('ai').crashed('retry_from_checkpoint'))).toContain(
+      'atlas step complete work --summary "<result>" --attempt 1',
+    );
     expect(all(running('ai').crashed('skip_step'))).not.toContain('step complete');
   });
 
@@ -272,10 +339,12 @@ describe('recovering', () => {
     expect(doing).toContain('- `missing.go` (missing: it was there at the last checkpoint)');
     expect(doing).toContain('- `new.go` (new since the last checkpoint)');
     expect(doing).toContain('- `not known.go` (not known whether it changed since the last checkpoint)');
-    expect(doing).toContain('**Command that was running:** `npm test`');
-    expect(doing).toContain('the running validation was killed');
-    expect(doing).toMatch(/\*\*Uncertain:\*\* whether the command/u);
     expect(doing).toContain('12 passing');
+    const interrupted = section(render(driven), 'What Interrupted You');
+    expect(interrupted).toContain('**Command that was running:** `npm test`');
+    expect(interrupted).toContain('**What happened:** The running validation was killed');
+    expect(interrupted).toContain('**Last sign of life:** 2026-01-17T14:30:22Z');
+    expect(interrupted).toMatch(/\*\*Not certain:\*\* whether the command/u);
   });
 
   it('repeats an interrupted set-up without naming a step', () => {

@@ -139,7 +139,7 @@ describe('text from outside', () => {
   it('never reaches a command as more than a word', () => {
     const driven = validated();
     const markdown = render(driven, filled(driven, '$(touch x); `y`'));
-    expect(markdown).toContain('`atlas validate --attempt 1`');
+    expect(markdown).toContain('`atlas validate --summary "<result>" --attempt 1`');
     expect(markdown.match(/atlas [^`\n]*touch/gu)).toBeNull();
   });
 

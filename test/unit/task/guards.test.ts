@@ -39,7 +39,7 @@ const CRASH = (driver: Driver): TaskInput => ({ type: 'crash_detected', recovery
 
 describe('ending a step', () => {
   it('advances an ai step without commands', () => {
-    const driver = running('ai').send({ type: 'step_complete', output: 'all done' });
+    const driver = running('ai').send({ type: 'step_complete', summary: 'all done' });
     expect(driver.current.current_step).toMatchObject({ step_name: 'next', attempt: 1 });
     expect(driver.current.current_step?.started_at).toBeUndefined();
   });

@@ -1,3 +1,4 @@
+import { defined } from '../../../core/shared/defined';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import { type GitSource, isAutomaticEnabled } from '../../../core/checkpoint/checkpoint';
 import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, isTerminal } from '../../../core/task/taskRecord';
@@ -26,7 +27,7 @@ export const checkpoint: Handler = async (context, call) => {
     const nothing = isTerminal(stored.hook.state) || stored.hook.current_step === undefined;
     if (nothing || !isAutomaticEnabled(trigger, config)) return NOTHING;
   }
-  const made = taken(context, driven, await make(driven, trigger, call.operands[0] ?? ''));
+  const made = taken(context, driven, await make(driven, trigger, call.operands[0] ?? '', call.text('next')));
   if (auto && !made.changed) return NOTHING;
   const id = made.changed ? made.hook.checkpoints.at(-1)?.checkpoint_id : undefined;
   const what = id === undefined ? 'This checkpoint is already recorded.' : `Recorded checkpoint ${id}.`;
@@ -45,8 +46,10 @@ async function make(
   { atlas, stored, expect }: Driven,
   trigger: CheckpointTrigger,
   description: string,
+  next: string | undefined,
 ): Promise<Result<Updated>> {
-  const plain = async (): Promise<Result<Updated>> => atlas.checkpoint(stored.ref, description, trigger, expect);
+  const plain = async (): Promise<Result<Updated>> =>
+    atlas.checkpoint(stored.ref, description, { trigger, expect, ...defined({ next }) });
   if (trigger !== 'git_commit' && trigger !== 'git_push') return plain();
   const repository = await repositoryOf(atlas.ports, stored.task);
   if (repository === undefined) return plain();

@@ -1,8 +1,10 @@
 import { defined } from '../../../core/shared/defined';
+import { AtlasError } from '../../../core/shared/errors';
+import type { Updated } from '../../../core/task/storedTask';
 import type { Expected, TaskInput } from '../../../core/transition/events';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { isHumanStep } from '../../../core/task/task';
-import { oneLine } from '../../../core/shared/text';
+import { MAX_SUMMARY_LENGTH, oneLine } from '../../../core/shared/text';
 import type { Call } from '../../parse/call';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
@@ -37,14 +39,57 @@ export const startStep: Handler = async (context, call) => {
   const { atlas, stored } = driven;
   const result = await atlas.startStep(stored.ref, { expect, ...defined({ workingOn, prompt }) });
   const started = taken(context, driven, result);
+  return answerOfStart(context, driven, started);
+};
+
+/** What is said of a step that was started: what to do in it is printed whole. */
+function answerOfStart(context: CliContext, driven: Driven, started: Updated, ended?: string): Answer {
   const { hook } = started;
   const name = oneLine(hook.current_step?.step_name ?? '', 64);
   const what =
     hook.state === 'step_running' ? `Step "${name}" is running.` : `Step "${name}": ${STATE_LABELS[hook.state]}.`;
-  const toDo = nextOf(atlas, started).markdown;
-  const answer = changed(context, driven, started, what, { to_do: toDo });
+  const toDo = nextOf(driven.atlas, started).markdown;
+  const said = ended === undefined ? what : `${ended}\n${what}`;
+  const answer = changed(context, driven, started, said, { to_do: toDo });
   return { ...answer, text: `${answer.text}\n${toDo}` };
-};
+}
+
+/** The answer of a command that ended a step; with `--start-next`, the next one is started first. */
+export async function afterStep(
+  context: CliContext,
+  call: Call,
+  driven: Driven,
+  ended: Updated,
+  what: string,
+  more: object = {},
+): Promise<Answer> {
+  const ready = ended.hook.state === 'step_pending' && ended.hook.current_step !== undefined;
+  if (!call.flag('startNext') || !ready) return changed(context, driven, ended, what, more);
+  const started = await driven.atlas.startStep(ended.ref);
+  if (started.ok) {
+    const answer = answerOfStart(context, driven, started.value, what);
+    return { ...answer, data: { ...answer.data, ...more } };
+  }
+  const answer = changed(context, driven, ended, what, more);
+  return { ...answer, notes: [...(answer.notes ?? []), `The next step was not started: ${started.error.message}`] };
+}
+
+/** The summary that a command line gives, or names a file for. Refused where it is too long to be kept whole. */
+export async function summaryOf(context: CliContext, call: Call): Promise<{ readonly summary?: string }> {
+  const given = call.text('summary');
+  const file = call.text('summaryFile');
+  if (given !== undefined && file !== undefined)
+    throw new AtlasError('usage', 'Give a summary by --summary or by --summary-file, not by both.');
+  const summary = given ?? (await textOf(context, file));
+  if (summary !== undefined && summary.length > MAX_SUMMARY_LENGTH) {
+    const most = MAX_SUMMARY_LENGTH.toLocaleString('en');
+    const message = `The summary has ${summary.length.toLocaleString('en')} characters. At most ${most} are kept.`;
+    throw new AtlasError('usage', message, {
+      hint: 'Put the details into a file of the repository, and name that file in a shorter summary.',
+    });
+  }
+  return defined({ summary });
+}
 
 /** A file's text where one is named. */
 async function textOf(context: CliContext, file: string | undefined): Promise<string | undefined> {
@@ -78,9 +123,13 @@ export const output: Handler = async (context, call) => {
 /** `step complete`: ends a step that declares no checks. */
 export const complete: Handler = async (context, call) => {
   const expect = expectedOf(call, call.operands[0]);
-  const text = await textOf(context, call.text('outputFile'));
-  const input: TaskInput = { type: 'step_complete', ...defined({ output: text }) };
-  return drive(context, call, expect, input, (step) => `Step ${step} completed.`);
+  const summary = await summaryOf(context, call);
+  const driven = await taskToDrive(context, call, expect);
+  const { ref, hook } = driven.stored;
+  const input: TaskInput = { type: 'step_complete', ...summary, expect, by: context.caller };
+  const ended = taken(context, driven, await driven.atlas.send(ref, input, { patient: true }));
+  const name = oneLine(hook.current_step?.step_name ?? '', 64);
+  return afterStep(context, call, driven, ended, `Step "${name}" completed.`);
 };
 
 /** `step ask`: asks the human; on a human's step, for their review. */

@@ -8,6 +8,13 @@ const PROMPT: OptionSpec = {
   does: 'prompt given to the agent (- for standard input)',
 };
 
+/** What a step came to, and whether the next one begins at once. */
+const RESULT: readonly OptionSpec[] = [
+  { flags: '--summary <text>', does: 'result of the step; HOOK.md shows it in full to later steps' },
+  { flags: '--summary-file <file>', does: 'file with the summary (- for standard input)' },
+  { flags: '--start-next', does: 'also start the next step' },
+];
+
 // Written out, since the hook's schemas are several times what a command line needs.
 const ACTIONS = [
   'retry_step',
@@ -74,10 +81,10 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'step complete',
-    does: 'Complete a step that declares no checks.',
+    does: 'Complete a step that declares no checks, with its result.',
     operands: [STEP_NAME],
-    options: [{ flags: '--output-file <file>', does: 'file with its output (- for standard input)' }, ATTEMPT, ...TASK],
-    example: 'atlas step complete analyze --attempt 1',
+    options: [...RESULT, ATTEMPT, ...TASK],
+    example: 'atlas step complete analyze --summary "the parser drops the last byte" --attempt 1',
     load: async () => (await import('./step')).complete,
   },
   {
@@ -106,6 +113,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
         list: true,
       },
       { flags: '-k, --keep-going', does: 'run the remaining checks after one fails' },
+      ...RESULT,
       ...BOUND,
     ],
     example: 'atlas validate --command "npm test" --step validate --attempt 1',
@@ -184,6 +192,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     does: 'Record a checkpoint.',
     operands: [{ usage: '[description]', does: 'what has been done' }],
     options: [
+      { flags: '--next <text>', does: 'what you do next; HOOK.md shows it as current work' },
       {
         flags: '--trigger <trigger>',
         does: 'what caused the checkpoint',
@@ -192,7 +201,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
       { flags: '--auto', does: 'for scripts: follow the settings, and print nothing if there is nothing to do' },
       ...BOUND,
     ],
-    example: 'atlas checkpoint "added nil check for config.Server" --step implement --attempt 1',
+    example: 'atlas checkpoint "added the nil check" --next "the test for it" --step implement --attempt 1',
     load: async () => (await import('./checkpoint')).checkpoint,
   },
 ];

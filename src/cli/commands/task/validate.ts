@@ -12,11 +12,13 @@ import { announceRun } from './consent';
 import type { CliContext } from '../../context';
 import { EXIT, passOn } from '../../render/output';
 import type { AnswerData } from '../schemas';
+import { afterStep, summaryOf } from './step';
 import { type Driven, changed, expectedOf, taken, taskToDrive } from './taskAnswer';
 
 /** `validate`: runs the step's checks, signs receipts, and moves the task on by what they prove. */
 export const validate: Handler = async (context, call) => {
   const expect = expectedOf(call);
+  const summary = await summaryOf(context, call);
   const driven = await taskToDrive(context, call, expect);
   const { atlas, stored } = driven;
   const commands = call.list('command');
@@ -27,6 +29,7 @@ export const validate: Handler = async (context, call) => {
       // What runs is what was shown, also where the task moves on meanwhile.
       expect: { ...seenStep(stored), ...expect },
       commands,
+      ...summary,
       keepGoing: call.flag('keepGoing'),
       signal,
       caller: context.caller,
@@ -51,8 +54,8 @@ export const validate: Handler = async (context, call) => {
   const what = passed
     ? `Passed: ${count(receipts.length, 'receipt')} signed.`
     : `Failed: ${oneLine(reason ?? 'a command failed', 500)}`;
+  if (passed) return afterStep(context, call, driven, task, what, data);
   const answer = changed(context, driven, task, what, data);
-  if (passed) return answer;
   const error = new AtlasError('verification_failed', reason ?? 'Validation failed.');
   return { ...answer, exit: EXIT.failed, error };
 };

@@ -1,0 +1,49 @@
+import * as z from 'zod/mini';
+import { optionalTimestamp, timestamp } from './fields';
+
+/** How an uncommitted file differs from the last commit. */
+export const FILE_CHANGES = ['modified', 'added', 'deleted', 'renamed', 'untracked', 'conflicted'] as const;
+
+/** How an uncommitted file differs from the last commit. */
+export type FileChange = (typeof FILE_CHANGES)[number];
+
+/** What git is in the middle of. */
+export type GitOperation = 'rebase' | 'merge' | 'cherry-pick' | 'revert' | 'bisect';
+
+/** Numbers are absent where they aren't known: for a binary file, or where git took too long. */
+const changedFileSchema = z.looseObject({
+  path: z.string(),
+  change: z.enum(FILE_CHANGES),
+  /** Lines. */
+  added: z.optional(z.int()),
+  removed: z.optional(z.int()),
+  modified_at: optionalTimestamp,
+});
+
+/** What git and the files showed when Atlas last looked at a task's worktree; lists are the newest of what there is. */
+export const worktreeStateSchema = z.looseObject({
+  observed_at: timestamp,
+  /** Absent on a detached HEAD. */
+  branch: z.optional(z.string()),
+  head: z.optional(z.string()),
+  operation: z.optional(z.string()),
+  /** The commit of the checkpoint since which the commits are. */
+  since: z.optional(z.string()),
+  /** Whether `since` is no longer part of what HEAD has: it was rebased, reset or amended away. */
+  since_is_gone: z.optional(z.boolean()),
+  commits: z.optional(z.array(z.looseObject({ commit: z.string(), subject: z.string(), at: timestamp }))),
+  commits_total: z.optional(z.int()),
+  /** Absent where git couldn't say in time which files are uncommitted. */
+  files: z.optional(z.array(changedFileSchema)),
+  files_total: z.optional(z.int()),
+});
+
+/** See {@link worktreeStateSchema}. */
+export type WorktreeState = z.infer<typeof worktreeStateSchema>;
+/** An uncommitted file. */
+export type ChangedFile = z.infer<typeof changedFileSchema>;
+
+/** Whether two observations say the same; when they were made doesn't count. */
+export function isSameState(a: WorktreeState | undefined, b: WorktreeState): boolean {
+  return a !== undefined && JSON.stringify({ ...a, observed_at: '' }) === JSON.stringify({ ...b, observed_at: '' });
+}

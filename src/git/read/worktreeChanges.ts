@@ -1,0 +1,54 @@
+import type { CommitsSince, LineCounts, Repository } from '../../core/shared/ports';
+import { askGit, runGit } from './gitCommand';
+import { shownPath } from './gitPath';
+
+/** What a repository's settings must not change: programs of its own run here, or names are written otherwise. */
+const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-renames', '--no-color'];
+
+/** Added and removed lines of the tracked files that differ from HEAD, by path; `undefined` where git can't say in time (ms). */
+export async function lineCountsOf({ worktree }: Repository, timeoutMs: number): Promise<LineCounts | undefined> {
+  const args = ['diff', '--numstat', '-z', ...PLAIN, 'HEAD', '--'];
+  const printed = await askGit(worktree, args, { timeoutMs, bytes: true });
+  if (printed === undefined) return undefined;
+  const counts = new Map<string, { readonly added: number; readonly removed: number }>();
+  for (const record of printed.split('\0')) {
+    const [added = '', removed = '', path] = record.split('\t');
+    // A binary file's counts are dashes.
+    if (path !== undefined && /^\d+$/u.test(added) && /^\d+$/u.test(removed))
+      counts.set(shownPath(path), { added: Number(added), removed: Number(removed) });
+  }
+  return counts;
+}
+
+/** The commits that HEAD has and a commit doesn't, newest first; `undefined` where git can't say in time (ms). */
+export async function commitsAfter(
+  { worktree }: Repository,
+  since: string,
+  most: number,
+  timeoutMs: number,
+): Promise<CommitsSince | undefined> {
+  const counted = await runGit(worktree, ['rev-list', '--left-right', '--count', `${since}...HEAD`, '--'], {
+    timeoutMs,
+  });
+  if (!counted.ok) return undefined;
+  // 128: the commit is no longer in the repository at all.
+  if (counted.value.code === 128) return { isGone: true, total: undefined, commits: [] };
+  const [, gone = '', total = ''] = /^(\d+)\s+(\d+)/u.exec(counted.value.stdout) ?? [];
+  if (counted.value.code !== 0 || total === '') return undefined;
+  const args = [
+    'log',
+    `--max-count=${most}`,
+    '-z',
+    '--no-show-signature',
+    '--format=%H %ct %s',
+    `${since}..HEAD`,
+    '--',
+  ];
+  const printed = total === '0' ? '' : await askGit(worktree, args, { timeoutMs });
+  if (printed === undefined) return undefined;
+  const commits = printed.split('\0').flatMap((line) => {
+    const [, commit, seconds, subject = ''] = /^(\S+) (\d+) (.*)$/su.exec(line) ?? [];
+    return commit === undefined ? [] : [{ commit, subject, at: Number(seconds) * 1000 }];
+  });
+  return { isGone: gone !== '0', total: Number(total), commits };
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { defined } from '../../core/shared/defined';
+import type { GitStatus, LineCounts, Repository } from '../../core/shared/ports';
+import { oneLine } from '../../core/shared/text';
+import { toTimestamp } from '../../core/shared/time';
+import type { TaskRecord } from '../../core/task/taskRecord';
+import type { ChangedFile, WorktreeState } from '../../core/task/worktreeState';
+import { insideWorktree } from '../../system/files/worktreePath';
+import type { ServicePorts } from '../ports';
+
+/** The most files and commits that are recorded, the newest of each. */
+const MAX_FILES = 30;
+const MAX_COMMITS = 20;
+/** The most files whose times are looked at to find the newest. */
+const MAX_STATS = 1000;
+/** The lines of a larger untracked file (bytes) aren't counted. */
+const MAX_COUNTED_BYTES = 1024 * 1024;
+const MAX_SUBJECT = 300;
+
+type Ports = Pick<ServicePorts, 'git' | 'files' | 'clock'>;
+
+/** The commit of the newest checkpoint that knows one. */
+export function lastCheckpointCommit({ checkpoints }: Pick<TaskRecord, 'checkpoints'>): string | undefined {
+  return checkpoints.findLast(({ git_commit: commit }) => commit !== undefined)?.git_commit;
+}
+
+/**
+ * What git and the files of a worktree show now. What git can't say in time is left out.
+ * @param since commits are those after this one
+ * @param status what is uncommitted, where that is known; `undefined` where it couldn't be had in time
+ * @param timeoutMs how long each look of git's may take; 0 for no look beside the status
+ */
+export async function observeWorktree(
+  { git, files, clock }: Ports,
+  repository: Repository,
+  since: string | undefined,
+  status: GitStatus | undefined,
+  timeoutMs: number,
+): Promise<WorktreeState> {
+  const { branch, commit: head } = git.head(repository);
+  const isTracked = status?.changes.some(({ change }) => change !== 'untracked') === true;
+  const [counts, commits] = await Promise.all([
+    isTracked && timeoutMs > 0 ? git.lineCounts(repository, timeoutMs) : undefined,
+    since === undefined || since === head || timeoutMs === 0
+      ? undefined
+      : git.commitsSince(repository, since, MAX_COMMITS, timeoutMs),
+  ]);
+  return {
+    observed_at: toTimestamp(clock.now()),
+    ...defined({ branch, head, since, operation: git.operation(repository) }),
+    ...(commits?.isGone === true ? { since_is_gone: true } : {}),
+    ...(commits === undefined
+      ? since !== undefined && since === head
+        ? { commits: [], commits_total: 0 }
+        : {}
+      : {
+          commits: commits.commits.map(({ commit, subject, at }) => ({
+            commit,
+            subject: oneLine(subject, MAX_SUBJECT),
+            at: toTimestamp(at),
+          })),
+          ...defined({ commits_total: commits.total }),
+        }),
+    ...(status === undefined ? {} : changedFiles({ files }, repository, status, counts)),
+  };
+}
+
+function changedFiles(
+  { files }: Pick<Ports, 'files'>,
+  { worktree }: Repository,
+  { changes }: GitStatus,
+  counts: LineCounts | undefined,
+): Pick<WorktreeState, 'files' | 'files_total'> {
+  const statted = changes.slice(0, MAX_STATS).map((each) => {
+    const full = join(worktree, each.path);
+    const stat = insideWorktree(worktree, each.path) === undefined ? undefined : files.stat(full);
+    return { ...each, full, stat };
+  });
+  const newest = statted.sort((a, b) => (b.stat?.mtimeMs ?? 0) - (a.stat?.mtimeMs ?? 0)).slice(0, MAX_FILES);
+  const listed = newest.map(({ path, change, full, stat }): ChangedFile => ({
+    path,
+    change,
+    ...(change === 'untracked' && stat?.kind === 'file' && stat.size <= MAX_COUNTED_BYTES
+      ? untrackedLines(files, full, stat.size)
+      : counts?.get(path)),
+    ...(stat === undefined ? {} : { modified_at: toTimestamp(stat.mtimeMs) }),
+  }));
+  return { files: listed, files_total: changes.length };
+}
+
+/** The lines of a new file; nothing for a binary one, or one that can't be read. */
+function untrackedLines(files: Ports['files'], path: string, size: number): Pick<ChangedFile, 'added' | 'removed'> {
+  let bytes: Uint8Array;
+  try {
+    bytes = files.readAt(path, 0, size);
+  } catch {
+    return {};
+  }
+  if (bytes.includes(0)) return {};
+  let lines = bytes.length > 0 && bytes.at(-1) !== 10 ? 1 : 0;
+  for (const byte of bytes) if (byte === 10) lines += 1;
+  return { added: lines, removed: 0 };
+}
