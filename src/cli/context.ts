@@ -50,7 +50,7 @@ export class CliContext {
         import('../service/createAtlas'),
         import('../service/ports'),
       ]);
-      return createAtlas(systemPorts(this.root, VERSION, new WarningLog(this.streams)));
+      return createAtlas(systemPorts(this.root, VERSION, warningLog(this.streams)));
     })());
   }
 
@@ -178,24 +178,13 @@ export async function readTextFile(file: string, maxBytes: number): Promise<stri
 }
 
 /** Shows what went wrong beside the answer; the rest of the log is the editor's. */
-class WarningLog implements Logger {
-  constructor(private readonly streams: Streams) {}
-
-  debug(): void {
-    // Nobody reads it here.
-  }
-
-  info(): void {
-    // Nobody reads it here.
-  }
-
-  warn(message: string, data?: Readonly<Record<string, unknown>>): void {
-    this.streams.err(`atlas: warning: ${withData(message, data)}\n`);
-  }
-
-  error(message: string, data?: Readonly<Record<string, unknown>>): void {
-    this.streams.err(`atlas: error: ${withData(message, data)}\n`);
-  }
+function warningLog({ err }: Streams): Logger {
+  return {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (message, data) => err(`atlas: warning: ${withData(message, data)}\n`),
+    error: (message, data) => err(`atlas: error: ${withData(message, data)}\n`),
+  };
 }
 
 function withData(message: string, data: Readonly<Record<string, unknown>> | undefined): string {

@@ -6,11 +6,12 @@ import { resolveRoot } from '../system/storeRoot';
 import { type AtlasApi, createApi } from './api';
 import { ReceiptLenses } from './receipts/codeLens';
 import { registerCommands } from './shared/register';
-import { ConfigProblems } from './setup/configProblems';
-import { FileActivity } from './checkpoints/fileActivity';
+import { watchConfig } from './setup/configProblems';
+import { watchFiles } from './checkpoints/fileActivity';
 import { GitBridge } from './gitHooks/gitBridge';
-import { Notifications } from './tasks/notifications';
+import { watchTasks } from './tasks/notifications';
 import { LatePanels } from './panels';
+import { lazy } from '../core/shared/lazy';
 import { setting } from './shared/config';
 import { setContext } from './shared/contextKeys';
 import { ChannelLogger } from './shared/log';
@@ -34,8 +35,8 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
   const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
-  const inbox = once(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
-  const home = once(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
+  const inbox = lazy(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
+  const home = lazy(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
   const workers = async () => (await home()).open();
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
   const context = { session, tree, log, git, verdicts, panels, inbox, workers, launcherFolder, terminals: new Map() };
@@ -53,9 +54,9 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     documents,
     panels,
     new StatusBar(session),
-    new ConfigProblems(session, log),
-    new FileActivity(session),
-    new Notifications(session, extension.globalState),
+    watchConfig(session, log),
+    watchFiles(session),
+    watchTasks(session, extension.globalState),
     new ReceiptLenses(session, verdicts),
     linkIds(session),
     watchPullRequests(session),
@@ -79,10 +80,4 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
 function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): WindowTasks {
   const { version } = extension.extension.packageJSON as { version: string };
   return new WindowTasks(createAtlas(systemPorts(root, version, log)));
-}
-
-/** What is loaded once, when it is first asked for. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loaded: Promise<T> | undefined;
-  return async () => (loaded ??= load());
 }

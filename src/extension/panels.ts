@@ -30,25 +30,18 @@ class LateKind<P extends Panels> implements vscode.Disposable, vscode.WebviewPan
   }
 
   use(task: (panels: P) => unknown): void {
-    this.panels()
+    (this.loaded ??= this.load())
       .then(task)
       .catch((error: unknown) => this.host.log.error('A panel failed.', { error: messageOf(error) }));
   }
 
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    (await this.panels()).restore(panel, state);
+    (await (this.loaded ??= this.load())).restore(panel, state);
   }
 
   dispose(): void {
     this.registration.dispose();
-    void this.loaded?.then((panels) => {
-      panels.dispose();
-    });
-  }
-
-  private panels(): Promise<P> {
-    this.loaded ??= this.load();
-    return this.loaded;
+    void this.loaded?.then((panels) => void panels.dispose());
   }
 }
 
@@ -75,9 +68,7 @@ export class LatePanels implements vscode.Disposable {
 
   /** Shows a task's receipts, and the details of one of them. */
   openReceipts(ref: TaskRef, receiptId?: string): void {
-    this.receipts.use((panels) => {
-      panels.open(ref).showReceipt(receiptId);
-    });
+    this.receipts.use((panels) => panels.open(ref).showReceipt(receiptId));
   }
 
   dispose(): void {

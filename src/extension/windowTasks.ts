@@ -75,9 +75,7 @@ export class WindowTasks implements vscode.Disposable {
 
   constructor(readonly atlas: OpenAtlas) {
     this.ownership = new WindowOwnership(atlas);
-    this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => {
-      this.noticed(refs);
-    });
+    this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => this.noticed(refs));
   }
 
   /** Looks at the folders and the store, recovers what crashed, and keeps looking. */

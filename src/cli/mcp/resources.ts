@@ -78,10 +78,6 @@ export async function offerHooks(server: McpServer, context: CliContext): Promis
     return {};
   });
   ensureFolder(files, paths.open);
-  watcher.watchList(() => {
-    tell(server.server.sendResourceListChanged());
-  });
-  return () => {
-    watcher.close();
-  };
+  watcher.watchList(() => tell(server.server.sendResourceListChanged()));
+  return () => watcher.close();
 }

@@ -1,6 +1,5 @@
 import { AtlasError } from '../../core/shared/errors';
 import type { ProcessIdentity } from '../../core/recovery/liveness';
-import type { Atlas } from '../../service/atlas';
 import type { OpenAtlas } from '../../service/createAtlas';
 import { CliContext } from '../context';
 
@@ -55,10 +54,6 @@ export class ToolContext extends CliContext {
   /** One store for all calls. */
   override async atlas(): Promise<OpenAtlas> {
     return this.server.atlas();
-  }
-
-  override async drive(): Promise<Atlas> {
-    return this.server.drive();
   }
 
   override async readText(file: string): Promise<string> {

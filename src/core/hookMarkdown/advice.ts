@@ -1,15 +1,7 @@
 import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
 import { gitEffect, isAiLike } from '../task/template';
 import { sentenceList } from '../shared/text';
-import {
-  askCommand,
-  completeCommand,
-  failCommand,
-  progressCommand,
-  pullRequestCommand,
-  startCommand,
-  validateCommand,
-} from './commands';
+import { command, completeCommand, startCommand, validateCommand } from './commands';
 import { bullets, code, numbered } from './escape';
 import { whenToCommit } from './plan';
 import { type HookView, doneSteps } from './view';
@@ -65,7 +57,7 @@ export function endingOf(view: HookView, attempt?: number): string[] {
   const name = stepName(view);
   if (view.type === 'human') {
     return [
-      `Only a human can end ${name}. When there is something to decide, run ${askCommand(view, '<what to decide>', attempt)} and stop`,
+      `Only a human can end ${name}. When there is something to decide, run ${command(view, 'step ask "<what to decide>"', attempt)} and stop`,
     ];
   }
   if (view.commands.length > 0) {
@@ -75,13 +67,13 @@ export function endingOf(view: HookView, attempt?: number): string[] {
   }
   if (view.type === 'validation') {
     return [
-      `${name} declares no commands: take those that this repository uses to check itself and run ${validateCommand(view, attempt)} for each. If you can't tell which, ask: ${askCommand(view, 'Which commands validate this task?', attempt)}`,
+      `${name} declares no commands: take those that this repository uses to check itself and run ${validateCommand(view, attempt)} for each. If you can't tell which, ask: ${command(view, 'step ask "Which commands validate this task?"', attempt)}`,
     ];
   }
   if (view.type === 'ci') {
     return [
       `When every check passed, run ${completeCommand(view, attempt)}`,
-      `When one failed, run ${failCommand(view, '<which check failed and why>', attempt)} and tell the human`,
+      `When one failed, run ${command(view, 'step fail "<which check failed and why>"', attempt)} and tell the human`,
     ];
   }
   return [`When complete, run ${completeCommand(view, attempt)}`];
@@ -89,7 +81,7 @@ export function endingOf(view: HookView, attempt?: number): string[] {
 
 /** The commands that decide the step, as code. */
 export function commandList(view: HookView): string {
-  return sentenceList(view.commands.map((command) => code(command)));
+  return sentenceList(view.commands.map((each) => code(each)));
 }
 
 /** What working on the step means, by its type. */
@@ -98,9 +90,9 @@ export function workOf(view: HookView, attempt?: number): string[] {
   if (isAiLike(view.type)) {
     return [
       `Do the work of ${name} for the task named under Current State: the plan says what it must deliver. Leave the other steps alone`,
-      `After each piece that works, record it: ${progressCommand(view, attempt)}`,
+      `After each piece that works, record it: ${command(view, 'checkpoint "<what is done>" --next "<what you do next>"', attempt)}`,
       whenToCommit(view),
-      `If you need a decision, run ${askCommand(view, '<your question>', attempt)} and stop`,
+      `If you need a decision, run ${command(view, 'step ask "<your question>"', attempt)} and stop`,
     ];
   }
   switch (view.type) {
@@ -135,7 +127,7 @@ function gitWork(view: HookView, attempt?: number): string[] {
       return [
         'Look whether there is a pull request for this branch already, for instance with `gh pr view`',
         'If not, open one for this branch, for instance with `gh pr create`',
-        `Record it: ${pullRequestCommand(view, attempt)}`,
+        `Record it: ${command(view, 'checkpoint "<its address>" --trigger pr_created', attempt)}`,
       ];
     case undefined:
       return [

@@ -89,13 +89,8 @@ function branchOf(hook: TaskRecord, task: Task): string | undefined {
   return typeof started === 'string' && started !== '' ? started : undefined;
 }
 
-/** The files of a recovery plan: how each differs from the last checkpoint. */
-export function recoveredFiles(hook: TaskRecord): TouchedFile[] {
-  return [...recoveryDetails(hook.recovery).files];
-}
-
 function filesOf(hook: TaskRecord): TouchedFile[] {
-  const known = new Map(recoveredFiles(hook).map((file) => [file.path, file]));
+  const known = new Map(recoveryDetails(hook.recovery).files.map((file) => [file.path, file]));
   for (const path of hook.current_step?.files_touched ?? []) {
     if (!known.has(path)) known.set(path, { path, state: undefined });
   }

@@ -134,13 +134,13 @@ export function runningAdvice(view: HookView): Advice {
 /** How the declared commands stand in this attempt, one a line of code. */
 function commandStandings(view: HookView): string[] {
   const { step, hook } = view;
-  return view.commands.map((command) => {
+  return view.commands.map((declared) => {
     const newest = hook.receipts.findLast(
       (receipt) =>
-        receipt.command === command && receipt.step_name === step?.step_name && receipt.attempt === step.attempt,
+        receipt.command === declared && receipt.step_name === step?.step_name && receipt.attempt === step.attempt,
     );
-    if (newest === undefined) return `${code(command)}: no result in this attempt`;
-    return `${code(command)}: ${newest.exit_code === 0 ? 'passed' : `failed with exit code ${newest.exit_code}`}`;
+    if (newest === undefined) return `${code(declared)}: no result in this attempt`;
+    return `${code(declared)}: ${newest.exit_code === 0 ? 'passed' : `failed with exit code ${newest.exit_code}`}`;
   });
 }
 

@@ -86,7 +86,8 @@ function interrupted(hook: TaskRecord, now: number): string {
   return `${STATE_LABELS.recovering}${age}${known ? ` (${CAUSE_LABELS[cause as CrashCause]})` : ''}`;
 }
 
-const WAITS_FOR = {
+/** What a waiting task waits for, to follow "waiting for". */
+export const WAITS_FOR = {
   review: 'a review',
   validation_failed: 'a decision about a failed check',
   step_failed: 'a decision about a failed step',
@@ -94,11 +95,6 @@ const WAITS_FOR = {
   question: 'an answer',
   interrupted: 'a decision about an interruption',
 } as const satisfies Record<WaitKind, string>;
-
-/** What a waiting task waits for, to follow "waiting for". */
-export function waitsFor(kind: WaitKind): string {
-  return WAITS_FOR[kind];
-}
 
 /** What a task is doing, as the second half of a sentence about it. */
 export function situation(hook: TaskRecord, kind: WaitKind): string {
@@ -113,7 +109,7 @@ export function situation(hook: TaskRecord, kind: WaitKind): string {
     case 'step_validating':
       return `${step} is being validated`;
     case 'awaiting_human':
-      return `the task is waiting for ${waitsFor(kind)}`;
+      return `the task is waiting for ${WAITS_FOR[kind]}`;
     case 'recovering':
       return 'the task was interrupted';
     case 'completed':

@@ -190,22 +190,6 @@ export type RecoveryContext = z.infer<typeof recoveryContextSchema>;
 /** A validation receipt. */
 export type ValidationReceipt = z.infer<typeof validationReceiptSchema>;
 
-const HOOK_KEY_ORDER = [
-  'version',
-  'task_id',
-  'workspace_id',
-  'created_at',
-  'updated_at',
-  'state',
-  'current_step',
-  'history',
-  'recovery',
-  'checkpoints',
-  'receipts',
-  'worktree_state',
-  'schema_version',
-] as const satisfies readonly (keyof TaskRecord)[];
-
 /** The lists that only grow at their end, but for the dropping of old checkpoints; an item never changes. */
 const LIST_KEYS: ReadonlySet<string> = new Set(['history', 'checkpoints', 'receipts']);
 
@@ -218,10 +202,10 @@ function indented(value: unknown, indent: string): string | undefined {
   return text?.replaceAll('\n', `\n${indent}`);
 }
 
-/** The text of hook.json in parts: the documented keys in their order, then unknown ones. */
+/** The text of hook.json in parts: the documented keys in the schema's order, then unknown ones. */
 export function recordParts(hook: TaskRecord): RecordPart[] {
   const ordered: Record<string, unknown> = {};
-  for (const key of HOOK_KEY_ORDER) if (hook[key] !== undefined) ordered[key] = hook[key];
+  for (const key of Object.keys(taskRecordSchema.shape)) if (hook[key] !== undefined) ordered[key] = hook[key];
   for (const [key, value] of Object.entries(hook)) if (!Object.hasOwn(ordered, key)) ordered[key] = value;
   const parts: RecordPart[] = [];
   let text = '{';

@@ -1,6 +1,6 @@
 import type { Caller } from './events';
 import { foreignEdits } from '../task/foreignEdits';
-import { actionLabel, waitsFor } from '../task/labels';
+import { WAITS_FOR, actionLabel } from '../task/labels';
 import type { TaskRecord, RecoveryAction } from '../task/taskRecord';
 import { HUMAN_EVENTS, type TaskEventType, legalEvents } from './states';
 import { attemptsSpent } from '../task/stepAttempt';
@@ -43,10 +43,10 @@ export function eventsFor(hook: TaskRecord, by: Caller): TaskEventType[] {
 /** What can be approved decides about work, so going on without that decision would be one. */
 function resumeDecision(hook: TaskRecord): string | undefined {
   const kind = waitKind(hook);
-  if (canApprove(kind)) return `continue a task that is waiting for ${waitsFor(kind)}`;
+  if (canApprove(kind)) return `continue a task that is waiting for ${WAITS_FOR[kind]}`;
   const step = hook.current_step;
   const isSpent = kind === 'interrupted' && step?.started_at !== undefined && attemptsSpent(step);
-  return isSpent ? `continue a task that is waiting for ${waitsFor('attempts_spent')}` : undefined;
+  return isSpent ? `continue a task that is waiting for ${WAITS_FOR.attempts_spent}` : undefined;
 }
 
 /** Asking a human is open to everybody, and so is repeating a validation: it can only withhold a pass. */

@@ -9,65 +9,55 @@ const COLLECT_MS = 2000;
 const IGNORED = /(^|\/)(\.git|\.forge|node_modules)(\/|$)/u;
 
 /** Notes which files are saved while a step runs, and that files change at all, which shows a live agent. */
-export class FileActivity implements vscode.Disposable {
-  private readonly pending = new Map<string, { ref: TaskRef; files: Set<string> }>();
-  private readonly subscriptions: vscode.Disposable[];
-  private timer: NodeJS.Timeout | undefined;
-
-  constructor(private readonly session: WindowTasks) {
-    const watcher = vscode.workspace.createFileSystemWatcher('**/*');
-    const changed = (uri: vscode.Uri): void => {
-      this.changed(uri);
-    };
-    this.subscriptions = [
-      watcher,
-      watcher.onDidChange(changed),
-      watcher.onDidCreate(changed),
-      watcher.onDidDelete(changed),
-      vscode.workspace.onDidSaveTextDocument((document) => {
-        this.saved(document.uri);
-      }),
-    ];
-  }
-
-  private changed(uri: vscode.Uri): void {
-    for (const { worktree } of this.session.ownPlaces) {
-      const path = insideWorktree(worktree, uri.fsPath);
-      if (path !== undefined && !IGNORED.test(path)) this.session.sawFileChange(worktree);
-    }
-  }
-
-  private saved(uri: vscode.Uri): void {
+export function watchFiles(session: WindowTasks): vscode.Disposable {
+  const pending = new Map<string, { ref: TaskRef; files: Set<string> }>();
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = vscode.workspace.createFileSystemWatcher('**/*');
+  const changed = (uri: vscode.Uri): void => {
+    for (const { worktree } of session.ownPlaces)
+      if (pathIn(worktree, uri) !== undefined) session.sawFileChange(worktree);
+  };
+  const flush = (): void => {
+    timer = undefined;
+    const entries = [...pending.values()];
+    pending.clear();
+    void note(session, entries);
+  };
+  const saved = (uri: vscode.Uri): void => {
     if (uri.scheme !== 'file' || !vscode.workspace.isTrusted) return;
-    for (const { ref, hook, task } of this.session.ownTasks()) {
+    for (const { ref, hook, task } of session.ownTasks()) {
       const worktree = worktreeOf(task);
       if (hook.state !== 'step_running' || worktree === undefined) continue;
-      const path = insideWorktree(worktree, uri.fsPath);
-      const known = hook.current_step?.files_touched ?? [];
-      if (path === undefined || IGNORED.test(path) || known.includes(path)) continue;
-      const entry = this.pending.get(refKey(ref)) ?? { ref, files: new Set<string>() };
+      const path = pathIn(worktree, uri);
+      if (path === undefined || hook.current_step?.files_touched?.includes(path) === true) continue;
+      const entry = pending.get(refKey(ref)) ?? { ref, files: new Set<string>() };
       entry.files.add(path);
-      this.pending.set(refKey(ref), entry);
-      this.timer ??= setTimeout(() => void this.flush(), COLLECT_MS);
+      pending.set(refKey(ref), entry);
+      timer ??= setTimeout(flush, COLLECT_MS);
       // A file belongs to the work of one task: the one that was changed last.
       return;
     }
-  }
+  };
+  return vscode.Disposable.from(
+    watcher,
+    watcher.onDidChange(changed),
+    watcher.onDidCreate(changed),
+    watcher.onDidDelete(changed),
+    vscode.workspace.onDidSaveTextDocument(({ uri }) => saved(uri)),
+    { dispose: () => clearTimeout(timer) },
+  );
+}
 
-  private async flush(): Promise<void> {
-    this.timer = undefined;
-    const entries = [...this.pending.values()];
-    this.pending.clear();
-    for (const { ref, files } of entries) {
-      const atlas = await this.session.atlas.drive();
-      const result = await atlas.send(ref, { type: 'note', filesTouched: [...files] });
-      if (result.ok) this.session.changed(ref);
-      else this.session.atlas.ports.log.debug('Saved files were not noted.', { error: result.error.message });
-    }
-  }
+function pathIn(worktree: string, uri: vscode.Uri): string | undefined {
+  const path = insideWorktree(worktree, uri.fsPath);
+  return path === undefined || IGNORED.test(path) ? undefined : path;
+}
 
-  dispose(): void {
-    clearTimeout(this.timer);
-    for (const subscription of this.subscriptions) subscription.dispose();
+async function note(session: WindowTasks, entries: readonly { ref: TaskRef; files: Set<string> }[]): Promise<void> {
+  for (const { ref, files } of entries) {
+    const atlas = await session.atlas.drive();
+    const result = await atlas.send(ref, { type: 'note', filesTouched: [...files] });
+    if (result.ok) session.changed(ref);
+    else session.atlas.ports.log.debug('Saved files were not noted.', { error: result.error.message });
   }
 }

@@ -60,12 +60,8 @@ export class GitBridge implements vscode.Disposable {
     const api = git.getAPI(1);
     this.api = api;
     this.subscriptions.push(
-      api.onDidOpenRepository((repository) => {
-        this.open(repository);
-      }),
-      api.onDidCloseRepository((repository) => {
-        this.close(repository);
-      }),
+      api.onDidOpenRepository((repository) => this.open(repository)),
+      api.onDidCloseRepository((repository) => this.close(repository)),
     );
     for (const repository of api.repositories) this.open(repository);
   }
@@ -83,9 +79,7 @@ export class GitBridge implements vscode.Disposable {
       root,
       repository.state.onDidChange(() => this.noticed()),
     );
-    void this.session.addRoot(root).then(() => {
-      this.noticed();
-    });
+    void this.session.addRoot(root).then(() => this.noticed());
   }
 
   private close(repository: GitRepository): void {

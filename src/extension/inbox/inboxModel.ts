@@ -20,9 +20,7 @@ export class InboxModel implements vscode.Disposable {
   private readonly lists = new Map<string, Result<InboxList>>();
   private readonly ended = new Map<string, Result<FinishedItems>>();
   private readonly watcher: InboxWatcher;
-  private readonly pace = new RefreshThrottle(() => {
-    this.look();
-  });
+  private readonly pace = new RefreshThrottle(() => this.look());
   private readonly subscriptions: vscode.Disposable[];
   /** Tells that they were looked at again. */
   readonly onDidLook = this.changes.event;
@@ -31,9 +29,7 @@ export class InboxModel implements vscode.Disposable {
     readonly session: InboxSession,
     readonly inbox: Inbox,
   ) {
-    const soon = (): void => {
-      this.pace.soon();
-    };
+    const soon = (): void => this.pace.soon();
     this.watcher = new InboxWatcher(session.atlas.ports.paths, session.atlas.ports.log, {
       onInbox: soon,
       onWorkspaces: () => {

@@ -4,44 +4,26 @@ import { InboxModel } from './inboxModel';
 import { InboxTree } from './inboxTree';
 import { type WakeActions, WakeOffers } from './wakeOffers';
 
-/** The inbox in a window: its view, the badge with what is pending, and the offers to resume sessions. */
-export class InboxWindow implements vscode.Disposable {
+/** The inbox in a window. */
+export interface InboxWindow {
   readonly model: InboxModel;
   readonly tree: InboxTree;
-  private readonly view: vscode.TreeView<unknown>;
-  private readonly parts: vscode.Disposable;
-
-  constructor(model: InboxModel, memory: vscode.Memento) {
-    this.model = model;
-    this.tree = new InboxTree(model);
-    this.view = vscode.window.createTreeView('atlas.inbox', { treeDataProvider: this.tree, showCollapseAll: true });
-    const badge = model.onDidLook(() => {
-      this.showBadge();
-    });
-    const offers = new WakeOffers(model, memory, ACTIONS);
-    this.parts = vscode.Disposable.from(badge, offers, this.view, this.tree, model);
-  }
-
-  private showBadge(): void {
-    const pending = this.model.open().filter(({ item }) => item.status === 'pending').length;
-    this.view.badge =
-      pending === 0
-        ? undefined
-        : { value: pending, tooltip: vscode.l10n.t('Pending items in the agent queue: {0}', pending) };
-  }
-
-  dispose(): void {
-    this.parts.dispose();
-  }
 }
 
-/** Opens a window's inbox and looks for the first time; the window disposes of it. */
+/** Opens a window's inbox and looks for the first time: its view, the badge with what is pending, and the offers to resume sessions. */
 export async function openInbox(session: WindowTasks, extension: vscode.ExtensionContext): Promise<InboxWindow> {
   const model = new InboxModel(session, await session.atlas.inbox());
-  const window = new InboxWindow(model, extension.workspaceState);
-  extension.subscriptions.push(window);
+  const tree = new InboxTree(model);
+  const view = vscode.window.createTreeView('atlas.inbox', { treeDataProvider: tree, showCollapseAll: true });
+  const badge = model.onDidLook(() => {
+    const value = model.open().filter(({ item }) => item.status === 'pending').length;
+    const tooltip = vscode.l10n.t('Pending items in the agent queue: {0}', value);
+    view.badge = value === 0 ? undefined : { value, tooltip };
+  });
+  const offers = new WakeOffers(model, extension.workspaceState, ACTIONS);
+  extension.subscriptions.push(vscode.Disposable.from(badge, offers, view, tree, model));
   model.look();
-  return window;
+  return { model, tree };
 }
 
 /** The commands, so that whatever fails is shown as with them. */
@@ -49,10 +31,6 @@ const ACTIONS: WakeActions = {
   resume: async (session) => {
     await vscode.commands.executeCommand('atlas.resumeSession', session);
   },
-  show: (item) => {
-    void vscode.commands.executeCommand('atlas.showInboxItem', item);
-  },
-  showAll: () => {
-    void vscode.commands.executeCommand('atlas.inbox.focus');
-  },
+  show: (item) => void vscode.commands.executeCommand('atlas.showInboxItem', item),
+  showAll: () => void vscode.commands.executeCommand('atlas.inbox.focus'),
 };

@@ -46,9 +46,7 @@ export class WakeOffers implements vscode.Disposable {
     private readonly memory: vscode.Memento,
     private readonly actions: WakeActions,
   ) {
-    const sweep = (): void => {
-      void this.sweep();
-    };
+    const sweep = (): void => void this.sweep();
     this.subscriptions = [model.onDidLook(sweep), vscode.workspace.onDidGrantWorkspaceTrust(sweep)];
     this.tell(this.leftByTheDead());
   }

@@ -19,9 +19,7 @@ export class ReceiptLenses implements vscode.CodeLensProvider, vscode.Disposable
     private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {
-    const changed = (): void => {
-      this.changes.fire();
-    };
+    const changed = (): void => this.changes.fire();
     this.subscriptions = [
       vscode.languages.registerCodeLensProvider(FILES, this),
       verdicts.onDidChange(changed),

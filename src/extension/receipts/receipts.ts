@@ -16,9 +16,8 @@ import { askTarget, withNotice } from '../shared/dialogs';
 const hasReceipts = ({ hook }: StoredTask): boolean => hook.receipts.length > 0;
 
 /** Atlas: Open Receipts. */
-export const openReceipts: CommandHandler = async (context, argument) => {
+export const openReceipts: CommandHandler = async (context, argument) =>
   context.panels.openReceipts((await taskFor(context.session, argument)).ref);
-};
 
 /** Atlas: Verify Receipt. Looks again, shows each check, and says the verdict. */
 export const verifyReceipt: CommandHandler = async (context, argument) => {

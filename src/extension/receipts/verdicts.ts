@@ -47,20 +47,14 @@ export class Verdicts implements vscode.Disposable {
 
   constructor(private readonly session: WindowTasks) {
     this.subscription = vscode.Disposable.from(
-      session.onDidChangeFiles(() => {
-        this.lookSoon();
-      }),
+      session.onDidChangeFiles(() => this.lookSoon()),
       // What lies beside hook.json (statements, keys) can change without it.
-      session.onDidChange(() => {
-        this.lookSoon();
-      }),
+      session.onDidChange(() => this.lookSoon()),
     );
   }
 
   private lookSoon(): void {
-    this.timer ??= setTimeout(() => {
-      void this.lookAgain();
-    }, SETTLE_MS);
+    this.timer ??= setTimeout(() => void this.lookAgain(), SETTLE_MS);
   }
 
   /** What is known now of a task's receipts; the rest is being looked at. */

@@ -18,9 +18,7 @@ export function watchWindow(session: WindowTasks, git: GitBridge): vscode.Dispos
       for (const folder of added) void session.addRoot(folder.uri.fsPath);
       for (const folder of removed) void session.removeRoot(folder.uri.fsPath);
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      void session.start(openFolders()).then(() => git.start());
-    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void session.start(openFolders()).then(() => git.start())),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (affects(event, 'home')) void offerReload();
     }),

@@ -109,9 +109,7 @@ export abstract class Panel<Message, Request> implements vscode.Disposable {
     };
     webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(host.extensionUri)] };
     this.owned.push(
-      webview.onDidReceiveMessage((message: unknown) => {
-        this.receive(message);
-      }),
+      webview.onDidReceiveMessage((message: unknown) => this.receive(message)),
       changes.onDidChange((changed) => {
         if (changed === undefined || keyOf(changed) === keyOf(ref)) this.refresh();
       }),

@@ -20,11 +20,7 @@ class WorkersHome implements vscode.Disposable {
   ) {
     this.signs = new ForgeSigns(session.atlas.ports.files);
     this.watches = new FolderWatches(session.atlas.ports.log);
-    this.subscriptions.push(
-      session.onDidChangePlaces(() => {
-        this.look();
-      }),
-    );
+    this.subscriptions.push(session.onDidChangePlaces(() => this.look()));
     this.look();
   }
 
@@ -34,8 +30,8 @@ class WorkersHome implements vscode.Disposable {
   }
 
   private async load(): Promise<WorkersWindow> {
-    const { WorkersWindow } = await import('./workersWindow');
-    const window = new WorkersWindow(this.session, this.signs, this.extension.workspaceState);
+    const { makeWindow } = await import('./workersWindow');
+    const window = makeWindow(this.session, this.signs, this.extension.workspaceState);
     if (this.disposed) window.dispose();
     else this.subscriptions.push(window);
     // From here on it watches for itself.

@@ -31,9 +31,7 @@ export class WorkersModel implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
   private readonly watch: WorkersWatch;
   private readonly subscriptions: vscode.Disposable[];
-  private readonly pace = new RefreshThrottle(() => {
-    void this.look();
-  });
+  private readonly pace = new RefreshThrottle(() => void this.look());
   private looked = new Map<string, LookedAt>();
   private looking: Promise<void> | undefined;
   private next: Promise<void> | undefined;
@@ -47,13 +45,9 @@ export class WorkersModel implements vscode.Disposable {
     readonly session: WorkersSession,
     private readonly signs: ForgeSigns,
   ) {
-    this.watch = new WorkersWatch(session.atlas.ports, () => {
-      this.soon();
-    });
+    this.watch = new WorkersWatch(session.atlas.ports, () => this.soon());
     this.subscriptions = [
-      session.onDidChangePlaces(() => {
-        this.soon();
-      }),
+      session.onDidChangePlaces(() => this.soon()),
       // Without a task's name it comes with the minutes that pass and with the focus.
       session.onDidChange((ref) => {
         if (ref === undefined && this.hasAged()) this.soon();

@@ -4,45 +4,27 @@ import { needsHuman } from './tree/outline';
 import { WorkersModel, type WorkersSession } from './workersModel';
 import { WorkersTree } from './tree/workersTree';
 
-/** The workers in a window: their view, and the badge with those that need a human. */
-export class WorkersWindow implements vscode.Disposable {
+/** The workers in a window. */
+export interface WorkersWindow extends vscode.Disposable {
   readonly model: WorkersModel;
   readonly tree: WorkersTree;
-  private readonly view: vscode.TreeView<unknown>;
-  private readonly parts: vscode.Disposable;
+  /** What is remembered of this window's folder. */
+  readonly memory: vscode.Memento;
+}
 
-  constructor(
-    session: WorkersSession,
-    signs: ForgeSigns,
-    /** What is remembered of this window's folder. */
-    readonly memory: vscode.Memento,
-  ) {
-    this.model = new WorkersModel(session, signs);
-    this.tree = new WorkersTree(this.model);
-    this.view = vscode.window.createTreeView('atlas.workers', { treeDataProvider: this.tree, showCollapseAll: true });
-    this.model.show(this.view.visible);
-    this.parts = vscode.Disposable.from(
-      this.model.onDidLook(() => {
-        this.showBadge();
-      }),
-      this.view.onDidChangeVisibility(({ visible }) => {
-        this.model.show(visible);
-      }),
-      this.view,
-      this.tree,
-      this.model,
-    );
-  }
-
-  private showBadge(): void {
-    const waiting = this.model
-      .all()
-      .flatMap(({ status }) => (status.ok ? status.value.workers.filter(needsHuman) : [])).length;
-    this.view.badge =
-      waiting === 0 ? undefined : { value: waiting, tooltip: vscode.l10n.t('Workers that need you: {0}', waiting) };
-  }
-
-  dispose(): void {
-    this.parts.dispose();
-  }
+/** Makes the view of the workers, and its badge with those that need a human. */
+export function makeWindow(session: WorkersSession, signs: ForgeSigns, memory: vscode.Memento): WorkersWindow {
+  const model = new WorkersModel(session, signs);
+  const tree = new WorkersTree(model);
+  const view = vscode.window.createTreeView('atlas.workers', { treeDataProvider: tree, showCollapseAll: true });
+  model.show(view.visible);
+  const badge = model.onDidLook(() => {
+    const found = model.all().flatMap(({ status }) => (status.ok ? status.value.workers : []));
+    const value = found.filter(needsHuman).length;
+    const tooltip = vscode.l10n.t('Workers that need you: {0}', value);
+    view.badge = value === 0 ? undefined : { value, tooltip };
+  });
+  const visibility = view.onDidChangeVisibility(({ visible }) => model.show(visible));
+  const parts = vscode.Disposable.from(badge, visibility, view, tree, model);
+  return { model, tree, memory, dispose: () => void parts.dispose() };
 }

@@ -68,7 +68,7 @@ describe('session-start', () => {
     expect(out).toMatch(/^<atlas-recovery>\n\[ATLAS RECOVERY\] Task /u);
     expect(out).toContain(ref.id);
     expect(out).toContain('## What To Do Now');
-    expect(out).toContain('atlas step complete analyze --summary "<result>" --attempt 1');
+    expect(out).toContain('atlas step complete analyze --attempt 1 --summary "<result>"');
     expect(out.slice(out.indexOf('</atlas-recovery>'))).toBe(
       `</atlas-recovery>\n\n<long-term-memory>\n# Memory\n\nThe user likes short answers.\n</long-term-memory>\n\n` +
         `<recent-journals>\n  ${TODAY} (3 lines) — Daily standup\n  ${daysAgo(6)} (1 line) — Code review session\n</recent-journals>\n`,
@@ -227,7 +227,7 @@ describe('stop', () => {
     const { code, out, err } = await fire(at, 'stop', { stop_hook_active: false });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toBe(
-      `${REMINDER}Step \`analyze\` (attempt 1) of task \`${ref.id}\` is still running. When complete, run \`atlas step complete analyze --summary "<result>" --attempt 1\`.\n`,
+      `${REMINDER}Step \`analyze\` (attempt 1) of task \`${ref.id}\` is still running. When complete, run \`atlas step complete analyze --attempt 1 --summary "<result>"\`.\n`,
     );
   });
 });

@@ -120,7 +120,7 @@ describe('what to do now', () => {
     'ends a %s step without commands by completing it',
     (type) => {
       const steps = all(running(type));
-      expect(steps).toContain('`atlas step complete work --summary "<result>" --attempt 1`');
+      expect(steps).toContain('`atlas step complete work --attempt 1 --summary "<result>"`');
       expect(steps).not.toContain('atlas validate');
     },
   );
@@ -149,7 +149,7 @@ describe('what to do now', () => {
     const steps = todo(render(running('git', [], name)));
     expect(steps.findIndex((step) => step.includes(look))).toBe(0);
     expect(steps.findIndex((step) => step.includes(act))).toBeGreaterThan(0);
-    expect(steps.at(-1)).toContain(`atlas step complete ${name} --summary "<result>" --attempt 1`);
+    expect(steps.at(-1)).toContain(`atlas step complete ${name} --attempt 1 --summary "<result>"`);
   });
 
   it('resumes with the files, what was being done and a way to save', () => {
@@ -316,7 +316,7 @@ describe('recovering', () => {
     expect(action(render(running('ai').crashed('retry_step')))).toContain('(attempt 2 of 3)');
     expect(all(running('ai').crashed('retry_step'))).toContain('atlas step start work --attempt 2');
     expect(all(running('ai').crashed('retry_from_checkpoint'))).toContain(
-      'atlas step complete work --summary "<result>" --attempt 1',
+      'atlas step complete work --attempt 1 --summary "<result>"',
     );
     expect(all(running('ai').crashed('skip_step'))).not.toContain('step complete');
   });

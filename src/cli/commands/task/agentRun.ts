@@ -39,9 +39,7 @@ export const runAgent: Handler = async (context, call) => {
     ATLAS_AGENT: basename(program),
     ATLAS_SYNOPSIS: synopsisOf(atlas.ports, stored),
   };
-  const exit = await runChild([program, ...args], env, context.json, () => {
-    presence.start(config.checkpointIntervalMs);
-  });
+  const exit = await runChild([program, ...args], env, context.json, () => presence.start(config.checkpointIntervalMs));
   // Nobody was at work then, so nothing is recorded.
   if ('problem' in exit) throw new AtlasError('not_found', `${oneLine(program)} could not be started: ${exit.problem}`);
   const ended = await presence.end(exit);
@@ -80,9 +78,7 @@ async function runChild(
 ): Promise<AgentExit | { readonly problem: string }> {
   return new Promise((resolve) => {
     const agent: { child?: ChildProcess } = {};
-    const passOn = (signal: NodeJS.Signals): void => {
-      agent.child?.kill(signal);
-    };
+    const passOn = (signal: NodeJS.Signals): void => void agent.child?.kill(signal);
     const stay = (): void => undefined;
     // Before the agent starts: whoever sees that it runs may end it at once.
     for (const signal of PASSED_ON) process.on(signal, passOn);
