@@ -131,16 +131,18 @@ function readLine(words: readonly CompletedWord[], range: string, list: string, 
   done`;
 }
 
-function bashValues(words: readonly CompletedWord[]): string[] {
-  return valuesOf(words, (path, { names, value }) => {
-    const reply =
-      value === 'file'
-        ? '_atlas_files "$cur"'
-        : Array.isArray(value)
-          ? `_atlas_words ${sh(value.join(' '))} "$cur"`
-          : ':';
+/** What completes the values of options, for bash and zsh. */
+function valueBranches(
+  words: readonly CompletedWord[],
+  files: string,
+  oneOf: (choices: readonly string[]) => string,
+  any: string,
+): string {
+  const branches = valuesOf(words, (path, { names, value }) => {
+    const reply = value === 'file' ? files : Array.isArray(value) ? oneOf(value as readonly string[]) : any;
     return names.map((name) => `    ${sh(`${path} ${name}`)}) ${reply}; return ;;`);
   });
+  return branches.join('\n');
 }
 
 function bashScript(words: readonly CompletedWord[]): string {
@@ -148,7 +150,7 @@ function bashScript(words: readonly CompletedWord[]): string {
     const names = [...next.map(({ word }) => word), ...options.flatMap(({ names: own }) => own)];
     return `    ${sh(path)}) words=${sh(names.join(' '))}${files ? '; files=1' : ''} ;;`;
   });
-  const values = bashValues(words);
+  const oneOf = (choices: readonly string[]): string => `_atlas_words ${sh(choices.join(' '))} "$cur"`;
   return `# bash completion for atlas; use it with: source <(atlas completion bash)
 _atlas_words() {
   local each IFS=$' \\t\\n'
@@ -168,7 +170,7 @@ _atlas() {
   skip=
 ${readLine(words, 'i = 1; i < COMP_CWORD', 'COMP_WORDS', 'compopt -o default 2>/dev/null')}
   case "$line $prev" in
-${values.join('\n')}
+${valueBranches(words, '_atlas_files "$cur"', oneOf, ':')}
   esac
   words=
   files=
@@ -191,11 +193,7 @@ function zshScript(words: readonly CompletedWord[]): string {
       flags=(${flags.join(' ')})
       files=${files ? '1' : ''} ;;`;
   });
-  const values = valuesOf(words, (path, { names, value }) => {
-    const reply =
-      value === 'file' ? '_files' : Array.isArray(value) ? `compadd -- ${value.map(sh).join(' ')}` : '_message value';
-    return names.map((name) => `    ${sh(`${path} ${name}`)}) ${reply}; return ;;`);
-  });
+  const oneOf = (choices: readonly string[]): string => `compadd -- ${choices.map(sh).join(' ')}`;
   return `#compdef atlas
 # zsh completion for atlas; put it into a folder of $fpath as _atlas, or use: source <(atlas completion zsh)
 _atlas() {
@@ -203,7 +201,7 @@ _atlas() {
   local -a items flags
 ${readLine(words, 'i = 2; i < CURRENT', 'words', '_default')}
   case "$line \${words[CURRENT-1]}" in
-${values.join('\n')}
+${valueBranches(words, '_files', oneOf, '_message value')}
   esac
   case $line in
 ${branches.join('\n')}

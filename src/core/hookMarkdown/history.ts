@@ -87,11 +87,13 @@ export function checkpointsTimeline({ hook }: HookView): string {
   ]);
   return [
     '## Checkpoints Timeline',
-    ...(left === 0
-      ? []
-      : [`The newest ${shown.length}; ${left} earlier ${left === 1 ? 'one is' : 'ones are'} left out.`]),
+    ...leftOut(shown.length, left),
     table(['Time (UTC)', 'Trigger', 'Step', 'Commit', 'Description'], rows),
   ].join('\n\n');
+}
+
+function leftOut(shown: number, left: number): string[] {
+  return left === 0 ? [] : [`The newest ${shown}; ${left} earlier ${left === 1 ? 'one is' : 'ones are'} left out.`];
 }
 
 /** `## Validation Receipts`: what ran, how it ended and what verification says. */
@@ -104,9 +106,7 @@ export function validationReceipts(view: HookView): string {
     '## Validation Receipts',
     'A receipt marked VALID ✓ is signed and proves that the validation ran, on the files as they were then; any other ' +
       'proves nothing. Whether files have changed since: `atlas hook verify-receipt <id>`.',
-    ...(left === 0
-      ? []
-      : [`The newest ${shown.length}; ${left} earlier ${left === 1 ? 'one is' : 'ones are'} left out.`]),
+    ...leftOut(shown.length, left),
     ...shown.flatMap((receipt) => [
       receiptHeading(receipt),
       receiptBlock(receipt, view.verdicts.get(receipt.receipt_id)),

@@ -63,22 +63,18 @@ interface Situation {
 }
 
 type Verdict = { readonly action: RecoveryAction; readonly why: string } | string;
-interface Rule {
-  readonly name: string;
-  readonly judge: (situation: Situation) => Verdict;
-}
 
 /** In this order; a string says why a rule doesn't match. */
-const RULES: readonly Rule[] = [
-  { name: 'waiting', judge: judgeWaiting },
-  { name: 'initializing', judge: judgeInitializing },
-  { name: 'validation', judge: judgeValidation },
-  { name: 'git', judge: judgeGit },
-  { name: 'attempts', judge: judgeAttempts },
-  { name: 'checkpoint', judge: judgeCheckpoint },
-  { name: 'idempotent', judge: judgeIdempotent },
-  { name: 'otherwise', judge: judgeOtherwise },
-];
+const RULES: Readonly<Record<string, (situation: Situation) => Verdict>> = {
+  waiting: judgeWaiting,
+  initializing: judgeInitializing,
+  validation: judgeValidation,
+  git: judgeGit,
+  attempts: judgeAttempts,
+  checkpoint: judgeCheckpoint,
+  idempotent: judgeIdempotent,
+  otherwise: judgeOtherwise,
+};
 
 /** The state that a plan is made for: in `recovering`, that before the crash was detected. */
 export function plannedState(hook: TaskRecord): TaskRecord['state'] {
@@ -95,20 +91,15 @@ export function planRecovery(hook: TaskRecord, task: Task, evidence: RecoveryEvi
   const checkpoint = current === undefined ? undefined : lastCheckpointOf(hook, current.step_index, current.attempt);
   const situation: Situation = { hook, task, step, evidence, lastSign, checkpoint };
   const considered: RuleOutcome[] = [];
-  for (const rule of RULES) {
-    const verdict = rule.judge(situation);
+  for (const [rule, judge] of Object.entries(RULES)) {
+    const verdict = judge(situation);
     if (typeof verdict === 'string') {
-      considered.push({ rule: rule.name, matched: false, why: verdict });
+      considered.push({ rule, matched: false, why: verdict });
       continue;
     }
-    considered.push({ rule: rule.name, matched: true, why: verdict.why });
-    return {
-      action: verdict.action,
-      rule: rule.name,
-      reason: verdict.why,
-      considered,
-      checkpoint: checkpoint ?? hook.checkpoints.at(-1),
-    };
+    const { action, why } = verdict;
+    considered.push({ rule, matched: true, why });
+    return { action, rule, reason: why, considered, checkpoint: checkpoint ?? hook.checkpoints.at(-1) };
   }
   throw new Error('the last rule matches everything');
 }

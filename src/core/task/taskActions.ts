@@ -46,15 +46,6 @@ const EVENTS = {
   abandonTask: 'abandon',
 } as const satisfies Partial<Record<TaskAction, TaskEventType>>;
 
-const RECOVERIES = {
-  retry_step: 'retry_step',
-  retry_from_checkpoint: 'retry_from_checkpoint',
-  retry_validation: 'retry_validation',
-  skip_step: 'skip_step',
-  manual: 'manual_required',
-  await_human: undefined,
-} as const satisfies Record<RecoveryAction, TaskEventType | undefined>;
-
 /** What asks the guards of an event: with fields of its own that nothing is wrong with. Other events need only a type. */
 const ASKING: Partial<Readonly<Record<TaskEventType, TaskInput>>> = {
   checkpoint: { type: 'checkpoint', trigger: 'manual', description: '' },
@@ -120,10 +111,10 @@ function recoveries(hook: TaskRecord, task: Task): OpenAction[] {
     return possible ? [{ action: 'recover', rank: 'secondary' }] : [];
   }
   const computed = hook.recovery?.recommended_action;
-  const others = RECOVERY_ACTIONS.filter((name) => {
-    const type = RECOVERIES[name];
-    return type !== undefined && name !== computed && isOpen(hook, task, type);
-  });
+  const others = RECOVERY_ACTIONS.filter(
+    (name) =>
+      name !== 'await_human' && name !== computed && isOpen(hook, task, name === 'manual' ? 'manual_required' : name),
+  );
   return [
     { action: 'recover', rank: 'secondary' },
     ...others.map((recovery): OpenAction => ({ action: 'recover', recovery, rank: 'secondary' })),

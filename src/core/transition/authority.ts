@@ -1,7 +1,7 @@
 import type { Caller } from './events';
 import { foreignEdits } from '../task/foreignEdits';
 import { WAITS_FOR, actionLabel } from '../task/labels';
-import type { TaskRecord, RecoveryAction } from '../task/taskRecord';
+import { RECOVERY_ACTIONS, type RecoveryAction, type TaskRecord } from '../task/taskRecord';
 import { HUMAN_EVENTS, type TaskEventType, legalEvents } from './states';
 import { attemptsSpent } from '../task/stepAttempt';
 import { canApprove, waitKind } from '../task/waiting';
@@ -14,13 +14,6 @@ const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
   abandon: 'abandon a task',
 };
 
-const ACTIONS: Partial<Readonly<Record<TaskEventType, RecoveryAction>>> = {
-  retry_step: 'retry_step',
-  retry_from_checkpoint: 'retry_from_checkpoint',
-  retry_validation: 'retry_validation',
-  skip_step: 'skip_step',
-};
-
 /**
  * What of an event is a human's to decide, to follow "only a human may"; `undefined` where an agent may cause it too.
  * Asked for every event that does not come from a person, whatever door it came through.
@@ -29,7 +22,7 @@ export function humanDecision(hook: TaskRecord, type: TaskEventType): string | u
   const decision = HUMAN_EVENTS.find((event) => event === type);
   if (decision !== undefined) return DECISIONS[decision];
   if (type === 'human_resume') return resumeDecision(hook);
-  const action = ACTIONS[type];
+  const action = RECOVERY_ACTIONS.find((each) => each === type);
   return action === undefined || hook.state !== 'recovering' ? undefined : recoveryDecision(hook, action);
 }
 

@@ -12,45 +12,21 @@ export const showTaskActions: CommandHandler = async (context, argument) => {
   const stuck = fares === 'quiet' || fares === 'crashed' || fares === 'recovering' || fares === 'agent_left';
   const trusted = vscode.workspace.isTrusted;
   const offered = new Set(trusted ? openActions(task.hook, task.task).map(({ action }) => action as string) : []);
-  const items: { label: string; command: string; show: boolean }[] = [
-    {
-      label: `$(debug-continue) ${vscode.l10n.t('Resume Task')}`,
-      command: 'atlas.resume',
-      show: (stuck && trusted) || offered.has('resume'),
-    },
-    {
-      label: `$(watch) ${vscode.l10n.t('Mark as Still Working')}`,
-      command: 'atlas.stillWorking',
-      show: trusted && fares === 'quiet',
-    },
-    { label: `$(book) ${vscode.l10n.t('Open HOOK.md')}`, command: 'atlas.openHookMd', show: true },
-    {
-      label: `$(bookmark) ${vscode.l10n.t('Record Checkpoint…')}`,
-      command: 'atlas.checkpoint',
-      show: offered.has('checkpoint') && !stuck,
-    },
-    { label: `$(play) ${vscode.l10n.t('Start Step')}`, command: 'atlas.startStep', show: offered.has('startStep') },
-    {
-      label: `$(check) ${vscode.l10n.t('Complete Step')}`,
-      command: 'atlas.completeStep',
-      show: offered.has('completeStep') && !stuck,
-    },
-    { label: `$(thumbsup) ${vscode.l10n.t('Approve Step')}`, command: 'atlas.approve', show: offered.has('approve') },
-    { label: `$(thumbsdown) ${vscode.l10n.t('Reject Step…')}`, command: 'atlas.reject', show: offered.has('reject') },
-    {
-      label: `$(debug-restart) ${vscode.l10n.t('Recover Task…')}`,
-      command: 'atlas.recover',
-      show: offered.has('recover') && stuck,
-    },
-    {
-      label: `$(circle-slash) ${vscode.l10n.t('Abandon Task…')}`,
-      command: 'atlas.abandonTask',
-      show: offered.has('abandonTask'),
-    },
+  const all: readonly (readonly [icon: string, label: string, command: string, shown: boolean])[] = [
+    ['debug-continue', vscode.l10n.t('Resume Task'), 'resume', (stuck && trusted) || offered.has('resume')],
+    ['watch', vscode.l10n.t('Mark as Still Working'), 'stillWorking', trusted && fares === 'quiet'],
+    ['book', vscode.l10n.t('Open HOOK.md'), 'openHookMd', true],
+    ['bookmark', vscode.l10n.t('Record Checkpoint…'), 'checkpoint', offered.has('checkpoint') && !stuck],
+    ['play', vscode.l10n.t('Start Step'), 'startStep', offered.has('startStep')],
+    ['check', vscode.l10n.t('Complete Step'), 'completeStep', offered.has('completeStep') && !stuck],
+    ['thumbsup', vscode.l10n.t('Approve Step'), 'approve', offered.has('approve')],
+    ['thumbsdown', vscode.l10n.t('Reject Step…'), 'reject', offered.has('reject')],
+    ['debug-restart', vscode.l10n.t('Recover Task…'), 'recover', offered.has('recover') && stuck],
+    ['circle-slash', vscode.l10n.t('Abandon Task…'), 'abandonTask', offered.has('abandonTask')],
   ];
-  const picked = await vscode.window.showQuickPick(
-    items.filter(({ show }) => show),
-    { title: plain(task.task.description, 80) },
+  const items = all.flatMap(([icon, label, command, shown]) =>
+    shown ? [{ label: `$(${icon}) ${label}`, command: `atlas.${command}` }] : [],
   );
+  const picked = await vscode.window.showQuickPick(items, { title: plain(task.task.description, 80) });
   await vscode.commands.executeCommand(chosen(picked).command, { kind: 'task', ref: task.ref });
 };

@@ -32,8 +32,8 @@ class WorkersHome implements vscode.Disposable {
   private async load(): Promise<WorkersWindow> {
     const { makeWindow } = await import('./workersWindow');
     const window = makeWindow(this.session, this.signs, this.extension.workspaceState);
-    if (this.disposed) window.dispose();
-    else this.subscriptions.push(window);
+    if (this.disposed) window.parts.dispose();
+    else this.subscriptions.push(window.parts);
     // From here on it watches for itself.
     this.watches.close();
     await window.model.look();

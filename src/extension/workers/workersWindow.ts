@@ -5,11 +5,12 @@ import { WorkersModel, type WorkersSession } from './workersModel';
 import { WorkersTree } from './tree/workersTree';
 
 /** The workers in a window. */
-export interface WorkersWindow extends vscode.Disposable {
+export interface WorkersWindow {
   readonly model: WorkersModel;
   readonly tree: WorkersTree;
   /** What is remembered of this window's folder. */
   readonly memory: vscode.Memento;
+  readonly parts: vscode.Disposable;
 }
 
 /** Makes the view of the workers, and its badge with those that need a human. */
@@ -26,5 +27,5 @@ export function makeWindow(session: WorkersSession, signs: ForgeSigns, memory: v
   });
   const visibility = view.onDidChangeVisibility(({ visible }) => model.show(visible));
   const parts = vscode.Disposable.from(badge, visibility, view, tree, model);
-  return { model, tree, memory, dispose: () => void parts.dispose() };
+  return { model, tree, memory, parts };
 }

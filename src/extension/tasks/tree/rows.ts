@@ -225,38 +225,24 @@ export function eventRow(node: TreeNode & { kind: 'event' }, event: RecordedEven
   return item;
 }
 
+const GROUP_ICONS = { workspace: 'repo', finished: 'archive', history: 'list-unordered' } as const;
+
 /** The row of a group: a workspace, the finished tasks, a history, or more of a long list. */
 export function groupRow(
   node: TreeNode & { kind: 'workspace' | 'finished' | 'history' | 'more' },
-  details: { count?: number; own?: boolean },
+  { count = 0, own = false }: { count?: number; own?: boolean },
 ): vscode.TreeItem {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
-  switch (node.kind) {
-    case 'workspace': {
-      const item = row(node, node.workspace, details.own === true ? Expanded : Collapsed);
-      item.iconPath = new vscode.ThemeIcon('repo');
-      item.contextValue = 'workspace';
-      return item;
-    }
-    case 'finished': {
-      const item = row(node, vscode.l10n.t('Finished'), Collapsed);
-      item.description = String(details.count ?? 0);
-      item.iconPath = new vscode.ThemeIcon('archive');
-      item.contextValue = 'finished';
-      return item;
-    }
-    case 'history': {
-      const item = row(node, vscode.l10n.t('History'), Collapsed);
-      item.description = String(details.count ?? 0);
-      item.iconPath = new vscode.ThemeIcon('list-unordered');
-      item.contextValue = 'history';
-      return item;
-    }
-    case 'more': {
-      const item = row(node, vscode.l10n.t('Show {0} More…', details.count ?? 0), None);
-      item.command = { command: 'atlas.showMoreTasks', title: vscode.l10n.t('Show More'), arguments: [node] };
-      item.contextValue = 'more';
-      return item;
-    }
+  if (node.kind === 'more') {
+    const item = row(node, vscode.l10n.t('Show {0} More…', count), None);
+    item.command = { command: 'atlas.showMoreTasks', title: vscode.l10n.t('Show More'), arguments: [node] };
+    item.contextValue = 'more';
+    return item;
   }
+  const group = node.kind === 'finished' ? vscode.l10n.t('Finished') : vscode.l10n.t('History');
+  const item = row(node, node.kind === 'workspace' ? node.workspace : group, own ? Expanded : Collapsed);
+  if (node.kind !== 'workspace') item.description = String(count);
+  item.iconPath = new vscode.ThemeIcon(GROUP_ICONS[node.kind]);
+  item.contextValue = node.kind;
+  return item;
 }
