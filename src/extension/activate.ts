@@ -39,7 +39,8 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const home = lazy(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
   const workers = async () => (await home()).open();
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
-  const context = { session, tree, log, git, verdicts, panels, inbox, workers, launcherFolder, terminals: new Map() };
+  const shown = { session, tree, log, git, verdicts, panels, documents };
+  const context = { ...shown, inbox, workers, launcherFolder, terminals: new Map() };
   const launcher = import('./setup/launcherSetup').then((setup) =>
     setup.offerCommand(extension, launcherFolder, root, log),
   );
@@ -62,7 +63,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     watchPullRequests(session),
     watchWindow(session, git),
     vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true }),
-    ...registerCommands(context, documents),
+    ...registerCommands(context),
   );
   const ready = session
     .start(openFolders())

@@ -8,7 +8,6 @@ import { AtlasError, unwrap } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import { launcherPath } from '../../system/launcher/launcher';
 import { Cancelled, plain } from '../shared/messages';
-import type { TextDocuments } from '../shared/textDocuments';
 import { chosen } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { confirm, oneFolder } from '../shared/dialogs';
@@ -26,16 +25,14 @@ interface Desk {
 type Wish = 'hooks' | 'hooksAndSection' | 'try' | 'remove';
 
 /** Atlas: Set Up Agent. Wires a host's hooks into its own settings file; the change is shown before it is made. */
-export function setUpAgent(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const worktree = await chooseFolder(context, argument);
-    const installer = new Installer(context.session.atlas.ports, worktree);
-    const desk = { installer, worktree, host: await chooseHost(installer, worktree) };
-    const wish = await chooseWish(desk);
-    if (wish === 'try') await tryHooks(context, documents, desk);
-    else await change(context, documents, desk, wish);
-  };
-}
+export const setUpAgent: CommandHandler = async (context, argument) => {
+  const worktree = await chooseFolder(context, argument);
+  const installer = new Installer(context.session.atlas.ports, worktree);
+  const desk = { installer, worktree, host: await chooseHost(installer, worktree) };
+  const wish = await chooseWish(desk);
+  if (wish === 'try') await tryHooks(context, desk);
+  else await change(context, desk, wish);
+};
 
 /** The folder that is meant: the argument's, the only one of this window, or one that is asked for. */
 async function chooseFolder({ session }: CommandContext, argument: unknown): Promise<string> {
@@ -97,7 +94,7 @@ async function chooseWish({ installer, host }: Desk): Promise<Wish> {
   return chosen(await vscode.window.showQuickPick<(typeof items)[number]>(items, { title: host.title })).wish;
 }
 
-async function change(context: CommandContext, documents: TextDocuments, desk: Desk, wish: Wish): Promise<void> {
+async function change(context: CommandContext, desk: Desk, wish: Wish): Promise<void> {
   const { installer, host } = desk;
   const start = hookStart(process.env, [launcherPath(context.launcherFolder)]);
   const plan =
@@ -107,7 +104,7 @@ async function change(context: CommandContext, documents: TextDocuments, desk: D
     await vscode.window.showInformationMessage(vscode.l10n.t('There is nothing to change for {0}.', host.title));
     return;
   }
-  await agreeTo(documents, desk, changes);
+  await agreeTo(context, desk, changes);
   await agreeToLeave(changes);
   for (const each of changes) unwrap(installer.apply(each));
   if (wish === 'remove') {
@@ -119,20 +116,19 @@ async function change(context: CommandContext, documents: TextDocuments, desk: D
     'The lifecycle hooks of {0} are installed. Restart open sessions to load them.',
     host.title,
   );
-  if ((await vscode.window.showInformationMessage(message, tryThem)) === tryThem)
-    await tryHooks(context, documents, desk);
+  if ((await vscode.window.showInformationMessage(message, tryThem)) === tryThem) await tryHooks(context, desk);
 }
 
 /** Shows what changes, beside the question: a dialog would lie over it. */
 async function agreeTo(
-  documents: TextDocuments,
+  context: CommandContext,
   { worktree, host }: Desk,
   changes: readonly FileChange[],
 ): Promise<void> {
   const files = changes.map(({ path, before, after }) => {
     const name = relative(worktree, path).replaceAll('\\', '/');
-    const left = documents.hold(`before/${name}`, before ?? '');
-    return { name, left, right: documents.hold(`after/${name}`, after ?? '') };
+    const left = context.documents.hold(`before/${name}`, before ?? '');
+    return { name, left, right: context.documents.hold(`after/${name}`, after ?? '') };
   });
   const title = vscode.l10n.t('What Atlas changes for {0}', host.title);
   const [first] = files;
@@ -176,7 +172,7 @@ async function closeDiff(shown: readonly vscode.Uri[]): Promise<void> {
   await vscode.window.tabGroups.close(ours);
 }
 
-async function tryHooks(context: CommandContext, documents: TextDocuments, { worktree, host }: Desk): Promise<void> {
+async function tryHooks(context: CommandContext, { worktree, host }: Desk): Promise<void> {
   const { ports } = context.session.atlas;
   const command = [launcherPath(context.launcherFolder)];
   const location = vscode.ProgressLocation.Notification;
@@ -196,7 +192,7 @@ async function tryHooks(context: CommandContext, documents: TextDocuments, { wor
     const called = lastFired ?? vscode.l10n.t('never called');
     return `${trial?.problem === undefined ? '✓' : '!'} ${event.key}: ${oneLine(works, MAX_TEXT)}\n    ${called}`;
   });
-  await documents.show(REPORT, `${host.title}: ${host.file}\n\n${rows.join('\n')}\n`);
+  await context.documents.show(REPORT, `${host.title}: ${host.file}\n\n${rows.join('\n')}\n`);
   if (broken.length === 0)
     await vscode.window.showInformationMessage(vscode.l10n.t('All lifecycle hooks of {0} work.', host.title));
   else

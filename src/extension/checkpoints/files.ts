@@ -7,7 +7,6 @@ import { worktreeOf } from '../../core/task/task';
 import { takeSnapshots } from '../../store/snapshots/snapshots';
 import type { StoredTask } from '../../core/task/storedTask';
 import { plain } from '../shared/messages';
-import { type TextDocuments } from '../shared/textDocuments';
 import { ageOf } from '../shared/ages';
 import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
@@ -85,12 +84,10 @@ async function checkpointFor(
 }
 
 /** Atlas: Show Checkpoint. */
-export function showCheckpoint(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const { task, checkpoint } = await checkpointFor(context, argument);
-    await documents.show(`${checkpoint.checkpoint_id}.txt`, describeCheckpoint(task, checkpoint));
-  };
-}
+export const showCheckpoint: CommandHandler = async (context, argument) => {
+  const { task, checkpoint } = await checkpointFor(context, argument);
+  await context.documents.show(`${checkpoint.checkpoint_id}.txt`, describeCheckpoint(task, checkpoint));
+};
 
 function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): string {
   const dirty = checkpoint.git_dirty;

@@ -6,7 +6,6 @@ import { oneLine } from '../../core/shared/text';
 import type { GitHookReport, GitHookEntry } from '../../service/git/gitHooks';
 import { launcherPath } from '../../system/launcher/launcher';
 import { plain } from '../shared/messages';
-import type { TextDocuments } from '../shared/textDocuments';
 import { chosen } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { oneFolder } from '../shared/dialogs';
@@ -15,31 +14,29 @@ const MAX_TEXT = 1000;
 const INSTRUCTIONS = 'atlas-git-hooks.txt';
 
 /** Atlas: Install Git Hooks. Says which files change, asks, and offers the way back. */
-export function installGitHooks(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const folder = await chooseRepository(context, argument);
-    const hooks = await context.session.atlas.gitHooks();
-    const command = [launcherPath(context.launcherFolder)];
-    const before = unwrap(await hooks.inspect(folder, command));
-    if (before.manager !== undefined && before.hooks.every(({ state }) => state === 'absent')) {
-      await showInstructions(documents, unwrap(await hooks.install(folder, { command })));
-      return;
-    }
-    if (before.hooks.every((hook) => isInstalled(hook))) {
-      await vscode.window.showInformationMessage(
-        vscode.l10n.t("Atlas's git hooks are already installed in {0}.", plain(basename(folder))),
-      );
-      return;
-    }
-    const install = vscode.l10n.t('Install');
-    const question = vscode.l10n.t("Install Atlas's git hooks in {0}?", plain(basename(folder)));
-    const options = { modal: true, detail: planOf(before) };
-    chosen(await vscode.window.showInformationMessage(question, options, install));
-    // The question named the folder, and said so where a link leads out of the repository.
-    const after = unwrap(await hooks.install(folder, { command, outside: true }));
-    await tellInstalled(context, folder, after);
-  };
-}
+export const installGitHooks: CommandHandler = async (context, argument) => {
+  const folder = await chooseRepository(context, argument);
+  const hooks = await context.session.atlas.gitHooks();
+  const command = [launcherPath(context.launcherFolder)];
+  const before = unwrap(await hooks.inspect(folder, command));
+  if (before.manager !== undefined && before.hooks.every(({ state }) => state === 'absent')) {
+    await showInstructions(context, unwrap(await hooks.install(folder, { command })));
+    return;
+  }
+  if (before.hooks.every((hook) => isInstalled(hook))) {
+    await vscode.window.showInformationMessage(
+      vscode.l10n.t("Atlas's git hooks are already installed in {0}.", plain(basename(folder))),
+    );
+    return;
+  }
+  const install = vscode.l10n.t('Install');
+  const question = vscode.l10n.t("Install Atlas's git hooks in {0}?", plain(basename(folder)));
+  const options = { modal: true, detail: planOf(before) };
+  chosen(await vscode.window.showInformationMessage(question, options, install));
+  // The question named the folder, and said so where a link leads out of the repository.
+  const after = unwrap(await hooks.install(folder, { command, outside: true }));
+  await tellInstalled(context, folder, after);
+};
 
 function isInstalled({ state, problem }: GitHookEntry): boolean {
   return (state === 'installed' || state === 'beside') && problem === undefined;
@@ -83,14 +80,14 @@ function refuse(why: string, message: string): void {
 }
 
 /** A manager's hooks are its own: what to add to its settings is shown, to be copied. */
-async function showInstructions(documents: TextDocuments, report: GitHookReport): Promise<void> {
+async function showInstructions(context: CommandContext, report: GitHookReport): Promise<void> {
   const text = (report.instructions ?? []).join('\n\n');
   const manager = report.manager ?? '';
   const heading = vscode.l10n.t(
     "{0} manages the git hooks of this repository, so Atlas doesn't change its files. Add these lines:",
     manager,
   );
-  await documents.show(INSTRUCTIONS, `${heading}\n\n${text}\n`);
+  await context.documents.show(INSTRUCTIONS, `${heading}\n\n${text}\n`);
   const copy = vscode.l10n.t('Copy');
   const message = vscode.l10n.t('{0} manages these git hooks. Add the lines shown to its settings.', manager);
   if ((await vscode.window.showInformationMessage(message, copy)) === copy) await vscode.env.clipboard.writeText(text);

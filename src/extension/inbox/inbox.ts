@@ -7,7 +7,6 @@ import type { InboxModel } from './inboxModel';
 import { isResumable, itemDetails, itemTitle, STATUS_LABELS } from './inboxRows';
 import { resumeInTerminal } from './resume';
 import { plain } from '../shared/messages';
-import type { TextDocuments } from '../shared/textDocuments';
 import { workspaceFrom } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
 import { confirm, labelled } from '../shared/dialogs';
@@ -104,16 +103,14 @@ const addInboxItem: CommandHandler = async (context) => {
 };
 
 /** Atlas: Claim Queue Item. It is this window's until that ends, for a day at most. */
-function claimInboxItem(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const { model } = await context.inbox();
-    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Queue Item'), isPending);
-    const owner = { process: context.session.atlas.ports.processes.self() };
-    const claimed = unwrap(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
-    model.look();
-    await documents.show(nameOf(workspace, claimed), describe(claimed));
-  };
-}
+const claimInboxItem: CommandHandler = async (context, argument) => {
+  const { model } = await context.inbox();
+  const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Queue Item'), isPending);
+  const owner = { process: context.session.atlas.ports.processes.self() };
+  const claimed = unwrap(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
+  model.look();
+  await context.documents.show(nameOf(workspace, claimed), describe(claimed));
+};
 
 /** Atlas: Complete Queue Item. A person may, whoever claimed it. */
 const completeInboxItem: CommandHandler = async (context, argument) => {
@@ -158,13 +155,11 @@ function cancelDetail(item: InboxItem): string {
 }
 
 /** Atlas: Show Queue Item. */
-function showInboxItem(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const { model } = await context.inbox();
-    const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Show Queue Item'), () => true);
-    await documents.show(nameOf(workspace, item), describe(item));
-  };
-}
+const showInboxItem: CommandHandler = async (context, argument) => {
+  const { model } = await context.inbox();
+  const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Show Queue Item'), () => true);
+  await context.documents.show(nameOf(workspace, item), describe(item));
+};
 
 function nameOf(workspace: string, { id }: InboxItem): string {
   return `${workspace}/inbox-${id}.txt`;
@@ -229,14 +224,12 @@ const showMoreInboxItems: CommandHandler = async (context, argument) => {
 };
 
 /** The commands of the inbox by their names. */
-export function inboxCommands(documents: TextDocuments) {
-  return {
-    addInboxItem,
-    claimInboxItem: claimInboxItem(documents),
-    completeInboxItem,
-    cancelInboxItem,
-    showInboxItem: showInboxItem(documents),
-    showMoreInboxItems,
-    resumeSession,
-  };
-}
+export const INBOX_COMMANDS = {
+  addInboxItem,
+  claimInboxItem,
+  completeInboxItem,
+  cancelInboxItem,
+  showInboxItem,
+  showMoreInboxItems,
+  resumeSession,
+};

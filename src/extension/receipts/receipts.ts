@@ -6,7 +6,6 @@ import { failedCheck } from '../../core/receipt/receiptReport';
 import { refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 import { Cancelled, plain } from '../shared/messages';
-import type { TextDocuments } from '../shared/textDocuments';
 import { statusDetail, statusLabel, VERDICT_LABELS } from './standingText';
 import { ageOf } from '../shared/ages';
 import { chosen, receiptFrom, refFrom, taskFor } from '../shared/arguments';
@@ -65,44 +64,42 @@ async function receiptOf(context: CommandContext, task: StoredTask, argument: un
 }
 
 /** Atlas: Verify All Receipts. Of the named task, or of all tasks of this window; says which are not valid. */
-export function verifyAllReceipts(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const tasks = namedTask(context, argument) ?? allTasks(context);
-    const total = tasks.reduce((sum, { hook }) => sum + hook.receipts.length, 0);
-    if (total === 0)
-      throw new AtlasError('not_found', vscode.l10n.t('No receipt yet. Make one with "Atlas: Run Validation".'));
-    const lines: string[] = [];
-    const counts = new Map<Verdict, number>();
-    const service = await context.session.atlas.receipts();
-    await withNotice(vscode.l10n.t('Verifying receipts ({0})', total), async (signal, progress) => {
-      for (const task of tasks) {
-        const reports = await service.reports(task, { signal });
-        if (!reports.ok && reports.error.code === 'cancelled') throw new Cancelled();
-        for (const report of unwrap(reports).values()) {
-          const { verdict, receiptId } = report;
-          counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-          if (verdict === 'valid') continue;
-          const why = failedCheck(report)?.message ?? '';
-          lines.push(plain(`${refKey(task.ref)} ${receiptId}: ${VERDICT_LABELS[verdict]}. ${why}`, 500));
-        }
-        progress.report({ increment: (100 * unwrap(reports).size) / total, message: task.ref.id });
+export const verifyAllReceipts: CommandHandler = async (context, argument) => {
+  const tasks = namedTask(context, argument) ?? allTasks(context);
+  const total = tasks.reduce((sum, { hook }) => sum + hook.receipts.length, 0);
+  if (total === 0)
+    throw new AtlasError('not_found', vscode.l10n.t('No receipt yet. Make one with "Atlas: Run Validation".'));
+  const lines: string[] = [];
+  const counts = new Map<Verdict, number>();
+  const service = await context.session.atlas.receipts();
+  await withNotice(vscode.l10n.t('Verifying receipts ({0})', total), async (signal, progress) => {
+    for (const task of tasks) {
+      const reports = await service.reports(task, { signal });
+      if (!reports.ok && reports.error.code === 'cancelled') throw new Cancelled();
+      for (const report of unwrap(reports).values()) {
+        const { verdict, receiptId } = report;
+        counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+        if (verdict === 'valid') continue;
+        const why = failedCheck(report)?.message ?? '';
+        lines.push(plain(`${refKey(task.ref)} ${receiptId}: ${VERDICT_LABELS[verdict]}. ${why}`, 500));
       }
-    });
-    const said = VERDICTS.flatMap((verdict) => {
-      const count = counts.get(verdict);
-      return count === undefined ? [] : [`${count} ${VERDICT_LABELS[verdict]}`];
-    }).join(', ');
-    const show = vscode.l10n.t('Show');
-    const what = total === 1 ? vscode.l10n.t('1 receipt') : vscode.l10n.t('{0} receipts', total);
-    const where = tasks.length === 1 ? vscode.l10n.t('1 task') : vscode.l10n.t('{0} tasks', tasks.length);
-    const text = vscode.l10n.t('{0} of {1}: {2}.', what, where, said);
-    const bad = total - (counts.get('valid') ?? 0);
-    const tell = bad === 0 ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
-    void tell(text, ...(bad === 0 ? [] : [show])).then(async (answer) => {
-      if (answer === show) await documents.show('atlas-receipts.txt', `${text}\n\n${lines.join('\n')}\n`);
-    });
-  };
-}
+      progress.report({ increment: (100 * unwrap(reports).size) / total, message: task.ref.id });
+    }
+  });
+  const said = VERDICTS.flatMap((verdict) => {
+    const count = counts.get(verdict);
+    return count === undefined ? [] : [`${count} ${VERDICT_LABELS[verdict]}`];
+  }).join(', ');
+  const show = vscode.l10n.t('Show');
+  const what = total === 1 ? vscode.l10n.t('1 receipt') : vscode.l10n.t('{0} receipts', total);
+  const where = tasks.length === 1 ? vscode.l10n.t('1 task') : vscode.l10n.t('{0} tasks', tasks.length);
+  const text = vscode.l10n.t('{0} of {1}: {2}.', what, where, said);
+  const bad = total - (counts.get('valid') ?? 0);
+  const tell = bad === 0 ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
+  void tell(text, ...(bad === 0 ? [] : [show])).then(async (answer) => {
+    if (answer === show) await context.documents.show('atlas-receipts.txt', `${text}\n\n${lines.join('\n')}\n`);
+  });
+};
 
 function namedTask({ session }: CommandContext, argument: unknown): StoredTask[] | undefined {
   const ref = refFrom(argument);

@@ -3,33 +3,30 @@ import * as vscode from 'vscode';
 import { launcherPath } from '../../system/launcher/launcher';
 import { LINK_NAME, type MadeLink, linkLauncher, pathLines } from '../../system/launcher/launcherLink';
 import { plain } from '../shared/messages';
-import type { TextDocuments } from '../shared/textDocuments';
 import { chosen } from '../shared/arguments';
-import type { CommandHandler } from '../shared/context';
+import type { CommandContext, CommandHandler } from '../shared/context';
 
 /** Atlas: Install 'atlas' Command. Links the launcher into a folder of the user's, for shells outside of the editor. */
-export function installAtlasCommand(documents: TextDocuments): CommandHandler {
-  return async (context) => {
-    const { platform } = process;
-    for (let name = 'atlas'; ; name = await askName()) {
-      const made = linkLauncher(context.session.atlas.ports, {
-        launcher: launcherPath(context.launcherFolder),
-        path: process.env['PATH'] ?? '',
-        home: homedir(),
-        name,
-        platform,
-      });
-      if (made.ok) {
-        await tell(documents, made.value, name);
-        return;
-      }
-      if (made.error.code !== 'unsafe_path') throw made.error;
-      const other = vscode.l10n.t('Choose Another Name');
-      const message = plain(made.error.message, 500);
-      if (chosen(await vscode.window.showWarningMessage(message, other)) !== other) return;
+export const installAtlasCommand: CommandHandler = async (context) => {
+  const { platform } = process;
+  for (let name = 'atlas'; ; name = await askName()) {
+    const made = linkLauncher(context.session.atlas.ports, {
+      launcher: launcherPath(context.launcherFolder),
+      path: process.env['PATH'] ?? '',
+      home: homedir(),
+      name,
+      platform,
+    });
+    if (made.ok) {
+      await tell(context, made.value, name);
+      return;
     }
-  };
-}
+    if (made.error.code !== 'unsafe_path') throw made.error;
+    const other = vscode.l10n.t('Choose Another Name');
+    const message = plain(made.error.message, 500);
+    if (chosen(await vscode.window.showWarningMessage(message, other)) !== other) return;
+  }
+};
 
 async function askName(): Promise<string> {
   const name = await vscode.window.showInputBox({
@@ -42,7 +39,7 @@ async function askName(): Promise<string> {
   return chosen(name);
 }
 
-async function tell(documents: TextDocuments, made: MadeLink, name: string): Promise<void> {
+async function tell(context: CommandContext, made: MadeLink, name: string): Promise<void> {
   const path = plain(made.path, 500);
   if (made.shadowedBy !== undefined) {
     const other = plain(made.shadowedBy, 500);
@@ -69,7 +66,7 @@ async function tell(documents: TextDocuments, made: MadeLink, name: string): Pro
     '',
     ...lines.flatMap(({ shell, line }) => [`${shell}:`, `  ${line}`, '']),
   ].join('\n');
-  await documents.show('atlas-command.txt', text);
+  await context.documents.show('atlas-command.txt', text);
   await vscode.window.showInformationMessage(
     vscode.l10n.t(
       "Installed the command '{0}' at {1}. The instructions show how to add this folder to your PATH.",

@@ -4,7 +4,6 @@ import { oneLine } from '../../core/shared/text';
 import { type DoctorFinding, examine } from '../../service/doctor/doctor';
 import { launcherPath } from '../../system/launcher/launcher';
 import { plain } from '../shared/messages';
-import type { TextDocuments } from '../shared/textDocuments';
 import { openFolders } from './windowEvents';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { withNotice } from '../shared/dialogs';
@@ -13,29 +12,27 @@ const REPORT = 'atlas-doctor.txt';
 const MAX_TEXT = 2000;
 
 /** Atlas: Run Doctor. Looks at everything, reports, and fixes what can be fixed when told to. */
-export function runDoctor(documents: TextDocuments): CommandHandler {
-  return async (context) => {
-    const found = await look(context, false);
-    await documents.show(REPORT, reportOf(context, found));
-    const problems = found.filter(({ level }) => level === 'problem');
-    const fixable = problems.filter((each) => each.fixable === true).length;
-    if (problems.length === 0) {
-      await vscode.window.showInformationMessage(vscode.l10n.t('No problems found.'));
-      return;
-    }
-    const fix = vscode.l10n.t('Fix');
-    const message =
-      fixable === 0
-        ? vscode.l10n.t('Problems found: {0}. The report says what to do.', problems.length)
-        : vscode.l10n.t('Problems found: {0}. Atlas can repair {1} of them now.', problems.length, fixable);
-    const answer = await vscode.window.showWarningMessage(message, ...(fixable === 0 ? [] : [fix]));
-    if (answer !== fix) return;
-    const fixed = await look(context, true);
-    await documents.show(REPORT, reportOf(context, fixed));
-    await context.session.look();
-    await tellFixed(fixed);
-  };
-}
+export const runDoctor: CommandHandler = async (context) => {
+  const found = await look(context, false);
+  await context.documents.show(REPORT, reportOf(context, found));
+  const problems = found.filter(({ level }) => level === 'problem');
+  const fixable = problems.filter((each) => each.fixable === true).length;
+  if (problems.length === 0) {
+    await vscode.window.showInformationMessage(vscode.l10n.t('No problems found.'));
+    return;
+  }
+  const fix = vscode.l10n.t('Fix');
+  const message =
+    fixable === 0
+      ? vscode.l10n.t('Problems found: {0}. The report says what to do.', problems.length)
+      : vscode.l10n.t('Problems found: {0}. Atlas can repair {1} of them now.', problems.length, fixable);
+  const answer = await vscode.window.showWarningMessage(message, ...(fixable === 0 ? [] : [fix]));
+  if (answer !== fix) return;
+  const fixed = await look(context, true);
+  await context.documents.show(REPORT, reportOf(context, fixed));
+  await context.session.look();
+  await tellFixed(fixed);
+};
 
 async function tellFixed(findings: readonly DoctorFinding[]): Promise<void> {
   const count = (level: DoctorFinding['level']): number => findings.filter((each) => each.level === level).length;

@@ -4,6 +4,7 @@ import type { GitBridge } from '../gitHooks/gitBridge';
 import type { InboxWindow } from '../inbox/inboxWindow';
 import type { LatePanels } from '../panels';
 import type { ChannelLogger } from './log';
+import type { TextDocuments } from './textDocuments';
 import type { Verdicts } from '../receipts/verdicts';
 import type { WindowTasks } from '../windowTasks';
 import type { TasksTree } from '../tasks/tree/tasksTree';
@@ -16,6 +17,8 @@ export interface CommandContext {
   readonly log: ChannelLogger;
   readonly git: GitBridge;
   readonly panels: LatePanels;
+  /** Where reports are shown. */
+  readonly documents: TextDocuments;
   readonly verdicts: Verdicts;
   /** The inbox, loaded with the window's view of it. */
   readonly inbox: () => Promise<InboxWindow>;

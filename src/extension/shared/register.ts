@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { AtlasError } from '../../core/shared/errors';
 import { Cancelled, showFailure } from './messages';
-import type { TextDocuments } from './textDocuments';
 import { type CommandContext, type CommandHandler, LOST_ROW } from './context';
 
 /** Commands that only read, so that they work in an untrusted folder too. */
@@ -36,54 +35,35 @@ const drive = async () => import('../tasks/drive');
 const files = async () => import('../checkpoints/files');
 const receipts = async () => import('../receipts/receipts');
 const maintain = async () => import('../tasks/maintain');
-const gitHooks = async () => import('../gitHooks/gitHooks');
-
-/** Commands of tasks and of the store by their names. */
-function taskTable(documents: TextDocuments): Record<string, Load> {
-  return {
-    ...family(async () => import('../tasks/startTask'), 'startTask'),
-    ...family(drive, 'checkpoint', 'startStep', 'submitStepOutput', 'completeStep', 'approve', 'reject', 'resume'),
-    ...family(drive, 'recover', 'acknowledge', 'abandonTask', 'failTask', 'stillWorking'),
-    ...family(
-      files,
-      'openHookMd',
-      'copyRecoverySynopsis',
-      'regenerateHookMd',
-      'exportHook',
-      'compareCheckpointWithNow',
-    ),
-    showCheckpoint: async () => (await files()).showCheckpoint(documents),
-    ...family(async () => import('../receipts/validate'), 'runValidation'),
-    ...family(receipts, 'openReceipts', 'verifyReceipt', 'exportReceipts'),
-    verifyAllReceipts: async () => (await receipts()).verifyAllReceipts(documents),
-    ...family(maintain, 'cleanUpHooks', 'destroyWorkspace', 'openConfiguration', 'showLog', 'sortTasks'),
-    ...family(maintain, 'showMoreTasks', 'showAllWorkspaces', 'showThisWindowsTasks'),
-    runDoctor: async () => (await import('../setup/doctor')).runDoctor(documents),
-    installGitHooks: async () => (await gitHooks()).installGitHooks(documents),
-    ...family(gitHooks, 'removeGitHooks'),
-    installAtlasCommand: async () => (await import('../setup/atlasCommand')).installAtlasCommand(documents),
-    setUpAgent: async () => (await import('../agents/setUpAgent')).setUpAgent(documents),
-    ...family(async () => import('../tasks/taskActions'), 'showTaskActions'),
-  };
-}
+const inbox = async () => (await import('../inbox/inbox')).INBOX_COMMANDS;
+const workers = async () => (await import('../workers/commands/workers')).WORKER_COMMANDS;
 
 /** Every command by its name; its id is `atlas.<name>`. */
-function commandTable(documents: TextDocuments): Readonly<Record<string, Load>> {
-  const inbox = async () => (await import('../inbox/inbox')).inboxCommands(documents);
-  const workers = async () => (await import('../workers/commands/workers')).workerCommands(documents);
-  return {
-    ...taskTable(documents),
-    ...family(inbox, 'addInboxItem', 'claimInboxItem', 'completeInboxItem', 'cancelInboxItem', 'showInboxItem'),
-    ...family(inbox, 'showMoreInboxItems', 'resumeSession'),
-    ...family(workers, 'addWorkerTask', 'slingTask', 'runWorker', 'recoverWorker', 'handOffWork', 'completeWork'),
-    ...family(workers, 'failWork', 'clearWorker', 'createConvoy', 'showWorker', 'copyHookPath', 'refreshWorkers'),
-    ...family(workers, 'showMoreWorkers', 'syncWorkers', 'repairWorkers'),
-  };
-}
+const COMMANDS: Readonly<Record<string, Load>> = {
+  ...family(async () => import('../tasks/startTask'), 'startTask'),
+  ...family(drive, 'checkpoint', 'startStep', 'submitStepOutput', 'completeStep', 'approve', 'reject', 'resume'),
+  ...family(drive, 'recover', 'acknowledge', 'abandonTask', 'failTask', 'stillWorking'),
+  ...family(files, 'openHookMd', 'copyRecoverySynopsis', 'regenerateHookMd', 'exportHook'),
+  ...family(files, 'compareCheckpointWithNow', 'showCheckpoint'),
+  ...family(async () => import('../receipts/validate'), 'runValidation'),
+  ...family(receipts, 'openReceipts', 'verifyReceipt', 'exportReceipts', 'verifyAllReceipts'),
+  ...family(maintain, 'cleanUpHooks', 'destroyWorkspace', 'openConfiguration', 'showLog', 'sortTasks'),
+  ...family(maintain, 'showMoreTasks', 'showAllWorkspaces', 'showThisWindowsTasks'),
+  ...family(async () => import('../setup/doctor'), 'runDoctor'),
+  ...family(async () => import('../gitHooks/gitHooks'), 'installGitHooks', 'removeGitHooks'),
+  ...family(async () => import('../setup/atlasCommand'), 'installAtlasCommand'),
+  ...family(async () => import('../agents/setUpAgent'), 'setUpAgent'),
+  ...family(async () => import('../tasks/taskActions'), 'showTaskActions'),
+  ...family(inbox, 'addInboxItem', 'claimInboxItem', 'completeInboxItem', 'cancelInboxItem', 'showInboxItem'),
+  ...family(inbox, 'showMoreInboxItems', 'resumeSession'),
+  ...family(workers, 'addWorkerTask', 'slingTask', 'runWorker', 'recoverWorker', 'handOffWork', 'completeWork'),
+  ...family(workers, 'failWork', 'clearWorker', 'createConvoy', 'showWorker', 'copyHookPath', 'refreshWorkers'),
+  ...family(workers, 'showMoreWorkers', 'syncWorkers', 'repairWorkers'),
+};
 
 /** Registers all commands. What a command throws is shown; a closed dialog is silent. */
-export function registerCommands(context: CommandContext, documents: TextDocuments): vscode.Disposable[] {
-  return Object.entries(commandTable(documents)).map(([name, load]) =>
+export function registerCommands(context: CommandContext): vscode.Disposable[] {
+  return Object.entries(COMMANDS).map(([name, load]) =>
     vscode.commands.registerCommand(`atlas.${name}`, async (...given: unknown[]) => {
       // An editor that draws a list again passes nothing for its rows; the palette and keys don't even pass that.
       const argument = given.length > 0 && given[0] === undefined ? LOST_ROW : given[0];

@@ -32,12 +32,6 @@ const ends = (): Readonly<Record<(typeof COMMAND_ENDS)[number], string>> => ({
 });
 
 const strings = (): ReceiptsPanelStrings => ({
-  ...pageStrings(),
-  ...tableStrings(),
-  ...detailStrings(),
-});
-
-const pageStrings = () => ({
   receipts: l10n.t('Receipts'),
   verifyAll: l10n.t('Verify All'),
   checking: l10n.t('Verifying…'),
@@ -51,9 +45,6 @@ const pageStrings = () => ({
   dismiss: l10n.t('Dismiss'),
   working: l10n.t('Working…'),
   timedOut: l10n.t("The extension doesn't answer. If this continues, reload the window."),
-});
-
-const tableStrings = () => ({
   filter: l10n.t('Filter'),
   filterText: l10n.t('Filter by command, step or id'),
   filterHint: l10n.t('Command, step or id'),
@@ -77,9 +68,6 @@ const tableStrings = () => ({
   },
   failed: l10n.t('FAILED'),
   detailsOf: l10n.t('Details of {0}: {1}'),
-});
-
-const detailStrings = () => ({
   checks: l10n.t('Checks'),
   notChecked: l10n.t('Not verified yet.'),
   passed: l10n.t('Passed'),

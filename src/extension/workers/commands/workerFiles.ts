@@ -3,7 +3,6 @@ import * as vscode from 'vscode';
 import { serializeContent } from '../../../core/worker/slotContent';
 import { SLOT_FILES } from '../../../workers/slot/evidence';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
-import type { TextDocuments } from '../../shared/textDocuments';
 import { SLOT_PARTS, type SlotPart } from '../tree/nodes';
 import type { CommandHandler } from '../../shared/context';
 import { type Choice, askOne } from '../../shared/questions';
@@ -12,17 +11,15 @@ import { workerFor } from './workerChoices';
 type Shown = SlotPart | 'status' | 'folder';
 
 /** Atlas: Show Worker. What its branch holds, read-only, or its folder. */
-export function showWorker(documents: TextDocuments): CommandHandler {
-  return async (context, argument) => {
-    const { model } = await context.workers();
-    const { status } = await workerFor(model, argument, vscode.l10n.t('Show Worker'), undefined);
-    const part = SLOT_PARTS.find((each) => each === (argument as { part?: unknown } | undefined)?.part);
-    const shown = part ?? (await askPart(status));
-    const text = shown === 'folder' ? undefined : textOf(status, shown);
-    if (shown === 'folder' || text === undefined) await openFolder(status);
-    else await documents.show(`${status.worker}/${SLOT_FILES[shown]}`, text);
-  };
-}
+export const showWorker: CommandHandler = async (context, argument) => {
+  const { model } = await context.workers();
+  const { status } = await workerFor(model, argument, vscode.l10n.t('Show Worker'), undefined);
+  const part = SLOT_PARTS.find((each) => each === (argument as { part?: unknown } | undefined)?.part);
+  const shown = part ?? (await askPart(status));
+  const text = shown === 'folder' ? undefined : textOf(status, shown);
+  if (shown === 'folder' || text === undefined) await openFolder(status);
+  else await context.documents.show(`${status.worker}/${SLOT_FILES[shown]}`, text);
+};
 
 /** A file of a hook as its branch has it, by its schema. */
 function textOf({ task, context, result, state }: WorkerStatus, shown: Exclude<Shown, 'folder'>): string | undefined {

@@ -4,7 +4,6 @@ import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { checkTaskId } from '../../../core/shared/ids';
 import type { Ledger } from '../../../core/worker/ledger';
 import { plain } from '../../shared/messages';
-import type { TextDocuments } from '../../shared/textDocuments';
 import { bucketCount } from '../tree/looks';
 import { bucketOf, isSlingable, shapeOf } from '../tree/outline';
 import type { LookedAt } from '../workersModel';
@@ -199,22 +198,20 @@ const showMoreWorkers: CommandHandler = async (context, argument) => {
 };
 
 /** The commands of the workers by their names. */
-export function workerCommands(documents: TextDocuments) {
-  return {
-    addWorkerTask,
-    slingTask,
-    runWorker,
-    recoverWorker,
-    handOffWork,
-    completeWork: endWork('complete'),
-    failWork: endWork('fail'),
-    clearWorker,
-    createConvoy,
-    showWorker: showWorker(documents),
-    copyHookPath,
-    syncWorkers,
-    repairWorkers,
-    refreshWorkers,
-    showMoreWorkers,
-  };
-}
+export const WORKER_COMMANDS = {
+  addWorkerTask,
+  slingTask,
+  runWorker,
+  recoverWorker,
+  handOffWork,
+  completeWork: endWork('complete'),
+  failWork: endWork('fail'),
+  clearWorker,
+  createConvoy,
+  showWorker,
+  copyHookPath,
+  syncWorkers,
+  repairWorkers,
+  refreshWorkers,
+  showMoreWorkers,
+};
