@@ -12,9 +12,9 @@ const MAX_SHOWN = 200;
 /** Tells of a crash, a human needed and a failed validation: each once, with what can be done. */
 export function watchTasks(session: WindowTasks, memory: vscode.Memento): vscode.Disposable {
   return vscode.Disposable.from(
-    session.onDidFindCrash((task) => tell(memory, crashOf(task))),
+    session.onDidFindCrash((task) => crashed(memory, task)),
     session.onDidChange(() => {
-      for (const task of session.ownTasks()) if (task.hook.state === 'awaiting_human') tell(memory, waitOf(task));
+      for (const task of session.ownTasks()) if (task.hook.state === 'awaiting_human') waiting(memory, task);
     }),
   );
 }
@@ -29,9 +29,9 @@ interface Notice {
   readonly actions: readonly (readonly [label: string, command: string])[];
 }
 
-function crashOf({ ref, hook, task }: StoredTask): Notice | undefined {
+function crashed(memory: vscode.Memento, { ref, hook, task }: StoredTask): void {
   const { recovery } = hook;
-  if (recovery === undefined) return undefined;
+  if (recovery === undefined) return;
   const message = vscode.l10n.t(
     'Task "{0}" was interrupted at step {1}. {2}',
     plain(task.description, 80),
@@ -43,10 +43,11 @@ function crashOf({ ref, hook, task }: StoredTask): Notice | undefined {
     [vscode.l10n.t('Open HOOK.md'), 'atlas.openHookMd'],
     [vscode.l10n.t('Recover Task…'), 'atlas.recover'],
   ] as const;
-  return { setting: 'notifications.crash', key: `crash:${refKey(ref)}:${recovery.detected_at}`, ref, message, actions };
+  const key = `crash:${refKey(ref)}:${recovery.detected_at}`;
+  tell(memory, { setting: 'notifications.crash', key, ref, message, actions });
 }
 
-function waitOf({ ref, hook, task }: StoredTask): Notice {
+function waiting(memory: vscode.Memento, { ref, hook, task }: StoredTask): void {
   const wait = waitingSince(hook);
   const failed = wait.kind === 'validation_failed';
   const said = wait.message === undefined ? '' : ` ${plain(wait.message, 200)}`;
@@ -63,15 +64,13 @@ function waitOf({ ref, hook, task }: StoredTask): Notice {
     [vscode.l10n.t('Reject Step…'), 'atlas.reject'],
   ] as const;
   const name = failed ? 'notifications.validationFailed' : 'notifications.humanNeeded';
-  return { setting: name, key: `wait:${refKey(ref)}:${wait.since}`, ref, message, actions };
+  tell(memory, { setting: name, key: `wait:${refKey(ref)}:${wait.since}`, ref, message, actions });
 }
 
 /** Shows a message unless it was shown before, in whatever window or session. */
-function tell(memory: vscode.Memento, notice: Notice | undefined): void {
-  if (notice === undefined) return;
-  const { key, ref, message, actions } = notice;
+function tell(memory: vscode.Memento, { setting: name, key, ref, message, actions }: Notice): void {
   const shown = memory.get<string[]>(SHOWN_KEY, []);
-  if (shown.includes(key) || setting(notice.setting) === false) return;
+  if (shown.includes(key) || setting(name) === false) return;
   void memory.update(SHOWN_KEY, [...shown, key].slice(-MAX_SHOWN));
   void vscode.window.showWarningMessage(message, ...actions.map(([label]) => label)).then((chosen) => {
     const action = actions.find(([label]) => label === chosen);

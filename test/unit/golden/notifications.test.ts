@@ -22,7 +22,15 @@ interface Speaker {
 type Declared = ts.FunctionDeclaration | ts.MethodDeclaration | ts.VariableDeclaration;
 
 function isNamedFunction(node: ts.Node): node is Declared {
-  if (ts.isVariableDeclaration(node)) return node.initializer !== undefined && ts.isArrowFunction(node.initializer);
+  if (ts.isVariableDeclaration(node)) {
+    const { initializer } = node;
+    if (initializer === undefined) return false;
+    // A command is made of a function, too: `command('approve', async (task) => …)`.
+    return (
+      ts.isArrowFunction(initializer) ||
+      (ts.isCallExpression(initializer) && initializer.arguments.some(ts.isArrowFunction))
+    );
+  }
   return ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node);
 }
 

@@ -17,6 +17,7 @@ import {
   textQuestion,
 } from '../../shared/questions';
 import { field } from '../../shared/arguments';
+import * as dialogs from '../../shared/dialogs';
 
 /** A worker with the repository that it is in. */
 export interface FoundWorker {
@@ -69,8 +70,10 @@ export async function repositoryFor(model: WorkersModel, argument: unknown, titl
   return askOne({ title, placeholder: vscode.l10n.t('In which repository?'), items });
 }
 
-/** The other button of a question about workers. */
-export const notNow = (): string => vscode.l10n.t('Not Now');
+/** Asks in a dialog that can wait; anything but the button ends the command without a word. */
+export async function confirm(question: string, detail: string, title: string): Promise<void> {
+  return dialogs.confirm(question, detail, title, vscode.l10n.t('Not Now'));
+}
 
 /** What a worker's row in a quick pick says. */
 export function workerChoice(value: FoundWorker): Choice<FoundWorker> {

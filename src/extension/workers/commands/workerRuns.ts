@@ -5,9 +5,8 @@ import type { SlotPlan } from '../../../core/worker/slotSteps';
 import { plain } from '../../shared/messages';
 import type { WorkersWindow } from '../workersWindow';
 import type { CommandHandler } from '../../shared/context';
-import { confirm } from '../../shared/dialogs';
 import { askOneText } from '../../shared/questions';
-import { type FoundWorker, notNow, workerFor } from './workerChoices';
+import { type FoundWorker, confirm, workerFor } from './workerChoices';
 
 const COMMAND_KEY = 'atlas.workerCommand';
 const MAX_COMMAND = 4000;
@@ -95,13 +94,13 @@ async function follow(
         'Is the process that worked on {0} gone?',
         plain(status.state?.taskId ?? status.worker),
       );
-      await confirm(question, detail, vscode.l10n.t('It Is Gone'), notNow());
+      await confirm(question, detail, vscode.l10n.t('It Is Gone'));
       await follow(window, found, '', unwrap(await looked.workers.steps.plan(status.worker, true)), true);
       return;
     }
     case 'give_up': {
       const question = vscode.l10n.t('Give up on {0}?', plain(status.state?.taskId ?? status.worker));
-      await confirm(question, detail, vscode.l10n.t('Mark as Failed'), notNow());
+      await confirm(question, detail, vscode.l10n.t('Mark as Failed'));
       // Whoever asks for work that was tried too often has it marked, and is told so.
       const claimed = await looked.workers.claim({ worker: status.worker, ownerIsGone });
       await window.model.look();
@@ -111,7 +110,7 @@ async function follow(
     case 'run':
     case 'resume':
     case 'restart':
-      await confirm(planQuestions(status.worker)[plan.action], detail, vscode.l10n.t('Run Worker'), notNow());
+      await confirm(planQuestions(status.worker)[plan.action], detail, vscode.l10n.t('Run Worker'));
       await runInTerminal(window, found, ownerIsGone);
   }
 }

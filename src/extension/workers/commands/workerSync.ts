@@ -5,9 +5,8 @@ import type { SyncReport } from '../../../workers/operations/remoteSync';
 import { plain } from '../../shared/messages';
 import type { LookedAt } from '../workersModel';
 import type { CommandHandler } from '../../shared/context';
-import { confirm } from '../../shared/dialogs';
 import { askOne } from '../../shared/questions';
-import { notNow, repositoryFor } from './workerChoices';
+import { confirm, repositoryFor } from './workerChoices';
 
 /** How many findings a dialog lists; the rest is counted. */
 const MAX_LISTED = 10;
@@ -49,7 +48,7 @@ async function firstRemote({ workers }: LookedAt, title: string): Promise<string
   const detail = vscode.l10n.t(
     'Atlas pushes the branches forge/* there: tasks, contexts and results. From then on, a claim counts once the remote accepted it.',
   );
-  await confirm(question, detail, vscode.l10n.t('Share'), notNow());
+  await confirm(question, detail, vscode.l10n.t('Share'));
   return remote;
 }
 
@@ -96,7 +95,7 @@ export const repairWorkers: CommandHandler = async (context, argument) => {
     return;
   }
   const question = vscode.l10n.t('Repair the workers of this repository?');
-  await confirm(question, listed(plan), vscode.l10n.t('Repair'), notNow());
+  await confirm(question, listed(plan), vscode.l10n.t('Repair'));
   const { done, left, failed } = unwrap(await repairs.apply());
   await model.look();
   const [first] = failed;
