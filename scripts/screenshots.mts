@@ -95,7 +95,7 @@ async function killAgent(root: string, workspace: string, id: string): Promise<v
 /** Workers that translate a manual: one is done, one works, one has died, and what is to be done next. */
 async function hangWork(sample: GitWorkspace): Promise<void> {
   const ports = systemPorts(sample.atlasHome, '0.1.0', silentLog);
-  const { slinging, steps, convoys } = unwrap(Workers.open(sample.folder, ports));
+  const { slinging, steps } = unwrap(Workers.open(sample.folder, ports));
   const tasks = ['intro', 'install', 'api', 'faq'].map((id) => ({
     id: `translate-${id}`,
     type: 'translate',
@@ -104,7 +104,7 @@ async function hangWork(sample: GitWorkspace): Promise<void> {
   const check = { id: 'proofread', type: 'review', input: {}, blockedBy: tasks.map(({ id }) => id) };
   unwrap(await slinging.addTasks([...tasks, check]));
   unwrap(
-    await convoys.create({ id: 'manual', title: 'The manual in French', tasks: [...tasks, check].map(({ id }) => id) }),
+    await slinging.createConvoy({ id: 'manual', title: 'The manual in French', tasks: [...tasks, check].map(({ id }) => id) }),
   );
   const claim = async (worker: string, id: string, owner: ProcessIdentity) => {
     unwrap(await slinging.sling({ worker, task: { id } }));

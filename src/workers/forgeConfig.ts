@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { type Result, fail, ok } from '../core/shared/errors';
+import { AtlasError, unwrap } from '../core/shared/errors';
 import type { FileSystem } from '../core/shared/ports';
 import { parseDuration } from '../core/shared/time';
 import { MAX_TOOLS } from '../core/worker/slotContent';
@@ -29,22 +29,22 @@ export function forgeConfigPath(forge: ForgeFolder): string {
 }
 
 /** Reads the workers' settings; without a file, none are set. Fails with `invalid_config`, `unsafe_path` or `unreadable`. */
-export async function readForgeConfig(files: FileSystem, forge: ForgeFolder): Promise<Result<ForgeConfig>> {
+export async function readForgeConfig(files: FileSystem, forge: ForgeFolder): Promise<ForgeConfig> {
   const path = forgeConfigPath(forge);
   const kind = files.stat(path)?.kind;
-  if (kind === undefined) return ok({});
-  if (kind !== 'file') return fail('unsafe_path', `${path} is not a file.`, { hint: 'Move it away.' });
-  const bytes = readStateFile(files, path, MAX_CONFIG_BYTES);
-  if (!bytes.ok) return bytes;
+  if (kind === undefined) return {};
+  if (kind !== 'file') throw new AtlasError('unsafe_path', `${path} is not a file.`, { hint: 'Move it away.' });
+  const bytes = unwrap(readStateFile(files, path, MAX_CONFIG_BYTES));
   const { parseYaml } = await import('../store/config/yaml');
-  const yaml = parseYaml(Buffer.from(bytes.value).toString('utf8'));
+  const yaml = parseYaml(Buffer.from(bytes).toString('utf8'));
   const at = ({ line, column }: { line: number; column: number }): string => `${path}:${line}:${column}`;
-  if (yaml.error !== undefined) return fail('invalid_config', `${at(yaml.error.position)}: ${yaml.error.message}`);
+  if (yaml.error !== undefined)
+    throw new AtlasError('invalid_config', `${at(yaml.error.position)}: ${yaml.error.message}`);
   const parsed = forgeConfigSchema.safeParse(yaml.data ?? {});
-  if (parsed.success) return ok(parsed.data);
+  if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const place = at(yaml.positionOf((issue?.path ?? []).filter((key) => typeof key !== 'symbol')));
-  return fail('invalid_config', `${place}: ${issue?.message ?? 'unknown shape'}`, {
+  throw new AtlasError('invalid_config', `${place}: ${issue?.message ?? 'unknown shape'}`, {
     hint: 'It may contain remote, tools (at most 5) and timeout.',
   });
 }

@@ -4,9 +4,9 @@ import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../c
 import { quoted } from '../core/shared/text';
 import { locateRepository, readSmall } from '../git/read/locate';
 import { ensureFolder, replaceFile } from '../system/files/atomicFile';
-import { fileError } from '../system/files/fileErrors';
 import { sha256 } from '../store/task/recordFile';
 import { GenerationLock } from '../system/locks/lock';
+import { failureOf } from './attempt';
 
 /** What the workers' hooks need from outside. */
 export interface WorkerPorts {
@@ -33,9 +33,7 @@ export function locateForge(folder: string): Result<Repository> {
     return fail(
       'unsafe_path',
       `${quoted(folder, 500)} can't have workers: its path contains a control character or is not valid UTF-8.`,
-      {
-        hint: 'Move the repository to a folder with another name.',
-      },
+      { hint: 'Move the repository to a folder with another name.' },
     );
   const found = locateRepository(folder);
   if (found === undefined)
@@ -109,7 +107,7 @@ export class ForgeFolder {
   }
 
   /** Runs a change that no other process makes meanwhile. Fails with `lock_timeout`, or what the change fails with. */
-  async alone<T>(change: () => Promise<Result<T>>): Promise<Result<T>> {
+  async alone<T>(change: () => Promise<T>): Promise<T> {
     try {
       const held = await this.lock.acquire(LOCK_TIMEOUT_MS);
       try {
@@ -118,8 +116,7 @@ export class ForgeFolder {
         held.release();
       }
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `${this.path} could not be changed`, error) };
+      throw failureOf('write_failed', `${this.path} could not be changed`, error);
     }
   }
 
@@ -127,20 +124,19 @@ export class ForgeFolder {
    * Makes the folders above a worktree. What lies in a repository came from anywhere: a link there could lead out of it.
    * Fails with `unsafe_path`; throws file errors.
    */
-  prepare(folder: string): Result<void> {
+  prepare(folder: string): void {
     this.exclude();
     const parts = folder.slice(this.path.length).split(/[\\/]/u).filter(Boolean);
     let at = this.path;
     for (const part of ['', ...parts]) {
-      at = part === '' ? at : join(at, part);
+      at = join(at, part);
       const kind = this.ports.files.stat(at)?.kind;
       if (kind !== undefined && kind !== 'folder')
-        return fail('unsafe_path', `${at} is ${kind === 'link' ? 'a symbolic link' : 'not a folder'}.`, {
+        throw new AtlasError('unsafe_path', `${at} is ${kind === 'link' ? 'a symbolic link' : 'not a folder'}.`, {
           hint: 'Move it away. The folder itself belongs there.',
         });
       if (kind === undefined && at !== folder) ensureFolder(this.ports.files, at);
     }
-    return ok(undefined);
   }
 
   /** Whether a folder below ours is there, and neither it nor one above it is a link that could lead elsewhere. */

@@ -1,4 +1,4 @@
-import { type AtlasError, type Result, fail, messageOf, ok } from '../core/shared/errors';
+import { type Result, fail, messageOf, ok, unwrap } from '../core/shared/errors';
 import {
   type HandoffReason,
   type SlotError,
@@ -7,10 +7,11 @@ import {
   isOver,
 } from '../core/worker/slotContent';
 import { type Lease, checkLease } from '../core/worker/slotSteps';
-import { Convoys } from './ledger/convoys';
 import { ForgeBranches } from './git/forgeBranches';
 import { type WorkerPorts, locateForge } from './forgeFolder';
 import { type ForgeView, readForge } from './operations/forgeView';
+import { attempt } from './attempt';
+import { heldSlot, leftBehind } from './slot/slotChange';
 import { endLeftovers, mayHaveLeft } from './slot/leftovers';
 import { Repairs } from './operations/repairs';
 import { RemoteSync } from './operations/remoteSync';
@@ -54,27 +55,20 @@ export class Workers {
   readonly slinging: TaskAssigner;
   readonly steps: WorkerSteps;
   readonly statuses: WorkerStatuses;
-  readonly convoys: Convoys;
   readonly repairs: Repairs;
 
-  private constructor(
-    private readonly branches: ForgeBranches,
-    private readonly ports: WorkerPorts,
-  ) {
-    const sharing = new RemoteSync(branches, ports);
-    this.sharing = sharing;
-    this.slinging = new TaskAssigner(branches, sharing, ports);
-    this.steps = new WorkerSteps(branches, sharing, ports);
-    this.statuses = new WorkerStatuses(branches, sharing, ports);
-    this.convoys = new Convoys(branches, sharing, ports);
-    const { statuses, steps } = this;
-    this.repairs = new Repairs({ branches, sharing, statuses, ending: steps.ending, ports });
+  private constructor(private readonly branches: ForgeBranches) {
+    this.sharing = new RemoteSync(branches);
+    this.slinging = new TaskAssigner(branches, this.sharing);
+    this.steps = new WorkerSteps(branches, this.sharing);
+    this.statuses = new WorkerStatuses(branches, this.sharing);
+    this.repairs = new Repairs(branches, this.sharing, this.statuses, this.steps.ending);
   }
 
   /** Those of the repository that a folder belongs to. Fails with `no_repository`. Nothing is made until a task is. */
   static open(folder: string, ports: WorkerPorts): Result<Workers> {
     const repository = locateForge(folder);
-    return repository.ok ? ok(new Workers(new ForgeBranches(repository.value, ports), ports)) : repository;
+    return repository.ok ? ok(new Workers(new ForgeBranches(repository.value, ports))) : repository;
   }
 
   /** Git's own folder of the repository, which all its worktrees share. */
@@ -87,18 +81,23 @@ export class Workers {
    * so that the work is never done twice at once.
    */
   async claim(claiming: Claiming): Promise<Result<ClaimedWork>> {
-    const view = await readForge(this.branches);
-    if (!view.ok) return view;
-    const plan = await this.steps.planIn(view.value, claiming.worker, claiming.ownerIsGone);
+    const seen = await attempt(async () => {
+      const view = await readForge(this.branches);
+      await this.endDeadRun(view, claiming);
+      return view;
+    });
+    return seen.ok ? this.steps.claim(claiming, seen.value) : seen;
+  }
+
+  private async endDeadRun(view: ForgeView, { worker, ownerIsGone = false }: Claiming): Promise<void> {
+    const work = view.hooks.get(worker)?.work;
     // What another machine slung is not here before the remote was asked.
-    if (!plan.ok) return plan.error.code === 'not_found' ? this.steps.claim(claiming, view.value) : plan;
-    const { action } = plan.value;
-    const state = stateIn(view.value, claiming.worker);
-    if (action !== 'nothing' && action !== 'ask' && state !== undefined && mayHaveLeft(state)) {
-      const ended = await endLeftovers(this.commonDir, state, this.ports);
-      if (!ended.ok) return ended;
-    }
-    return this.steps.claim(claiming, view.value);
+    if (work === undefined || (work.ok && work.value === undefined)) return;
+    const hook = heldSlot(view, worker);
+    const { state } = hook.held;
+    const { action } = this.steps.planOf(hook, await leftBehind(this.branches, hook), ownerIsGone);
+    if (action === 'nothing' || action === 'ask' || !mayHaveLeft(state)) return;
+    unwrap(await endLeftovers(this.commonDir, state, this.branches.ports));
   }
 
   /** Claims a worker's work, has it done, and records how it ended. Whatever `execute` makes of it, the work comes to an end or is handed on. */
@@ -106,54 +105,37 @@ export class Workers {
     const work = await this.claim(claiming);
     if (!work.ok) return work;
     const { lease } = work.value;
+    const failed = async (error: SlotError): Promise<Result<EndedWork>> =>
+      this.steps.ending.end(lease, 'fail', { error });
     let execution: Execution;
     try {
       execution = await execute(work.value);
     } catch (error) {
-      return this.failed(lease, { code: 'not_run', message: messageOf(error).slice(0, 4000), recoverable: true });
+      return failed({ code: 'not_run', message: messageOf(error).slice(0, 4000), recoverable: true });
     }
-    const said = await this.saidByItself(lease);
+    const said = await attempt(async () => this.saidByItself(lease));
     if (!said.ok) return said;
     if (said.value !== undefined) return ok(said.value);
-    if (execution.ok === 'handed_on') return this.handedOn(lease, execution);
-    if (!execution.ok) return this.failed(lease, execution.error);
+    if (execution.ok === 'handed_on') {
+      const handed = await this.steps.handoff(lease, execution.reason, execution.resumePoint);
+      return handed.ok ? ok({ state: handed.value, result: undefined, skipped: [] }) : handed;
+    }
+    if (!execution.ok) return failed(execution.error);
     const ended = await this.steps.ending.end(lease, 'complete', execution.result);
     if (ended.ok || ended.error.code !== 'verification_failed') return ended;
-    const failed = await this.failed(lease, { code: 'bad_result', message: ended.error.message, recoverable: true });
-    if (!failed.ok) return failed;
-    return fail('verification_failed', `${lease.taskId} failed: ${ended.error.message}`, hintOf(ended.error));
+    const { message, hint } = ended.error;
+    const recorded = await failed({ code: 'bad_result', message, recoverable: true });
+    if (!recorded.ok) return recorded;
+    return fail('verification_failed', `${lease.taskId} failed: ${message}`, hint === undefined ? {} : { hint });
   }
 
   /** How the program ended or handed on its work by a call of its own, where it did: then that counts. */
-  private async saidByItself(lease: Lease): Promise<Result<RanWork | undefined>> {
-    const view = await readForge(this.branches);
-    if (!view.ok) return view;
-    const work = view.value.hooks.get(lease.worker)?.work;
-    if (work?.ok !== true || work.value === undefined) return ok(undefined);
+  private async saidByItself(lease: Lease): Promise<RanWork | undefined> {
+    const work = (await readForge(this.branches)).hooks.get(lease.worker)?.work;
+    if (work?.ok !== true || work.value === undefined) return undefined;
     const { state, result } = work.value;
     const mine = checkLease(state, lease, this.branches.forge.clone());
-    if (!mine.ok || (!isOver(state.status) && state.handoffReason === undefined)) return ok(undefined);
-    return ok({ state, result: isOver(state.status) ? result : undefined, skipped: [] });
+    if (!mine.ok || (!isOver(state.status) && state.handoffReason === undefined)) return undefined;
+    return { state, result: isOver(state.status) ? result : undefined, skipped: [] };
   }
-
-  private async handedOn(
-    lease: Lease,
-    { reason, resumePoint }: { readonly reason: HandoffReason; readonly resumePoint: string },
-  ): Promise<Result<RanWork>> {
-    const handed = await this.steps.handoff(lease, reason, resumePoint);
-    return handed.ok ? ok({ state: handed.value, result: undefined, skipped: [] }) : handed;
-  }
-
-  private async failed(lease: Lease, error: SlotError): Promise<Result<EndedWork>> {
-    return this.steps.ending.end(lease, 'fail', { error });
-  }
-}
-
-function stateIn({ hooks }: ForgeView, worker: string): SlotState | undefined {
-  const work = hooks.get(worker)?.work;
-  return work?.ok === true ? work.value?.state : undefined;
-}
-
-function hintOf({ hint }: AtlasError): { hint?: string } {
-  return hint === undefined ? {} : { hint };
 }

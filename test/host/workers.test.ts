@@ -211,7 +211,7 @@ describe('the workers in a window', () => {
         { id: 'b1', type: 't', blockedBy: ['r1'] },
       ]),
     );
-    unwrap(await workers.convoys.create({ id: 'c1', title: HOSTILE, tasks: ['r1', 'task-w-done'] }));
+    unwrap(await workers.slinging.createConvoy({ id: 'c1', title: HOSTILE, tasks: ['r1', 'task-w-done'] }));
     const ledger = path.join(folder, '.forge', 'ledger');
     const lines = readFileSync(path.join(ledger, 'tasks.jsonl'), 'utf8').trimEnd().split('\n');
     const record = JSON.parse(lines.findLast((line) => line.includes('"id":"r1"')) ?? '') as Record<string, unknown>;

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, messageOf } from '../../core/shared/errors';
 import { fileError } from '../../system/files/fileErrors';
+import { failureOf } from '../attempt';
 import { ForgeFolder, type WorkerPorts } from '../forgeFolder';
 import { LIMITS, bytesAllowed, sizeText, tooLarge } from '../../core/worker/limits';
 import {
   ATTRIBUTES,
   type CommitAuthor,
-  type CommitFiles,
   GitObjects,
   type RefMove,
   type TopFile,
@@ -23,6 +23,7 @@ import { ForgeWorktrees } from './worktrees';
 import type { Repository } from '../../core/shared/ports';
 
 const PREFIX = 'refs/heads/forge/';
+const NO_FILES: TreeFiles = new Map();
 
 /** A branch of ours and the folder that shows it. */
 export interface ForgeBranch {
@@ -64,7 +65,7 @@ export interface CommitBefore {
 export interface MadeCommit extends Change, CommitBefore {}
 
 /** Has commits come about, all or none. */
-export type Publish = (made: readonly MadeCommit[]) => Promise<Result<void>>;
+export type Publish = (made: readonly MadeCommit[]) => Promise<void>;
 
 /** The file of a hook that is written last: where it is what the branch says, all else is. */
 const LAST = 'status.json';
@@ -85,15 +86,16 @@ interface Asked {
 type Wanted = { readonly id: string; readonly path: string } | { readonly known: TopFile };
 
 /** Whether files that are to be committed can be read back: what is refused when it is read is not written either. */
-function checkFiles(changes: Changes): Result<void> {
+function checkFiles(changes: Changes): void {
   for (const [path, file] of changes) {
     if (file === undefined) continue;
     const why = refusedPath(path);
-    if (why !== undefined) return fail('unsafe_path', `${JSON.stringify(path)} can't be committed: ${why}.`);
+    if (why !== undefined) throw new AtlasError('unsafe_path', `${JSON.stringify(path)} can't be committed: ${why}.`);
     if (file.bytes.length > bytesAllowed(path))
-      return fail('usage', `${tooLarge(path, file.bytes.length)}.`, { hint: 'Store large content in other files.' });
+      throw new AtlasError('usage', `${tooLarge(path, file.bytes.length)}.`, {
+        hint: 'Store large content in other files.',
+      });
   }
-  return ok(undefined);
 }
 
 /** Nothing can be both a file and a folder: what is set later takes the place. */
@@ -118,7 +120,7 @@ export class ForgeBranches {
 
   constructor(
     repository: Repository,
-    private readonly ports: WorkerPorts,
+    readonly ports: WorkerPorts,
   ) {
     this.git = new WorkerGit(repository);
     this.forge = new ForgeFolder(repository, ports);
@@ -127,16 +129,15 @@ export class ForgeBranches {
   }
 
   /** The commits of all our branches, by full name. */
-  async tips(): Promise<Result<ReadonlyMap<string, string>>> {
+  async tips(): Promise<ReadonlyMap<string, string>> {
     return this.objects.branches([PREFIX]);
   }
 
   /** Where a remote's branches of ours were when we last heard of them, by the name that they have there. */
-  async tipsOf(remote: string): Promise<Result<ReadonlyMap<string, string>>> {
+  async tipsOf(remote: string): Promise<ReadonlyMap<string, string>> {
     const prefix = `refs/remotes/${remote}/forge/`;
     const tips = await this.objects.branches([prefix]);
-    if (!tips.ok) return tips;
-    return ok(new Map([...tips.value].map(([ref, commit]) => [PREFIX + ref.slice(prefix.length), commit])));
+    return new Map([...tips].map(([ref, commit]) => [PREFIX + ref.slice(prefix.length), commit]));
   }
 
   /**
@@ -149,10 +150,9 @@ export class ForgeBranches {
     paths: readonly string[],
     total: number,
     seen: (index: number, path: string) => Uint8Array | undefined = () => undefined,
-  ): Promise<Result<TopFile[][]>> {
+  ): Promise<TopFile[][]> {
     const summaries = await this.objects.summaries(commits);
-    if (!summaries.ok) return summaries;
-    const wanted = summaries.value.map(({ top, problem, isMissing }, index) => {
+    const wanted = summaries.map(({ top, problem, isMissing }, index) => {
       if (problem !== undefined) return paths.map((): Wanted => ({ known: { problem, isMissing } }));
       return paths.map((path): Wanted => {
         const id = top.get(path)?.id;
@@ -164,21 +164,18 @@ export class ForgeBranches {
     });
     const asked = wanted.flatMap((files, index) => files.flatMap((file) => ('id' in file ? [{ ...file, index }] : [])));
     const found = await this.contents(asked, total);
-    if (!found.ok) return found;
     const crowded = { problem: `all branches together have more than ${sizeText(total)}`, isMissing: true };
-    const answer = (file: Wanted): TopFile =>
-      'id' in file ? (found.value.get(file.path + file.id) ?? crowded) : file.known;
-    return ok(wanted.map((files) => files.map(answer)));
+    const answer = (file: Wanted): TopFile => ('id' in file ? (found.get(file.path + file.id) ?? crowded) : file.known);
+    return wanted.map((files) => files.map(answer));
   }
 
   /** What is found of files, by path and id; nothing of the largest commits, where all are more than `total` bytes. */
-  private async contents(asked: readonly Asked[], total: number): Promise<Result<ReadonlyMap<string, TopFile>>> {
+  private async contents(asked: readonly Asked[], total: number): Promise<ReadonlyMap<string, TopFile>> {
     const sizes = await this.objects.sizes(asked.map(({ id }) => id));
-    if (!sizes.ok) return sizes;
     const found = new Map<string, TopFile>();
     const sums = new Map<number, number>();
     for (const [at, { id, path, index }] of asked.entries()) {
-      const size = sizes.value[at]?.size;
+      const size = sizes[at]?.size;
       if (size === undefined) found.set(path + id, { problem: `${path} is missing or damaged`, isMissing: true });
       else if (size > bytesAllowed(path)) found.set(path + id, { problem: tooLarge(path, size), isMissing: false });
       else sums.set(index, (sums.get(index) ?? 0) + size);
@@ -189,127 +186,106 @@ export class ForgeBranches {
     const wanted = asked.filter(({ id, path, index }) => read.has(index) && !found.has(path + id));
     const ids = [...new Set(wanted.map(({ id }) => id))];
     const contents = await this.objects.read(ids, { each: total, total });
-    if (!contents.ok) return contents;
-    const byId = new Map(ids.map((id, at) => [id, contents.value[at]] as const));
+    const byId = new Map(ids.map((id, at) => [id, contents[at]] as const));
     for (const { id, path } of wanted) {
       const bytes = byId.get(id);
       found.set(path + id, bytes === undefined ? { problem: `${path} is damaged`, isMissing: true } : { bytes });
     }
-    return ok(found);
-  }
-
-  /** The files of a commit that are used, and what was left out of it. */
-  async checked(commit: string): Promise<Result<CommitFiles>> {
-    return this.objects.checkedFiles(commit);
+    return found;
   }
 
   /** All files of a commit that are used, with their content. */
-  async readAll(commit: string): Promise<Result<ReadonlyMap<string, FolderFile>>> {
-    const listed = await this.objects.files(commit);
-    if (!listed.ok) return listed;
-    const entries = [...listed.value];
-    const limit = { each: LIMITS.branchBytes, total: LIMITS.branchBytes };
-    const contents = await this.objects.read(
-      entries.map(([, { id }]) => id),
-      limit,
-    );
-    if (!contents.ok) return contents;
-    return ok(
-      new Map(
-        entries.flatMap(([path, { mode }], index): [string, FolderFile][] => {
-          const bytes = contents.value[index];
-          return bytes === undefined ? [] : [[path, { bytes, executable: mode === '100755' }]];
-        }),
-      ),
-    );
+  async readAll(commit: string): Promise<ReadonlyMap<string, FolderFile>> {
+    const entries = [...(await this.objects.files(commit))];
+    const ids = entries.map(([, { id }]) => id);
+    const contents = await this.objects.read(ids, { each: LIMITS.branchBytes, total: LIMITS.branchBytes });
+    const files = new Map<string, FolderFile>();
+    for (const [index, [path, { mode }]] of entries.entries()) {
+      const bytes = contents[index];
+      if (bytes !== undefined) files.set(path, { bytes, executable: mode === '100755' });
+    }
+    return files;
   }
 
   /** Makes a commit, in memory: nothing is written before it is published. */
-  async make(change: Change): Promise<Result<MadeCommit>> {
+  async make(change: Change): Promise<MadeCommit> {
     const { onto, from, merging, message, author } = change;
     const hash = await this.objects.hash();
-    if (!hash.ok) return hash;
-    const before = onto !== undefined ? ok(onto.files) : await this.filesOf(from);
-    if (!before.ok) return before;
-    const own = before.value.has(ATTRIBUTES.path) ? [] : [[ATTRIBUTES.path, textFile(ATTRIBUTES.text)] as const];
+    const before = onto?.files ?? (from === undefined ? NO_FILES : await this.objects.files(from));
+    const own = before.has(ATTRIBUTES.path) ? [] : [[ATTRIBUTES.path, textFile(ATTRIBUTES.text)] as const];
     const changes = new Map<string, FolderFile | undefined>([...own, ...change.changes]);
     const shown = change.shown === undefined ? {} : { shown: new Map([...own, ...change.shown]) };
-    const fits = checkFiles(changes);
-    if (!fits.ok) return fits;
-    const files = new Map<string, TreeEntry>(before.value);
+    checkFiles(changes);
+    const files = new Map(before);
     const blobs: NewObject[] = [];
     for (const [path, file] of changes) {
       files.delete(path);
       if (file === undefined) continue;
-      const blob = newObject(hash.value, 'blob', file.bytes);
+      const blob = newObject(hash, 'blob', file.bytes);
       blobs.push(blob);
       makeRoom(files, path);
       files.set(path, { mode: file.executable ? '100755' : '100644', id: blob.id });
     }
     const parents = [onto?.commit ?? from, merging].filter((parent) => parent !== undefined);
-    const built = buildCommit(hash.value, { files, parents, message, author, at: this.ports.clock.now() });
+    const built = buildCommit(hash, { files, parents, message, author, at: this.ports.clock.now() });
     const commit = built.at(-1)?.id ?? '';
     this.objects.remember(commit, files);
-    return ok({ ...change, ...shown, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] });
+    return { ...change, ...shown, changes, commit, files, objects: [...(onto?.objects ?? []), ...blobs, ...built] };
   }
 
   /** A commit that is there, to go on from. */
-  async before(commit: string): Promise<Result<CommitBefore>> {
-    const files = await this.objects.files(commit);
-    return files.ok ? ok({ commit, files: files.value, objects: [] }) : files;
-  }
-
-  private async filesOf(commit: string | undefined): Promise<Result<TreeFiles>> {
-    return commit === undefined ? ok(new Map()) : this.objects.files(commit);
+  async before(commit: string): Promise<CommitBefore> {
+    return { commit, files: await this.objects.files(commit), objects: [] };
   }
 
   /**
    * Moves the branches to the commits that were made for them, all or none, and has the folders show them. Then it is recorded: where
    * a folder can't be written, that is said (`recorded_not_written`), and it is made again when it is needed.
    */
-  async publish(made: readonly MadeCommit[]): Promise<Result<void>> {
-    const stored = this.store(made);
-    return stored.ok ? this.settle(made) : stored;
+  async publish(made: readonly MadeCommit[]): Promise<void> {
+    this.store(made);
+    await this.settle(made);
   }
 
   /** Keeps commits, before any branch has them. What can't be shown at all is not begun. */
-  store(made: readonly MadeCommit[]): Result<void> {
-    for (const { branch, unseen } of made) {
-      const safe = unseen === true ? ok(undefined) : this.prepare(branch);
-      if (!safe.ok) return safe;
-    }
+  store(made: readonly MadeCommit[]): void {
+    for (const { branch, unseen } of made) if (unseen !== true) this.prepare(branch.folder);
     try {
       this.objects.store(made.flatMap((each) => each.objects));
-      return ok(undefined);
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', 'Git objects could not be written', error) };
+      throw fileError('write_failed', 'Git objects could not be written', error);
+    }
+  }
+
+  private prepare(folder: string): void {
+    try {
+      this.forge.prepare(folder);
+    } catch (error) {
+      throw failureOf('write_failed', `${folder} could not be created`, error);
     }
   }
 
   /** Moves the branches to commits that are kept, and `also` those that follow a remote's, all or none; has the folders show them. */
-  async settle(made: readonly MadeCommit[], also: readonly RefMove[] = []): Promise<Result<void>> {
+  async settle(made: readonly MadeCommit[], also: readonly RefMove[] = []): Promise<void> {
     const moves = [
       ...made.map(({ branch, from, commit }): RefMove => ({ ref: branch.ref, from, to: commit })),
       ...also,
     ];
-    if (moves.length === 0) return ok(undefined);
+    if (moves.length === 0) return;
     const { author, message } = made[0] ?? { author: authorOf('atlas'), message: 'sync' };
-    const moved = await this.objects.move(moves, author, message);
-    if (!moved.ok) return moved;
+    await this.objects.move(moves, author, message);
     for (const each of made) {
       if (each.unseen === true) continue;
-      const shown = await this.show(each.branch, each.commit, each.shown ?? each.changes);
-      if (!shown.ok)
-        return fail(
+      try {
+        await this.show(each.branch, each.commit, each.shown ?? each.changes);
+      } catch (error) {
+        throw new AtlasError(
           'recorded_not_written',
-          `"${each.message}" is recorded, but ${each.branch.folder} could not be updated: ${shown.error.message}`,
-          {
-            hint: 'Nothing is lost. Recover the worker to restore its folder.',
-            cause: shown.error,
-          },
+          `"${each.message}" is recorded, but ${each.branch.folder} could not be updated: ${messageOf(error)}`,
+          { hint: 'Nothing is lost. Recover the worker to restore its folder.', cause: error },
         );
+      }
     }
-    return ok(undefined);
   }
 
   /** Whether a file in a branch's folder has the size that it should: what is only added to is then as it should be. */
@@ -317,36 +293,23 @@ export class ForgeBranches {
     return this.ports.files.stat(join(folder, path))?.size === size;
   }
 
-  private prepare({ folder }: ForgeBranch): Result<void> {
-    try {
-      return this.forge.prepare(folder);
-    } catch (error) {
-      return { ok: false, error: fileError('write_failed', `${folder} could not be created`, error) };
-    }
-  }
-
   /** Has a branch's folder show a commit: adds it where it is not there, else only writes what is named. */
-  async show(branch: ForgeBranch, commit: string, changes: Changes): Promise<Result<{ readonly added: boolean }>> {
+  async show(branch: ForgeBranch, commit: string, changes: Changes): Promise<{ readonly added: boolean }> {
     try {
       const ensured = await this.worktrees.ensure(branch.folder, branch.ref);
-      if (!ensured.ok) return ensured;
       const indexed = await this.objects.files(commit);
-      if (!indexed.ok) return indexed;
       const { files, ids } = this.ports;
       const hash = hashOfId(commit);
       if (this.worktrees.shows(branch.folder)) {
-        this.worktrees.showFiles(branch.folder, hash, indexed.value);
+        this.worktrees.showFiles(branch.folder, hash, indexed);
         writeFolder(files, ids, branch.folder, lastLast(changes));
-        return ensured;
+      } else {
+        writeFolder(files, ids, branch.folder, await this.readAll(commit));
+        this.worktrees.showFiles(branch.folder, hash, indexed);
       }
-      const all = await this.readAll(commit);
-      if (!all.ok) return all;
-      writeFolder(files, ids, branch.folder, all.value);
-      this.worktrees.showFiles(branch.folder, hash, indexed.value);
       return ensured;
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `${branch.folder} could not be written`, error) };
+      throw failureOf('write_failed', `${branch.folder} could not be written`, error);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, fail, ok, unwrap } from '../../core/shared/errors';
 import { LIMITS } from '../../core/worker/limits';
 import { LEDGER_BRANCH, workerOfBranch } from '../../core/worker/names';
 import { readSmall } from '../../git/read/locate';
@@ -23,9 +23,9 @@ export interface PushedRef {
 }
 
 /** The names of a repository's remotes. */
-export async function remoteNames(git: WorkerGit): Promise<Result<readonly string[]>> {
-  const said = await git.run(['remote']);
-  return said.ok ? ok(said.value.split('\n').filter((name) => name !== '')) : said;
+export async function remoteNames(git: WorkerGit): Promise<readonly string[]> {
+  const said = unwrap(await git.run(['remote']));
+  return said.split('\n').filter((name) => name !== '');
 }
 
 /** What the branch of a remote is called here. */
@@ -44,30 +44,25 @@ export class ForgeRemote {
    * Brings its branches `forge/*` here, below `refs/remotes/`, and nothing else. Gives those that can't be had, while the others are here.
    * Fails with `remote_unreachable`.
    */
-  async fetch(branches: ForgeBranches): Promise<Result<readonly BranchProblem[]>> {
-    const fetched = await this.fetchWith(this.all, []);
+  async fetch(branches: ForgeBranches): Promise<readonly BranchProblem[]> {
+    const all = [`+${OURS}*:refs/remotes/${this.name}/forge/*`];
+    const fetched = await this.fetchWith(all);
     if (!fetched.ok) return this.fetchEach(branches, fetched.error);
-    if (!(await this.isIncomplete())) return ok([]);
-    const again = await this.fetchWith(this.all, ['--refetch']);
-    return again.ok ? ok([]) : this.unreachable(again.error);
-  }
-
-  private get all(): readonly string[] {
-    return [`+${OURS}*:refs/remotes/${this.name}/forge/*`];
+    const again = (await this.isIncomplete()) ? await this.fetchWith(all, ['--refetch']) : fetched;
+    if (!again.ok) throw this.unreachable(again.error);
+    return [];
   }
 
   /** Where one branch keeps git from all: those that it can't fetch are found by halves. Only names that workers can have are asked for. */
-  private async fetchEach(branches: ForgeBranches, error: Error): Promise<Result<readonly BranchProblem[]>> {
+  private async fetchEach(branches: ForgeBranches, error: Error): Promise<readonly BranchProblem[]> {
     const listed = await this.git.run(['ls-remote', '--refs', this.name, `${OURS}*`], { timeoutMs: TIMEOUT_MS });
-    if (!listed.ok) return this.unreachable(error);
+    if (!listed.ok) throw this.unreachable(error);
     const names = listed.value.split('\n').map((line) => line.split('\t')[1] ?? '');
     const refs = names
       .filter((ref) => ref === LEDGER_BRANCH || workerOfBranch(ref) !== undefined)
       .slice(0, LIMITS.branches);
     const ours = await branches.tips();
-    if (!ours.ok) return ours;
-    const cleared = await this.forget(branches.objects, refs);
-    if (!cleared.ok) return cleared;
+    await this.forget(branches.objects, refs);
     const problems: BranchProblem[] = [];
     const waiting = [refs];
     for (let tries = 0; waiting.length > 0; tries += 1) {
@@ -75,33 +70,28 @@ export class ForgeRemote {
       if (some.length === 0) continue;
       const fetched =
         tries < MAX_PARTS
-          ? await this.fetchWith(
-              some.map((ref) => `+${ref}:${trackingRef(this.name, ref)}`),
-              [],
-            )
+          ? await this.fetchWith(some.map((ref) => `+${ref}:${trackingRef(this.name, ref)}`))
           : fail('git_failed', 'other branches could not be fetched either');
       if (fetched.ok) continue;
       const half = Math.ceil(some.length / 2);
       if (some.length > 1 && tries < MAX_PARTS) waiting.push(some.slice(0, half), some.slice(half));
       else problems.push(...some.map((ref) => notFetched(ref, fetched.error)));
     }
-    if (refs.length > 0 && problems.length === refs.length) return this.unreachable(error);
-    return ok([...problems, ...blockingProblems(names, ours.value.keys())]);
+    if (refs.length > 0 && problems.length === refs.length) throw this.unreachable(error);
+    return [...problems, ...blockingProblems(names, ours.keys())];
   }
 
   /** Forgets where branches were that the remote has no more, and beside which git can't keep one that it has. */
-  private async forget(objects: GitObjects, refs: readonly string[]): Promise<Result<void>> {
+  private async forget(objects: GitObjects, refs: readonly string[]): Promise<void> {
     const known = await objects.branches([`refs/remotes/${this.name}/forge/`]);
-    if (!known.ok) return known;
     const here = new Set(refs.map((ref) => trackingRef(this.name, ref)));
     const folders = new Set([...here].flatMap((ref) => above(ref)));
-    const stale = [...known.value.keys()].filter(
+    const stale = [...known.keys()].filter(
       (ref) => !here.has(ref) && (folders.has(ref) || above(ref).some((name) => here.has(name))),
     );
-    if (stale.length === 0) return ok(undefined);
+    if (stale.length === 0) return;
     const input = stale.map((ref) => `delete ${ref}\n`).join('');
-    const deleted = await this.git.run(['update-ref', '--stdin'], { input });
-    return deleted.ok ? ok(undefined) : deleted;
+    unwrap(await this.git.run(['update-ref', '--stdin'], { input }));
   }
 
   /** Whether somebody's own fetch, in a clone without all contents, brought branches of ours without theirs. */
@@ -113,7 +103,7 @@ export class ForgeRemote {
     return !listed.ok || /^\?/mu.test(listed.value);
   }
 
-  private async fetchWith(refspecs: readonly string[], more: readonly string[]): Promise<Result<void>> {
+  private async fetchWith(refspecs: readonly string[], more: readonly string[] = []): Promise<Result<void>> {
     const args = [
       'fetch',
       '--quiet',
@@ -142,7 +132,7 @@ export class ForgeRemote {
    * Gives the remote branches, all or none, and only where it has nothing that these don't go on from. Says whether it took them.
    * Fails with `remote_unreachable`; then nobody knows whether it did.
    */
-  async push(refs: readonly PushedRef[]): Promise<Result<{ readonly refused: string | undefined }>> {
+  async push(refs: readonly PushedRef[]): Promise<{ readonly refused: string | undefined }> {
     const args = [
       'push',
       '--porcelain',
@@ -155,20 +145,16 @@ export class ForgeRemote {
     ];
     const settings = ['push.followTags=false', `remote.${this.name}.mirror=false`];
     const pushed = await this.git.answer(args, { timeoutMs: TIMEOUT_MS, settings });
-    if (!pushed.ok) return this.unreachable(pushed.error);
-    if (pushed.value.code === 0) return ok({ refused: undefined });
+    if (!pushed.ok) throw this.unreachable(pushed.error);
+    if (pushed.value.code === 0) return { refused: undefined };
     const refusals = pushed.value.stdout.split('\n').filter((line) => line.startsWith('!'));
-    if (refusals.length === 0) return this.unreachable(gitFailed(args, pushed.value));
-    return ok({
-      refused: refusals
-        .map((line) => line.split('\t').slice(1).join(' '))
-        .join('; ')
-        .slice(0, 400),
-    });
+    if (refusals.length === 0) throw this.unreachable(gitFailed(args, pushed.value));
+    const why = refusals.map((line) => line.split('\t').slice(1).join(' '));
+    return { refused: why.join('; ').slice(0, 400) };
   }
 
-  private unreachable(error: Error): Result<never> {
-    return fail('remote_unreachable', `The remote ${this.name} could not be reached: ${error.message}`, {
+  private unreachable(error: Error): AtlasError {
+    return new AtlasError('remote_unreachable', `The remote ${this.name} could not be reached: ${error.message}`, {
       hint: 'Claimed tasks continue, but nothing new can be claimed. Check the network and git access, then run: atlas worker sync',
       cause: error,
     });

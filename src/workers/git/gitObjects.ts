@@ -1,7 +1,7 @@
 import { LruCache } from '../../core/shared/lru';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import { readSmall } from '../../git/read/locate';
 import {
@@ -126,43 +126,41 @@ export class GitObjects {
   }
 
   /** How the repository names objects. */
-  async hash(): Promise<Result<HashName>> {
+  async hash(): Promise<HashName> {
     if (this.format === undefined) {
-      const said = await this.git.run(['rev-parse', '--show-object-format']);
-      if (!said.ok) return said;
-      this.format = said.value === 'sha256' ? 'sha256' : 'sha1';
+      const said = unwrap(await this.git.run(['rev-parse', '--show-object-format']));
+      this.format = said === 'sha256' ? 'sha256' : 'sha1';
     }
-    return ok(this.format);
+    return this.format;
   }
 
   /** The commits of all branches whose name begins with one of these, by full name. Each ends with `/`. */
-  async branches(prefixes: readonly string[]): Promise<Result<ReadonlyMap<string, string>>> {
+  async branches(prefixes: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { commonDir } = this.git.repository;
     const refs = existsSync(join(commonDir, 'reftable'))
-      ? await this.listed(prefixes)
-      : ok(new Map([...packedRefs(commonDir, prefixes), ...looseRefs(commonDir, prefixes)]));
-    const [known] = refs.ok ? refs.value.values() : [];
+      ? new Map(await this.listed(prefixes))
+      : new Map([...packedRefs(commonDir, prefixes), ...looseRefs(commonDir, prefixes)]);
+    const [known] = refs.values();
     if (known !== undefined) this.format = hashOfId(known);
     return refs;
   }
 
-  private async listed(prefixes: readonly string[]): Promise<Result<ReadonlyMap<string, string>>> {
-    const listed = await this.git.run(['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]);
-    return listed.ok ? ok(new Map(refLines(listed.value, prefixes))) : listed;
+  private async listed(prefixes: readonly string[]): Promise<Iterable<[string, string]>> {
+    const args = ['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes];
+    return refLines(unwrap(await this.git.run(args)), prefixes);
   }
 
   /** The files of a commit that can be used. Fails with `damaged` where it is over a limit or can't be read. */
-  async files(commit: string): Promise<Result<TreeFiles>> {
-    const read = await this.checkedFiles(commit);
-    return read.ok ? ok(read.value.files) : read;
+  async files(commit: string): Promise<TreeFiles> {
+    return (await this.checkedFiles(commit)).files;
   }
 
   /** The same, with what was left out, and why. */
-  async checkedFiles(commit: string): Promise<Result<CommitFiles>> {
+  async checkedFiles(commit: string): Promise<CommitFiles> {
     const known = this.known.get(commit);
-    if (known !== undefined) return ok(known);
+    if (known !== undefined) return known;
     const read = await this.readFiles(commit);
-    if (read.ok) this.known.set(commit, read.value);
+    this.known.set(commit, read);
     return read;
   }
 
@@ -171,22 +169,17 @@ export class GitObjects {
     this.known.set(commit, { files, refused: [], refusedCount: 0 });
   }
 
-  private async readFiles(commit: string): Promise<Result<CommitFiles>> {
-    const listed = await this.trees.listing(commit);
-    if (!listed.ok) return listed;
-    const { problem, files, ...listing } = listed.value;
-    if (problem !== undefined) return fail('damaged', `Commit ${commit.slice(0, 12)} can't be used: ${problem}.`);
+  private async readFiles(commit: string): Promise<CommitFiles> {
+    const { problem, files, ...listing } = await this.trees.listing(commit);
+    if (problem !== undefined)
+      throw new AtlasError('damaged', `Commit ${commit.slice(0, 12)} can't be used: ${problem}.`);
     const checked: TreeListing = { ...listing, files };
     const attributes = files.get(ATTRIBUTES.path);
     if (attributes !== undefined && attributes.id !== newObject(hashOfId(commit), 'blob', ATTRIBUTES.text).id)
       takeOut(checked, ATTRIBUTES.path, 'its attributes differ from those of Atlas');
     const paths = [...files.keys()];
-    const sizes = await this.objects(
-      [...files.values()].map(({ id }) => id),
-      SIZES_ONLY,
-    );
-    if (!sizes.ok) return sizes;
-    const found = sizes.value.map((object, index) => {
+    const blobs = await this.sizes([...files.values()].map(({ id }) => id));
+    const found = blobs.map((object, index) => {
       const isTooLarge = object !== undefined && object.size > bytesAllowed(paths[index] ?? '');
       if (object !== undefined && object.type !== 'blob')
         takeOut(checked, paths[index] ?? '', 'its content is not a file');
@@ -194,38 +187,32 @@ export class GitObjects {
     });
     const used = withinLimit(found, { each: LIMITS.branchBytes, total: LIMITS.branchBytes });
     for (const [index, path] of paths.entries())
-      if (!used.has(index))
-        takeOut(checked, path, `it has ${sizeText(sizes.value[index]?.size ?? 0)}, which is too large`);
-    const { refused, refusedCount } = checked;
-    return ok({ files, refused, refusedCount });
+      if (!used.has(index)) takeOut(checked, path, `it has ${sizeText(blobs[index]?.size ?? 0)}, which is too large`);
+    return checked;
   }
 
   /** What is known of the trees of commits. */
-  async summaries(commits: readonly string[]): Promise<Result<TreeSummary[]>> {
+  async summaries(commits: readonly string[]): Promise<TreeSummary[]> {
     return this.trees.summaries(commits);
   }
 
   /** The first parent of a commit; `undefined` where it has none. */
-  async parentOf(commit: string): Promise<Result<string | undefined>> {
-    const objects = await this.objects([commit], { each: LIMITS.commitBytes, total: LIMITS.commitBytes });
-    if (!objects.ok) return objects;
-    const [found] = objects.value;
-    const header =
-      Buffer.from(found?.bytes ?? [])
-        .toString('utf8')
-        .split('\n\n')[0] ?? '';
-    return ok(/^parent ([0-9a-f]+)$/mu.exec(header)?.[1]);
+  async parentOf(commit: string): Promise<string | undefined> {
+    const [found] = await this.objects([commit], { each: LIMITS.commitBytes, total: LIMITS.commitBytes });
+    const [header = ''] = Buffer.from(found?.bytes ?? [])
+      .toString('utf8')
+      .split('\n\n');
+    return /^parent ([0-9a-f]+)$/mu.exec(header)?.[1];
   }
 
   /**
    * Of commits that are reached from `tips` and not from `others`, their parents. What two branches have in common is in neither's.
    */
-  async newCommits(tips: readonly string[], others: readonly string[]): Promise<Result<ReadonlyMap<string, string[]>>> {
+  async newCommits(tips: readonly string[], others: readonly string[]): Promise<ReadonlyMap<string, string[]>> {
     const input = [...tips, ...others.map((other) => `^${other}`)].map((line) => `${line}\n`).join('');
-    const listed = await this.git.run(['rev-list', '--parents', '--stdin'], { input });
-    if (!listed.ok) return listed;
-    const lines = listed.value.split('\n').map((line) => line.split(' '));
-    return ok(new Map(lines.map(([commit = '', ...parents]) => [commit, parents])));
+    const listed = unwrap(await this.git.run(['rev-list', '--parents', '--stdin'], { input }));
+    const lines = listed.split('\n').map((line) => line.split(' '));
+    return new Map(lines.map(([commit = '', ...parents]) => [commit, parents]));
   }
 
   /** Objects, as {@link ObjectReader.read}. A few that nobody packed yet are read without a git, which takes longer to start. */
@@ -233,7 +220,7 @@ export class GitObjects {
     names: readonly string[],
     limit: ReadLimit,
     sizes?: readonly (GitObject | undefined)[],
-  ): Promise<Result<(GitObject | undefined)[]>> {
+  ): Promise<(GitObject | undefined)[]> {
     if (names.length > FEW) return this.reader.read(names, limit, sizes);
     const { commonDir } = this.git.repository;
     let left = limit.total;
@@ -244,21 +231,19 @@ export class GitObjects {
     });
     const rest = names.filter((_name, index) => objects[index] === undefined);
     const others = await this.reader.read(rest, { each: limit.each, total: left });
-    if (!others.ok) return others;
-    const found = new Map(rest.map((name, index) => [name, others.value[index]]));
-    return ok(names.map((name, index) => objects[index] ?? found.get(name)));
+    const found = new Map(rest.map((name, index) => [name, others[index]]));
+    return names.map((name, index) => objects[index] ?? found.get(name));
   }
 
   /** What some objects are, and how large. */
-  async sizes(names: readonly string[]): Promise<Result<(GitObject | undefined)[]>> {
+  async sizes(names: readonly string[]): Promise<(GitObject | undefined)[]> {
     return this.objects(names, SIZES_ONLY);
   }
 
   /** The contents of blobs, by id; `undefined` where there is none, or it is over the limit. */
-  async read(ids: readonly string[], limit: ReadLimit): Promise<Result<(Uint8Array | undefined)[]>> {
+  async read(ids: readonly string[], limit: ReadLimit): Promise<(Uint8Array | undefined)[]> {
     const objects = await this.objects(ids, limit);
-    if (!objects.ok) return objects;
-    return ok(objects.value.map((object) => (object?.type === 'blob' ? object.bytes : undefined)));
+    return objects.map((object) => (object?.type === 'blob' ? object.bytes : undefined));
   }
 
   /** Keeps objects; once this is over, they are on disk. Throws file errors. */
@@ -267,7 +252,7 @@ export class GitObjects {
   }
 
   /** Moves branches, all or none: none where one is no longer where it was. `author` stands in their logs. */
-  async move(moves: readonly RefMove[], author: CommitAuthor, reason: string): Promise<Result<void>> {
+  async move(moves: readonly RefMove[], author: CommitAuthor, reason: string): Promise<void> {
     const lines = moves.map(({ ref, from, to }) => {
       if (from === undefined) return `create ${ref} ${to}\n`;
       return from === ANYWHERE ? `update ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
@@ -275,8 +260,8 @@ export class GitObjects {
     const env = { GIT_COMMITTER_NAME: author.name, GIT_COMMITTER_EMAIL: author.email };
     const input = `start\n${lines.join('')}prepare\ncommit\n`;
     const moved = await this.git.run(['update-ref', '-m', reason, '--stdin'], { env, input });
-    if (moved.ok) return ok(undefined);
-    return fail('git_failed', `The branches under forge/ could not be updated: ${moved.error.message}`, {
+    if (moved.ok) return;
+    throw new AtlasError('git_failed', `The branches under forge/ could not be updated: ${moved.error.message}`, {
       hint: 'Another process may have just updated them. Try again.',
       cause: moved.error,
     });

@@ -1,5 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, messageOf, ok, unwrap } from '../../core/shared/errors';
 import type { WorkerGit } from './workerGit';
 
 /** How long git waits for the next question, in ms: those of one change come at once. Then it ends, and holds no file open. */
@@ -72,27 +72,19 @@ export class ObjectReader {
     names: readonly string[],
     limit: ReadLimit,
     known?: readonly (GitObject | undefined)[],
-  ): Promise<Result<(GitObject | undefined)[]>> {
-    const infos = known === undefined ? await this.all('info', names) : ok([...known]);
-    if (!infos.ok || limit.each < 0) return infos;
-    const chosen = [
-      ...withinLimit(
-        infos.value.map((info) => info?.size),
-        limit,
-      ),
-    ].sort((a, b) => a - b);
-    const contents = await this.all(
-      'contents',
-      chosen.map((index) => infos.value[index]?.id ?? ''),
-    );
-    if (!contents.ok) return contents;
-    const found: (GitObject | undefined)[] = [...infos.value];
-    for (const [at, index] of chosen.entries()) found[index] = contents.value[at];
-    return ok(found);
+  ): Promise<(GitObject | undefined)[]> {
+    const found = known === undefined ? await this.all('info', names) : [...known];
+    if (limit.each < 0) return found;
+    const sizes = found.map((info) => info?.size);
+    const chosen = [...withinLimit(sizes, limit)].sort((a, b) => a - b);
+    const ids = chosen.map((index) => found[index]?.id ?? '');
+    const contents = await this.all('contents', ids);
+    for (const [at, index] of chosen.entries()) found[index] = contents[at];
+    return found;
   }
 
-  private async all(what: Question['what'], names: readonly string[]): Promise<Result<(GitObject | undefined)[]>> {
-    if (names.length === 0) return ok([]);
+  private async all(what: Question['what'], names: readonly string[]): Promise<(GitObject | undefined)[]> {
+    if (names.length === 0) return [];
     const answers = Promise.all(
       names.map(
         async (name) =>
@@ -102,12 +94,7 @@ export class ObjectReader {
       ),
     );
     this.ask(this.waiting.slice(-names.length));
-    const objects: (GitObject | undefined)[] = [];
-    for (const each of await answers) {
-      if (!each.ok) return each;
-      objects.push(each.value);
-    }
-    return ok(objects);
+    return (await answers).map((answer) => unwrap(answer));
   }
 
   private ask(questions: readonly Question[]): void {

@@ -1,4 +1,3 @@
-import { type Result, ok } from '../../core/shared/errors';
 import { LIMITS, sizeText } from '../../core/worker/limits';
 import { type HashName, type NamedEntry, type TreeEntry, hashOfId, parseTree } from './gitPack';
 import { type GitObject, type ReadLimit, SIZES_ONLY } from './objectReader';
@@ -41,7 +40,7 @@ export type ReadObjects = (
   names: readonly string[],
   limit: ReadLimit,
   sizes?: readonly (GitObject | undefined)[],
-) => Promise<Result<(GitObject | undefined)[]>>;
+) => Promise<(GitObject | undefined)[]>;
 
 const FOLDER = '40000';
 const FILES: ReadonlySet<string> = new Set(['100644', '100755']);
@@ -66,34 +65,26 @@ export class TreeReader {
   constructor(private readonly read: ReadObjects) {}
 
   /** What is known of commits, all at once. */
-  async summaries(commits: readonly string[]): Promise<Result<TreeSummary[]>> {
-    const loaded = await this.load(commits);
-    if (!loaded.ok) return loaded;
-    const { roots, trees } = loaded.value;
+  async summaries(commits: readonly string[]): Promise<TreeSummary[]> {
+    const { roots, trees } = await this.load(commits);
     const memo = new Map<string, Measure>();
-    return ok(roots.map((root) => summaryOf(root, trees, memo)));
+    return roots.map((root) => summaryOf(root, trees, memo));
   }
 
   /** What is known of a commit, and all its files; none where it can't be used. */
-  async listing(commit: string): Promise<Result<TreeSummary & TreeListing>> {
-    const loaded = await this.load([commit]);
-    if (!loaded.ok) return loaded;
-    const { roots, trees } = loaded.value;
+  async listing(commit: string): Promise<TreeSummary & TreeListing> {
+    const { roots, trees } = await this.load([commit]);
     const root = roots[0] ?? { id: '', problem: problemOf(undefined) };
     const summary = summaryOf(root, trees, new Map());
-    const listing = summary.problem === undefined ? listingOf(root.id, trees) : NOTHING;
-    return ok({ ...summary, ...listing });
+    return { ...summary, ...(summary.problem === undefined ? listingOf(root.id, trees) : NOTHING) };
   }
 
   /** The commits' trees and all below them, but for those that are missing, too large or too deep. */
-  private async load(commits: readonly string[]): Promise<Result<{ readonly roots: Root[]; readonly trees: Trees }>> {
-    const found = await this.read(
-      commits.map((commit) => `${commit}^{tree}`),
-      SIZES_ONLY,
-    );
-    if (!found.ok) return found;
-    const roots = found.value.map((object) => ({ id: object?.id ?? '', problem: problemOf(object) }));
-    const byId = new Map(found.value.map((object) => [object?.id ?? '', object]));
+  private async load(commits: readonly string[]): Promise<{ readonly roots: Root[]; readonly trees: Trees }> {
+    const names = commits.map((commit) => `${commit}^{tree}`);
+    const found = await this.read(names, SIZES_ONLY);
+    const roots = found.map((object) => ({ id: object?.id ?? '', problem: problemOf(object) }));
+    const byId = new Map(found.map((object) => [object?.id ?? '', object]));
     const trees = new Map<string, CheckedTree | undefined>();
     let level = new Set(roots.flatMap(({ id, problem }) => (problem === undefined ? [id] : [])));
     let budget: number = LIMITS.allTreesBytes;
@@ -103,9 +94,8 @@ export class TreeReader {
       const unknown = wanted.filter((id) => !trees.has(id));
       const known = depth === 0 ? unknown.map((id) => byId.get(id)) : undefined;
       const read = await this.read(unknown, { each: LIMITS.treeBytes, total: budget }, known);
-      if (!read.ok) return read;
       for (const [index, id] of unknown.entries()) {
-        const tree = read.value[index];
+        const tree = read[index];
         if (tree?.bytes === undefined || tree.type !== 'tree') continue;
         budget -= tree.bytes.length;
         const checked = checkTree(tree.bytes, hashOfId(id));
@@ -114,7 +104,7 @@ export class TreeReader {
       }
       level = new Set([...level].flatMap((id) => trees.get(id)?.folders.map((folder) => folder.id) ?? []));
     }
-    return ok({ roots, trees });
+    return { roots, trees };
   }
 
   private remember(id: string, tree: CheckedTree | undefined, bytes: number): void {

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, unwrap } from '../../core/shared/errors';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import { locateRepository, readSmall } from '../../git/read/locate';
 import { ensureFolder, renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
@@ -55,33 +55,27 @@ export class ForgeWorktrees {
    * Makes sure that a branch, which has to be there, has its worktree; adds it again where it was removed. Files that lie in a folder
    * without a worktree stay, or are moved aside. Says whether it was added, that is, holds nothing yet.
    */
-  async ensure(folder: string, ref: string): Promise<Result<{ readonly added: boolean }>> {
-    const safe = this.forge.prepare(folder);
-    if (!safe.ok) return safe;
+  async ensure(folder: string, ref: string): Promise<{ readonly added: boolean }> {
+    this.forge.prepare(folder);
     const other = this.otherBranch(folder, ref);
     if (other !== undefined)
-      return fail('unsafe_path', `${folder} has another branch checked out: ${other}.`, {
+      throw new AtlasError('unsafe_path', `${folder} has another branch checked out: ${other}.`, {
         hint: `Switch back: git -C "${folder}" checkout ${ref.replace(/^refs\/heads\//u, '')}`,
       });
-    if (this.gitDirOf(folder) !== undefined) return ok({ added: false });
+    if (this.gitDirOf(folder) !== undefined) return { added: false };
     const { files } = this.ports;
     if (files.stat(folder) !== undefined && files.list(folder).length > 0) {
-      if (this.reattach(folder)) return ok({ added: false });
+      if (this.reattach(folder)) return { added: false };
       // All that a git leaves that was killed while it added the worktree.
       if (files.list(folder).join() === '.git' && files.stat(join(folder, '.git'))?.kind !== 'folder')
         unlinkWithRetry(files, join(folder, '.git'));
-      else {
-        const aside = this.setAside(folder);
-        if (!aside.ok) return aside;
-      }
+      else renameWithRetry(files, folder, this.prepareAside(folder));
     }
     // --force: git still has the worktree on its list whose folder was removed; twice, where one that was killed while it added it left it locked.
     const args = ['worktree', 'add', '--force', '--force', '--no-checkout', folder, ref.replace(/^refs\/heads\//u, '')];
     const tool = authorOf('atlas');
-    const added = await this.git.run(args, {
-      env: { GIT_COMMITTER_NAME: tool.name, GIT_COMMITTER_EMAIL: tool.email },
-    });
-    return added.ok ? ok({ added: true }) : added;
+    unwrap(await this.git.run(args, { env: { GIT_COMMITTER_NAME: tool.name, GIT_COMMITTER_EMAIL: tool.email } }));
+    return { added: true };
   }
 
   /**
@@ -112,27 +106,19 @@ export class ForgeWorktrees {
     return this.gitDirOf(folder) !== undefined;
   }
 
-  private setAside(folder: string): Result<void> {
-    const target = this.asideFor(folder);
-    const safe = this.forge.prepare(target);
-    if (safe.ok) renameWithRetry(this.ports.files, folder, target);
-    return safe;
-  }
-
   /** Keeps copies of files that somebody edited, where they are in nobody's way. Throws file errors. */
-  keepAside(folder: string, edited: ReadonlyMap<string, FolderFile>): Result<void> {
-    if (edited.size === 0) return ok(undefined);
-    const target = this.asideFor(folder);
-    const safe = this.forge.prepare(target);
-    if (!safe.ok) return safe;
+  keepAside(folder: string, edited: ReadonlyMap<string, FolderFile>): void {
+    if (edited.size === 0) return;
+    const target = this.prepareAside(folder);
     ensureFolder(this.ports.files, target);
     writeFolder(this.ports.files, this.ports.ids, target, edited);
-    return ok(undefined);
   }
 
-  private asideFor(folder: string): string {
+  private prepareAside(folder: string): string {
     const name = folder.slice(this.forge.path.length + 1).replaceAll(/[\\/]/gu, '.');
-    return join(this.forge.path, 'set-aside', `${name}.${this.ports.ids.hex(4)}`);
+    const target = join(this.forge.path, 'set-aside', `${name}.${this.ports.ids.hex(4)}`);
+    this.forge.prepare(target);
+    return target;
   }
 
   /** The branch, or the commit, that somebody checked out in a folder of ours; `undefined` where it is its own. */

@@ -1,4 +1,4 @@
-import { AtlasError, type Result, ok } from '../../core/shared/errors';
+import { AtlasError } from '../../core/shared/errors';
 import {
   LEDGER_FILES,
   type LedgerKind,
@@ -7,9 +7,9 @@ import {
   evidenceRecordSchema,
   ledgerTaskSchema,
 } from '../../core/worker/ledger';
-import { newestLines } from '../../core/worker/ledgerLines';
+import { mergeLedgers, newestLines } from '../../core/worker/ledgerLines';
 import { LIMITS, countMarks, sizeText } from '../../core/worker/limits';
-import type { ForgeBranches } from '../git/forgeBranches';
+import { type Change, type ForgeBranches, textFile } from '../git/forgeBranches';
 
 /** What the ledger holds, a file each. */
 export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
@@ -17,32 +17,24 @@ export const LEDGER_KINDS = ['tasks', 'convoys', 'evidence'] as const;
 export const NO_TEXTS: LedgerTexts = { tasks: '', convoys: '', evidence: '' };
 
 /** The texts of the ledger's files as a commit has them. Fails with `damaged` where they can't be read, or are over a limit. */
-export async function readLedgerTexts(
-  branches: ForgeBranches,
-  commit: string | undefined,
-): Promise<Result<LedgerTexts>> {
-  if (commit === undefined) return ok(NO_TEXTS);
+export async function readLedgerTexts(branches: ForgeBranches, commit: string | undefined): Promise<LedgerTexts> {
+  if (commit === undefined) return NO_TEXTS;
   const paths = LEDGER_KINDS.map((kind) => LEDGER_FILES[kind]);
-  const read = await branches.read([commit], paths, LIMITS.ledgerBytes);
-  if (!read.ok) return read;
+  const [files = []] = await branches.read([commit], paths, LIMITS.ledgerBytes);
   const texts: { -readonly [kind in LedgerKind]: string } = { ...NO_TEXTS };
   for (const [index, kind] of LEDGER_KINDS.entries()) {
-    const file = read.value[0]?.[index];
-    if (file !== undefined && !('bytes' in file)) return unusableLedger(file.problem);
+    const file = files[index];
+    if (file !== undefined && !('bytes' in file)) throw unusableLedger(file.problem);
     const text = Buffer.from(file?.bytes ?? []).toString('utf8');
     if (countLines(text) > LIMITS.ledgerLines)
-      return unusableLedger(`${LEDGER_FILES[kind]} has more than ${LIMITS.ledgerLines.toLocaleString('en')} lines`);
+      throw unusableLedger(`${LEDGER_FILES[kind]} has more than ${LIMITS.ledgerLines.toLocaleString('en')} lines`);
     texts[kind] = text;
   }
-  if (marksOf(texts) > LIMITS.ledgerMarks) return unusableLedger('its lines contain too many values');
-  return ok(texts);
+  if (marksOf(texts) > LIMITS.ledgerMarks) throw unusableLedger('its lines contain too many values');
+  return texts;
 }
 
-function unusableLedger(problem: string): Result<never> {
-  return { ok: false, error: damageOf(problem) };
-}
-
-function damageOf(problem: string): AtlasError {
+function unusableLedger(problem: string): AtlasError {
   return new AtlasError('damaged', `The ledger can't be used: ${problem}.`, {
     hint: 'Restore its last usable state with: atlas worker repair --yes',
   });
@@ -58,8 +50,13 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** Why a ledger must not be written; `undefined` where it is within the limits. */
-export function excessOf(texts: LedgerTexts): AtlasError | undefined {
+/** Refuses a ledger that must not be written: one over a limit. Throws `damaged`. */
+export function checkExcess(texts: LedgerTexts): void {
+  const excess = excessOf(texts);
+  if (excess !== undefined) throw excess;
+}
+
+function excessOf(texts: LedgerTexts): AtlasError | undefined {
   const bytes = ledgerBytes(texts);
   const lines = Math.max(...LEDGER_KINDS.map((kind) => countLines(texts[kind])));
   const isWithin = bytes <= LIMITS.ledgerBytes && lines <= LIMITS.ledgerLines && marksOf(texts) <= LIMITS.ledgerMarks;
@@ -68,15 +65,30 @@ export function excessOf(texts: LedgerTexts): AtlasError | undefined {
   return new AtlasError(
     'damaged',
     `The ledger is full: it would have ${sizeText(bytes)}, but at most ${most} are read.`,
-    {
-      hint: 'Remove replaced records with: atlas worker repair --yes. They stay in its history.',
-    },
+    { hint: 'Remove replaced records with: atlas worker repair --yes. They stay in its history.' },
   );
 }
 
 /** Bytes of all files of a ledger. */
 export function ledgerBytes(texts: LedgerTexts): number {
   return LEDGER_KINDS.reduce((sum, kind) => sum + Buffer.byteLength(texts[kind]), 0);
+}
+
+/** The lines of both. Where they are too many together, those that newer records replace stay in the history. */
+export function unionOf(ours: LedgerTexts, theirs: LedgerTexts, merge = mergeLedgers): LedgerTexts {
+  const whole = {
+    tasks: merge(ours.tasks, theirs.tasks),
+    convoys: merge(ours.convoys, theirs.convoys),
+    evidence: merge(ours.evidence, theirs.evidence),
+  };
+  const texts = excessOf(whole) === undefined ? whole : compacted(whole);
+  checkExcess(texts);
+  return texts;
+}
+
+/** The ledger's files, or those of some kinds. */
+export function ledgerFiles(texts: LedgerTexts, kinds: readonly LedgerKind[] = LEDGER_KINDS): Change['changes'] {
+  return new Map(kinds.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])]));
 }
 
 /** A ledger without the records that newer ones replace. Both sides of a conflict stay, and lines that are no records. */

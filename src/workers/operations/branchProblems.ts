@@ -1,6 +1,7 @@
-import { AtlasError, type Result, ok } from '../../core/shared/errors';
+import { AtlasError } from '../../core/shared/errors';
 import { LIMITS, sizeText } from '../../core/worker/limits';
 import { LEDGER_BRANCH, workerOfBranch } from '../../core/worker/names';
+import { attempt, unlessDamaged } from '../attempt';
 import type { ForgeBranches } from '../git/forgeBranches';
 import { type ForgeView, readLedgerAt } from './forgeView';
 import { readLedgerTexts } from '../ledger/ledgerTexts';
@@ -52,19 +53,17 @@ export async function problemsOf(
   branches: ForgeBranches,
   fresh: readonly Tip[],
   { known, all }: { readonly known: ReadonlyMap<string, string>; readonly all: Iterable<string> },
-): Promise<Result<CheckedTips>> {
+): Promise<CheckedTips> {
   const commits = fresh.map(([, commit]) => commit);
   const objects = await branches.objects.sizes(commits);
-  if (!objects.ok) return objects;
   const summaries = await branches.objects.summaries(commits);
-  if (!summaries.ok) return summaries;
   const usable: Tip[] = [];
   const unusable = blockingProblems(all, known.keys());
   let ledgerDamage: AtlasError | undefined;
   let room = LIMITS.branches - known.size;
   for (const [index, tip] of fresh.entries()) {
     const [ref, commit] = tip;
-    const [object, summary] = [objects.value[index], summaries.value[index]];
+    const [object, summary] = [objects[index], summaries[index]];
     const isNew = !known.has(ref) && ref !== LEDGER_BRANCH;
     const why = commitProblem(object) ?? (summary?.isMissing === true ? summary.problem : undefined);
     if (why !== undefined)
@@ -72,7 +71,7 @@ export async function problemsOf(
     else if (isNew && room <= 0)
       unusable.push(problem(ref, TOO_MANY, 'Delete branches of former workers on the remote.'));
     else if (ref === LEDGER_BRANCH) {
-      const ledger = await readLedgerAt(branches, commit);
+      const ledger = await attempt(async () => readLedgerAt(branches, commit));
       if (ledger.ok) usable.push(tip);
       else {
         ledgerDamage = ledger.error;
@@ -85,7 +84,7 @@ export async function problemsOf(
         unusable.push(problem(ref, summary.problem, 'Restore its last usable state with: atlas worker repair --yes'));
     }
   }
-  return ok({ usable, unusable, ledgerDamage });
+  return { usable, unusable, ledgerDamage };
 }
 
 const TOO_MANY = `there are more than ${LIMITS.branches.toLocaleString('en')} branches of workers`;
@@ -127,29 +126,24 @@ export function blockingProblems(refs: Iterable<string>, ours: Iterable<string>)
 }
 
 /** The files of branches that are left out here. */
-export async function refusedIn(branches: ForgeBranches, tips: readonly Tip[]): Promise<Result<RefusedFiles[]>> {
+export async function refusedIn(branches: ForgeBranches, tips: readonly Tip[]): Promise<RefusedFiles[]> {
   const found: RefusedFiles[] = [];
   for (const [ref, commit] of tips) {
-    const checked = await branches.checked(commit);
-    if (!checked.ok && checked.error.code !== 'damaged') return checked;
+    const checked = await unlessDamaged(async () => branches.objects.checkedFiles(commit));
     if (checked.ok && checked.value.refusedCount > 0)
       found.push({ branch: shortName(ref), files: checked.value.refused, count: checked.value.refusedCount });
   }
-  return ok(found);
+  return found;
 }
 
 /** What is wrong with the ledger that a remote had when it was last fetched, where it is another than ours and can't be used. */
 export async function ledgerProblem(
   branches: ForgeBranches,
   { ledgerCommit }: ForgeView,
-  remote: string,
-): Promise<Result<(BranchProblem & { readonly commit: string }) | undefined>> {
-  const theirs = await branches.tipsOf(remote);
-  if (!theirs.ok) return theirs;
-  const commit = theirs.value.get(LEDGER_BRANCH);
-  if (commit === undefined || commit === ledgerCommit) return ok(undefined);
-  const read = await readLedgerTexts(branches, commit);
-  if (read.ok) return ok(undefined);
-  if (read.error.code !== 'damaged') return read;
-  return ok({ branch: `${remote}/${shortName(LEDGER_BRANCH)}`, error: read.error, commit });
+  remote: string | undefined,
+): Promise<(BranchProblem & { readonly commit: string }) | undefined> {
+  const commit = remote === undefined ? undefined : (await branches.tipsOf(remote)).get(LEDGER_BRANCH);
+  if (remote === undefined || commit === undefined || commit === ledgerCommit) return undefined;
+  const read = await unlessDamaged(async () => readLedgerTexts(branches, commit));
+  return read.ok ? undefined : { branch: `${remote}/${shortName(LEDGER_BRANCH)}`, error: read.error, commit };
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type * as z from 'zod/mini';
-import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import {
   type SlotContext,
   type SlotResult,
@@ -18,7 +18,6 @@ import {
   type LedgerEvidence,
   LEDGER_FILES,
   type Ledger,
-  type LedgerKind,
   type LedgerTexts,
   type LedgerTask,
   evidenceId,
@@ -30,9 +29,10 @@ import { LEDGER_BRANCH, slotBranchName, workerOfBranch } from '../../core/worker
 import { compareVersions, versionOf } from '../../core/worker/versionVector';
 import { parseState } from '../../store/task/recordFile';
 import { SLOT_FILES } from '../slot/evidence';
-import { type Change, type ForgeBranch, type ForgeBranches, textFile } from '../git/forgeBranches';
-import { type CommitAuthor, type TopFile } from '../git/gitObjects';
-import { LEDGER_KINDS, NO_TEXTS, excessOf, readLedgerTexts } from '../ledger/ledgerTexts';
+import { unlessDamaged } from '../attempt';
+import type { ForgeBranch, ForgeBranches, MadeCommit, Publish } from '../git/forgeBranches';
+import { type CommitAuthor, type TopFile, authorOf } from '../git/gitObjects';
+import { LEDGER_KINDS, NO_TEXTS, checkExcess, ledgerFiles, readLedgerTexts } from '../ledger/ledgerTexts';
 
 const READ = [SLOT_FILES.status, SLOT_FILES.task, SLOT_FILES.context, SLOT_FILES.result] as const;
 const EMPTY = new Uint8Array();
@@ -60,8 +60,8 @@ export interface SlotOnBranch {
 
 /** What is added to the ledger. */
 export interface NewRecords {
-  readonly tasks: readonly LedgerTask[];
-  readonly evidence: readonly LedgerEvidence[];
+  readonly tasks?: readonly LedgerTask[];
+  readonly evidence?: readonly LedgerEvidence[];
   readonly convoys?: readonly LedgerConvoy[];
 }
 
@@ -75,12 +75,17 @@ export interface ForgeView {
   /** With what the hooks know and its files don't. */
   readonly ledger: Ledger;
   /** What that is: a crash came between a hook and the ledger. The next change of the ledger adds it. */
-  readonly behind: NewRecords;
+  readonly behind: Required<Omit<NewRecords, 'convoys'>>;
 }
 
 /** The branch of a worker. */
 export function slotBranch(branches: ForgeBranches, worker: string): ForgeBranch {
   return { ref: slotBranchName(worker), folder: branches.forge.hook(worker) };
+}
+
+/** The branch of the ledger. */
+export function ledgerBranch({ forge }: ForgeBranches): ForgeBranch {
+  return { ref: LEDGER_BRANCH, folder: forge.ledger };
 }
 
 /** What a process read of branches before: what a commit holds never changes. */
@@ -108,20 +113,17 @@ export async function readForge(
   branches: ForgeBranches,
   at?: ReadonlyMap<string, string>,
   seen?: SeenFiles,
-): Promise<Result<ForgeView>> {
-  const tips = at === undefined ? await branches.tips() : ok(at);
-  if (!tips.ok) return tips;
-  const hooks = await readHooks(branches, tips.value, seen);
-  if (!hooks.ok) return hooks;
-  const ledgerCommit = tips.value.get(LEDGER_BRANCH);
-  const read = await readLedgerAt(branches, ledgerCommit);
-  if (!read.ok && read.error.code !== 'damaged') return read;
+): Promise<ForgeView> {
+  const tips = at ?? (await branches.tips());
+  const hooks = await readHooks(branches, tips, seen);
+  const ledgerCommit = tips.get(LEDGER_BRANCH);
+  const read = await unlessDamaged(async () => readLedgerAt(branches, ledgerCommit));
   const { texts, known } = read.ok ? read.value : EMPTY_LEDGER;
-  const behind = recordsMissing(hooks.value.values(), known);
+  const behind = recordsMissing(hooks.values(), known);
   const isBehind = behind.tasks.length + behind.evidence.length > 0;
   const ledger = isBehind ? readLedger(added(texts, behind)) : known;
   const ledgerDamage = read.ok ? undefined : read.error;
-  return ok({ hooks: hooks.value, ledgerCommit, ledgerDamage, texts, ledger, behind });
+  return { hooks, ledgerCommit, ledgerDamage, texts, ledger, behind };
 }
 
 const EMPTY_LEDGER = { texts: NO_TEXTS, known: readLedger(NO_TEXTS) };
@@ -130,42 +132,45 @@ const EMPTY_LEDGER = { texts: NO_TEXTS, known: readLedger(NO_TEXTS) };
 export async function readLedgerAt(
   branches: ForgeBranches,
   commit: string | undefined,
-): Promise<Result<{ readonly texts: LedgerTexts; readonly known: Ledger }>> {
+): Promise<{ readonly texts: LedgerTexts; readonly known: Ledger }> {
   const memory = memoryOf(branches);
-  if (commit !== undefined && memory.ledger?.commit === commit) return ok(memory.ledger);
+  if (commit !== undefined && memory.ledger?.commit === commit) return memory.ledger;
   const texts = await readLedgerTexts(branches, commit);
-  if (!texts.ok) return texts;
-  const read = { texts: texts.value, known: readLedger(texts.value) };
-  if (commit !== undefined && texts.value.tasks !== '') memory.ledger = { commit, ...read };
-  return ok(read);
+  const read = { texts, known: readLedger(texts) };
+  if (commit !== undefined && texts.tasks !== '') memory.ledger = { commit, ...read };
+  return read;
 }
 
 async function readHooks(
   branches: ForgeBranches,
   tips: ReadonlyMap<string, string>,
   seen?: SeenFiles,
-): Promise<Result<ReadonlyMap<string, SlotOnBranch>>> {
+): Promise<ReadonlyMap<string, SlotOnBranch>> {
   const found = [...tips].flatMap(([ref, commit]) => {
     const worker = workerOfBranch(ref);
     return worker === undefined ? [] : [{ worker, commit }];
   });
   const hooks = await hooksAt(branches, found, seen);
-  return hooks.ok ? ok(new Map(hooks.value.map((hook) => [hook.worker, hook]))) : hooks;
+  return new Map(hooks.map((hook) => [hook.worker, hook]));
 }
 
 /** A worker's hook as a commit has it. */
-export async function readSlot(branches: ForgeBranches, worker: string, commit: string): Promise<Result<SlotOnBranch>> {
-  const hooks = await hooksAt(branches, [{ worker, commit }]);
-  if (!hooks.ok) return hooks;
-  const [hook] = hooks.value;
-  return hook === undefined ? fail('not_found', `There is no worker ${worker}.`) : ok(hook);
+export async function readSlot(branches: ForgeBranches, worker: string, commit: string): Promise<SlotOnBranch> {
+  const [hook] = await hooksAt(branches, [{ worker, commit }]);
+  if (hook === undefined) throw noWorker(worker);
+  return hook;
+}
+
+/** The refusal where a worker is asked for that there is not. */
+export function noWorker(worker: string, hint?: { readonly hint: string }): AtlasError {
+  return new AtlasError('not_found', `There is no worker ${worker}.`, hint);
 }
 
 async function hooksAt(
   branches: ForgeBranches,
   found: readonly { readonly worker: string; readonly commit: string }[],
   seen?: SeenFiles,
-): Promise<Result<SlotOnBranch[]>> {
+): Promise<SlotOnBranch[]> {
   const { works } = memoryOf(branches);
   if (works.size > MAX_WORKS) works.clear();
   const fresh = found.filter((each) => !works.has(keyOf(each)));
@@ -175,24 +180,20 @@ async function hooksAt(
     LIMITS.allHooksBytes,
     (index, path) => seen?.(fresh[index]?.worker ?? '')?.get(path),
   );
-  if (!contents.ok) return contents;
   const unread = new Map<string, Result<Work | undefined>>();
   const budget = { values: LIMITS.allJsonValues };
   for (const [index, each] of fresh.entries()) {
-    const own = contents.value[index] ?? [];
+    const own = contents[index] ?? [];
     const work = parseWork(each.worker, branches.forge.hook(each.worker), own, budget);
     // What is missing may be here after the next fetch.
     const isWhole = own.every((file) => file === undefined || 'bytes' in file || !file.isMissing);
     (isWhole ? works : unread).set(keyOf(each), work);
   }
-  return ok(
-    found.map((each) => ({
-      worker: each.worker,
-      branch: slotBranch(branches, each.worker),
-      commit: each.commit,
-      work: works.get(keyOf(each)) ?? unread.get(keyOf(each)) ?? ok(undefined),
-    })),
-  );
+  return found.map((each) => ({
+    ...each,
+    branch: slotBranch(branches, each.worker),
+    work: works.get(keyOf(each)) ?? unread.get(keyOf(each)) ?? ok(undefined),
+  }));
 }
 
 function keyOf({ worker, commit }: { readonly worker: string; readonly commit: string }): string {
@@ -268,7 +269,7 @@ export function evidenceRecord(state: SlotState, result: SlotResult, commit: str
   };
 }
 
-function recordsMissing(hooks: Iterable<SlotOnBranch>, ledger: Ledger): NewRecords {
+function recordsMissing(hooks: Iterable<SlotOnBranch>, ledger: Ledger): ForgeView['behind'] {
   const tasks: LedgerTask[] = [];
   const evidence: LedgerEvidence[] = [];
   for (const { work, commit } of hooks) {
@@ -290,7 +291,7 @@ function isTooLong(record: LedgerRecord): boolean {
   return Buffer.byteLength(JSON.stringify(record)) > LIMITS.lineBytes;
 }
 
-function added(texts: LedgerTexts, { tasks, evidence, convoys = [] }: NewRecords): LedgerTexts {
+function added(texts: LedgerTexts, { tasks = [], evidence = [], convoys = [] }: NewRecords): LedgerTexts {
   return {
     tasks: appendRecords(texts.tasks, tasks),
     convoys: appendRecords(texts.convoys, convoys),
@@ -298,41 +299,51 @@ function added(texts: LedgerTexts, { tasks, evidence, convoys = [] }: NewRecords
   };
 }
 
+/** Adds records to the ledger by a commit of their own, and what it did not know yet. */
+export async function commitRecords(
+  branches: ForgeBranches,
+  view: ForgeView,
+  publish: Publish,
+  records: NewRecords,
+  message: string,
+): Promise<void> {
+  const made = await withRecords(branches, view, records, { message, author: authorOf('atlas') });
+  if (made !== undefined) await publish([made]);
+}
+
 /**
- * The change that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. Fails with `usage` for a
+ * A commit that adds records to the ledger, and what it did not know yet; `undefined` where that is nothing. Fails with `usage` for a
  * record that is too long, and with `damaged` where the ledger is full.
  */
-export function ledgerChange(
+export async function withRecords(
   branches: ForgeBranches,
   view: ForgeView,
   records: NewRecords,
   { message, author }: { readonly message: string; readonly author: CommitAuthor },
-): Result<Change | undefined> {
-  const tasks = [...view.behind.tasks, ...records.tasks];
-  const evidence = [...view.behind.evidence, ...records.evidence];
+): Promise<MadeCommit | undefined> {
+  const tasks = [...view.behind.tasks, ...(records.tasks ?? [])];
+  const evidence = [...view.behind.evidence, ...(records.evidence ?? [])];
   const { convoys = [] } = records;
-  if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return ok(undefined);
+  if (tasks.length === 0 && evidence.length === 0 && convoys.length === 0) return undefined;
   const tooLong = [...tasks, ...evidence, ...convoys].find(isTooLong);
   if (tooLong !== undefined)
-    return fail('usage', `The record of ${tooLong.id} has more than ${sizeText(LIMITS.lineBytes)}.`, {
+    throw new AtlasError('usage', `The record of ${tooLong.id} has more than ${sizeText(LIMITS.lineBytes)}.`, {
       hint: 'Store large inputs in files and name them in the task.',
     });
   const texts = added(view.texts, { tasks, evidence, convoys });
-  const excess = excessOf(texts);
-  if (excess !== undefined) return { ok: false, error: excess };
-  const branch = { ref: LEDGER_BRANCH, folder: branches.forge.ledger };
+  checkExcess(texts);
+  const branch = ledgerBranch(branches);
   const changed = LEDGER_KINDS.filter((kind) => texts[kind] !== view.texts[kind] || view.ledgerCommit === undefined);
   // Whoever made the change before may have been killed before the folder showed it.
   const stale = LEDGER_KINDS.filter(
     (kind) => texts[kind] !== '' && !branches.hasSize(branch, LEDGER_FILES[kind], Buffer.byteLength(texts[kind])),
   );
-  const filesOf = (kinds: readonly LedgerKind[]): Change['changes'] =>
-    new Map(kinds.map((kind) => [LEDGER_FILES[kind], textFile(texts[kind])]));
-  return ok({
+  const shown = LEDGER_KINDS.filter((kind) => changed.includes(kind) || stale.includes(kind));
+  return branches.make({
     branch,
     from: view.ledgerCommit,
-    changes: filesOf(changed),
-    shown: filesOf(LEDGER_KINDS.filter((kind) => changed.includes(kind) || stale.includes(kind))),
+    changes: ledgerFiles(texts, changed),
+    shown: ledgerFiles(texts, shown),
     message,
     author,
   });

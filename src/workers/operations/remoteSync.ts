@@ -1,18 +1,18 @@
-import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, fail, unwrap } from '../../core/shared/errors';
 import type { LedgerConflict, LedgerRecord } from '../../core/worker/ledgerLines';
 import { LEDGER_BRANCH, clashingWorker, workerOfBranch } from '../../core/worker/names';
 import { ensureFolder } from '../../system/files/atomicFile';
-import { forgeConfigPath, readForgeConfig } from '../forgeConfig';
+import { attempt } from '../attempt';
+import { type ForgeConfig, forgeConfigPath, readForgeConfig } from '../forgeConfig';
 import type { ForgeBranches, MadeCommit, Publish } from '../git/forgeBranches';
-import type { WorkerPorts } from '../forgeFolder';
 import { ForgeRemote, type PushedRef, remoteNames, trackingRef } from '../git/forgeRemote';
 import { type ForgeView, readForge } from './forgeView';
 import { ANYWHERE } from '../git/gitObjects';
 import { type BranchProblem, type RefusedFiles, inTheWay, shortName } from './branchProblems';
-import { Merger, type Integration } from './merger';
+import { type Integration, integrate } from './merger';
 
 /** A change of hooks and ledger: made of what they are, and given to `publish`. May be called anew where another machine was quicker. */
-export type ForgeChange<T> = (view: ForgeView, publish: Publish) => Promise<Result<T>>;
+export type ForgeChange<T> = (view: ForgeView, publish: Publish) => Promise<T>;
 
 /** What `sync` did. */
 export interface SyncReport extends Omit<Integration, 'tips'> {
@@ -30,7 +30,7 @@ interface Tips {
 }
 
 /** What is tried once all of a remote's is here. */
-type Attempt = (integration: Integration, tips: Tips) => Promise<Result<{ readonly refused: string | undefined }>>;
+type Attempt = (integration: Integration, tips: Tips) => Promise<{ readonly refused: string | undefined }>;
 
 /** What a remote took. */
 interface Sent {
@@ -49,15 +49,9 @@ const MAX_PAUSE_MS = 400;
 
 /** Changes hooks and ledger so that it counts: by the lock in one clone, by the remote between several. */
 export class RemoteSync {
-  private readonly integrating: Merger;
   private problem: AtlasError | undefined;
 
-  constructor(
-    private readonly branches: ForgeBranches,
-    private readonly ports: WorkerPorts,
-  ) {
-    this.integrating = new Merger(branches, ports);
-  }
+  constructor(private readonly branches: ForgeBranches) {}
 
   /** Why the last change is not with the remote yet; `undefined` where it is, or where there is none. */
   get unshared(): AtlasError | undefined {
@@ -66,45 +60,43 @@ export class RemoteSync {
 
   /** The name of the remote that claims are decided by; `undefined` where the repository's workers are its own. */
   async remoteName(): Promise<Result<string | undefined>> {
-    const config = await readForgeConfig(this.ports.files, this.branches.forge);
-    if (!config.ok) return config;
-    const { remote } = config.value;
-    if (remote === false) return ok(undefined);
+    return attempt(async () => this.sharedWith(await this.config()));
+  }
+
+  private async config(): Promise<ForgeConfig> {
+    return readForgeConfig(this.branches.ports.files, this.branches.forge);
+  }
+
+  private async sharedWith({ remote }: ForgeConfig): Promise<string | undefined> {
+    if (remote === false) return undefined;
     if (remote !== undefined) return this.checkedName(remote);
     const tracked = await this.branches.objects.branches(['refs/remotes/']);
-    if (!tracked.ok) return tracked;
-    const names = [...tracked.value.keys()].flatMap(
-      (ref) => /^refs\/remotes\/(.+)\/forge\/ledger$/u.exec(ref)?.[1] ?? [],
-    );
-    if (names.length < 2) return ok(names[0]);
-    return fail('invalid_config', `Workers and ledger are shared with several remotes: ${names.join(', ')}.`, {
+    const names = [...tracked.keys()].flatMap((ref) => /^refs\/remotes\/(.+)\/forge\/ledger$/u.exec(ref)?.[1] ?? []);
+    if (names.length < 2) return names[0];
+    throw new AtlasError('invalid_config', `Workers and ledger are shared with several remotes: ${names.join(', ')}.`, {
       hint: `Choose one in ${forgeConfigPath(this.branches.forge)}, for example: remote: ${names[0] ?? 'origin'}`,
     });
   }
 
   /** The names of the repository's remotes. */
   async remotes(): Promise<Result<readonly string[]>> {
-    return remoteNames(this.branches.git);
+    return attempt(async () => remoteNames(this.branches.git));
   }
 
   /** A name from outside may be an option of git's, or a place that nobody set up: only the repository's remotes count. */
-  private async checkedName(name: string): Promise<Result<string>> {
-    const names = await remoteNames(this.branches.git);
-    if (!names.ok) return names;
-    if (names.value.includes(name)) return ok(name);
-    return fail('not_found', `The repository has no remote ${JSON.stringify(name.slice(0, 100))}.`, {
-      hint:
-        names.value.length === 0
-          ? 'Add one: git remote add <name> <url>'
-          : `Its remotes are: ${names.value.join(', ')}`,
+  private async checkedName(name: string, known?: readonly string[]): Promise<string> {
+    const names = known ?? (await remoteNames(this.branches.git));
+    if (names.includes(name)) return name;
+    throw new AtlasError('not_found', `The repository has no remote ${JSON.stringify(name.slice(0, 100))}.`, {
+      hint: names.length === 0 ? 'Add one: git remote add <name> <url>' : `Its remotes are: ${names.join(', ')}`,
     });
   }
 
   /** What the branches hold, to change it. Fails with `damaged` where the ledger can't be used: it would be written anew. */
-  private async view(tips?: ReadonlyMap<string, string>): Promise<Result<ForgeView>> {
+  private async view(tips?: ReadonlyMap<string, string>): Promise<ForgeView> {
     const view = await readForge(this.branches, tips);
-    const damage = view.ok ? view.value.ledgerDamage : undefined;
-    return damage === undefined ? view : { ok: false, error: damage };
+    if (view.ledgerDamage !== undefined) throw view.ledgerDamage;
+    return view;
   }
 
   /** Makes a change of what this clone has already; the remote learns of it when it can be reached. */
@@ -117,40 +109,40 @@ export class RemoteSync {
     return this.changeFrom(async () => readForge(this.branches), change);
   }
 
-  private async changeFrom<T>(read: () => Promise<Result<ForgeView>>, change: ForgeChange<T>): Promise<Result<T>> {
-    const changed = await this.branches.forge.alone(async () => {
-      const view = await read();
-      return view.ok ? change(view.value, async (made) => this.branches.publish(made)) : view;
-    });
-    if (changed.ok) this.problem = await this.share();
+  private async changeFrom<T>(read: () => Promise<ForgeView>, change: ForgeChange<T>): Promise<Result<T>> {
+    const { forge } = this.branches;
+    const changed = await attempt(async () => forge.alone(async () => change(await read(), this.publish)));
+    if (!changed.ok) return changed;
+    const shared = await attempt(async () => this.share());
+    this.problem = shared.ok ? shared.value : shared.error;
     return changed;
   }
+
+  private readonly publish: Publish = async (made) => this.branches.publish(made);
 
   /**
    * Pushes what the remote doesn't have; where it has something of others, that is taken in first. Says why it could not. A remote that
    * doesn't answer keeps nobody else waiting.
    */
   private async share(): Promise<AtlasError | undefined> {
-    const name = await this.remoteName();
-    if (!name.ok) return name.error;
-    if (name.value === undefined) return undefined;
-    const remote = new ForgeRemote(this.branches.git, name.value);
+    const remote = await this.remote();
+    if (remote === undefined) return undefined;
     const ours = await this.branches.tips();
     const theirs = await this.branches.tipsOf(remote.name);
-    if (!ours.ok) return ours.error;
-    if (!theirs.ok) return theirs.error;
-    const first = await this.send(remote, [], { ours: ours.value, theirs: theirs.value });
-    if (!first.ok) return first.error;
-    if (first.value.refused === undefined) return first.value.withheld;
-    let withheld: AtlasError | undefined;
-    const shared = await this.branches.forge.alone(async () =>
+    let sent = await this.send(remote, [], { ours, theirs });
+    if (sent.refused === undefined) return sent.withheld;
+    await this.branches.forge.alone(async () =>
       this.untilTaken(remote, async ({ ledgerDamage }, tips) => {
-        const sent = await this.send(remote, [], tips, ledgerDamage);
-        if (sent.ok) ({ withheld } = sent.value);
+        sent = await this.send(remote, [], tips, ledgerDamage);
         return sent;
       }),
     );
-    return shared.ok ? withheld : shared.error;
+    return sent.withheld;
+  }
+
+  private async remote(): Promise<ForgeRemote | undefined> {
+    const name = await this.sharedWith(await this.config());
+    return name === undefined ? undefined : new ForgeRemote(this.branches.git, name);
   }
 
   /**
@@ -158,58 +150,49 @@ export class RemoteSync {
    * made is dropped and the change is asked again. Fails with `remote_unreachable`, and nothing is claimed.
    */
   async claim<T>(change: ForgeChange<T>): Promise<Result<T>> {
-    return this.branches.forge.alone(async () => {
-      const name = await this.remoteName();
-      if (!name.ok) return name;
-      if (name.value === undefined) {
-        const view = await this.view();
-        return view.ok ? change(view.value, async (made) => this.branches.publish(made)) : view;
-      }
-      this.problem = undefined;
-      const remote = new ForgeRemote(this.branches.git, name.value);
-      let changed: Result<T> | undefined;
-      const taken = await this.untilTaken(remote, async ({ ledgerDamage }, tips) => {
-        if (ledgerDamage !== undefined) return { ok: false, error: notShared(remote, ledgerDamage) };
-        const view = await this.view(tips.ours);
-        if (!view.ok) return view;
-        let refused: string | undefined;
-        changed = await change(view.value, async (made) => {
-          const sent = await this.send(remote, made, tips);
-          if (!sent.ok) return sent;
-          ({ refused } = sent.value);
-          return refused === undefined ? ok(undefined) : fail('remote_refused', refused);
-        });
-        return ok({ refused });
-      });
-      if (!taken.ok) return taken;
-      return changed ?? fail('remote_refused', 'The remote was not contacted.');
+    const { forge } = this.branches;
+    return attempt(async () => forge.alone(async () => this.claimAlone(change)));
+  }
+
+  private async claimAlone<T>(change: ForgeChange<T>): Promise<T> {
+    const remote = await this.remote();
+    if (remote === undefined) return change(await this.view(), this.publish);
+    this.problem = undefined;
+    let changed: Result<T> | undefined;
+    await this.untilTaken(remote, async ({ ledgerDamage }, tips) => {
+      if (ledgerDamage !== undefined) throw notShared(remote, ledgerDamage);
+      const view = await this.view(tips.ours);
+      let refused: string | undefined;
+      const publish: Publish = async (made) => {
+        ({ refused } = await this.send(remote, made, tips));
+        if (refused !== undefined) throw new AtlasError('remote_refused', refused);
+      };
+      changed = await attempt(async () => change(view, publish));
+      return { refused };
     });
+    return unwrap(changed ?? fail('remote_refused', 'The remote was not contacted.'));
   }
 
   /** Fetches, takes in what is new, and tries; as long as the remote refuses because another was quicker. */
-  private async untilTaken(remote: ForgeRemote, attempt: Attempt): Promise<Result<Integration>> {
+  private async untilTaken(remote: ForgeRemote, attempted: Attempt): Promise<Integration> {
     let before: string | undefined;
     let refusals = 0;
     for (let tries = 0; ; tries += 1) {
-      const fetched = await remote.fetch(this.branches);
-      if (!fetched.ok) return fetched;
+      const unfetched = await remote.fetch(this.branches);
       const theirs = await this.branches.tipsOf(remote.name);
-      if (!theirs.ok) return theirs;
-      const state = JSON.stringify([...theirs.value].sort());
-      const taken = await this.integrating.integrate(theirs.value);
-      if (!taken.ok) return taken;
-      const integration: Integration = { ...taken.value, unusable: [...fetched.value, ...taken.value.unusable] };
-      const tried = await attempt(integration, { ours: integration.tips, theirs: theirs.value });
-      if (!tried.ok) return tried;
-      const { refused } = tried.value;
-      if (refused === undefined) return ok(integration);
+      const state = JSON.stringify([...theirs].sort());
+      const taken = await integrate(this.branches, theirs);
+      const integration: Integration = { ...taken, unusable: [...unfetched, ...taken.unusable] };
+      const { refused } = await attempted(integration, { ours: integration.tips, theirs });
+      if (refused === undefined) return integration;
       refusals = state === before ? refusals + 1 : 1;
       if (refusals >= MAX_REFUSALS || tries >= MAX_TRIES)
-        return fail('remote_refused', `The remote ${remote.name} rejected the forge/* branches: ${refused}`, {
+        throw new AtlasError('remote_refused', `The remote ${remote.name} rejected the forge/* branches: ${refused}`, {
           hint: 'Check whether its rules allow pushing branches with that name.',
         });
       before = state;
-      const pause = (parseInt(this.ports.ids.hex(4), 16) / 0xffffffff) * Math.min(MAX_PAUSE_MS, 20 * 2 ** tries);
+      const pause =
+        (parseInt(this.branches.ports.ids.hex(4), 16) / 0xffffffff) * Math.min(MAX_PAUSE_MS, 20 * 2 ** tries);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -220,25 +203,23 @@ export class RemoteSync {
     made: readonly MadeCommit[],
     tips: Tips,
     ledgerDamage?: AtlasError,
-  ): Promise<Result<Sent>> {
-    const stored = this.branches.store(made);
-    if (!stored.ok) return stored;
+  ): Promise<Sent> {
+    this.branches.store(made);
     const unsent = unsentOf(remote, made, tips);
     const isLedger = ({ ref }: PushedRef): boolean => ref === LEDGER_BRANCH;
     const refs = ledgerDamage === undefined ? unsent.refs : unsent.refs.filter((each) => !isLedger(each));
     const withheld = ledgerDamage === undefined ? unsent.withheld : notShared(remote, ledgerDamage);
     if (refs.length > 0) {
-      const pushed = await remote.push(refs);
-      if (!pushed.ok) return pushed;
-      if (pushed.value.refused !== undefined) return ok({ refused: pushed.value.refused, sent: [], withheld });
+      const { refused } = await remote.push(refs);
+      if (refused !== undefined) return { refused, sent: [], withheld };
     }
     const follow = refs.map(({ ref, commit }) => ({
       ref: trackingRef(remote.name, ref),
       from: ANYWHERE,
       to: commit,
     }));
-    const settled = await this.branches.settle(made, follow);
-    return settled.ok ? ok({ refused: undefined, sent: refs.map(({ ref }) => ref), withheld }) : settled;
+    await this.branches.settle(made, follow);
+    return { refused: undefined, sent: refs.map(({ ref }) => ref), withheld };
   }
 
   /**
@@ -246,78 +227,72 @@ export class RemoteSync {
    * it makes them shared. Fails with `remote_unreachable`, `remote_refused`, or `not_found` where there is no such remote.
    */
   async sync(name?: string): Promise<Result<SyncReport>> {
-    const chosen = await this.chosen(name);
-    if (!chosen.ok) return chosen;
-    const remote = new ForgeRemote(this.branches.git, chosen.value);
-    return this.branches.forge.alone(async () => {
-      let sent: readonly string[] = [];
-      const received = new Set<string>();
-      const superseded: Integration['superseded'][number][] = [];
-      let ledgerMerged = false;
-      const unusable = new Map<string, BranchProblem>();
-      const refusedFiles = new Map<string, RefusedFiles>();
-      const synced = await this.untilTaken(remote, async (integration, tips) => {
-        for (const worker of integration.received) received.add(worker);
-        for (const each of integration.unusable) unusable.set(each.branch, each);
-        for (const each of integration.refused) refusedFiles.set(each.branch, each);
-        superseded.push(...integration.superseded);
-        ledgerMerged ||= integration.ledgerMerged;
-        const done = await this.send(remote, [], tips, integration.ledgerDamage);
-        if (done.ok) ({ sent, withheld: this.problem } = done.value);
-        return done;
-      });
-      if (!synced.ok) return synced;
-      const view = await readForge(this.branches, synced.value.tips);
-      if (!view.ok) return view;
-      const { tasks, convoys, evidence } = view.value.ledger;
-      const conflicts = [...tasks.conflicts, ...convoys.conflicts, ...evidence.conflicts];
-      const remembered = this.remember(chosen.value);
-      if (!remembered.ok) return remembered;
-      return ok({
-        remote: chosen.value,
-        received: [...received],
-        superseded,
-        ledgerMerged,
-        sent,
-        conflicts,
-        clashing: synced.value.clashing,
-        ledgerDamage: synced.value.ledgerDamage,
-        unusable: [...unusable.values()],
-        refused: [...refusedFiles.values()],
-      });
+    const { forge } = this.branches;
+    return attempt(async () => {
+      const remote = new ForgeRemote(this.branches.git, await this.chosen(name));
+      return forge.alone(async () => this.syncAlone(remote));
     });
   }
 
-  private async chosen(name: string | undefined): Promise<Result<string>> {
+  private async syncAlone(remote: ForgeRemote): Promise<SyncReport> {
+    let sent: readonly string[] = [];
+    const received = new Set<string>();
+    const superseded: Integration['superseded'][number][] = [];
+    let ledgerMerged = false;
+    const unusable = new Map<string, BranchProblem>();
+    const refusedFiles = new Map<string, RefusedFiles>();
+    const synced = await this.untilTaken(remote, async (integration, tips) => {
+      for (const worker of integration.received) received.add(worker);
+      for (const each of integration.unusable) unusable.set(each.branch, each);
+      for (const each of integration.refused) refusedFiles.set(each.branch, each);
+      superseded.push(...integration.superseded);
+      ledgerMerged ||= integration.ledgerMerged;
+      const done = await this.send(remote, [], tips, integration.ledgerDamage);
+      ({ sent, withheld: this.problem } = done);
+      return done;
+    });
+    const { ledger } = await readForge(this.branches, synced.tips);
+    const { tasks, convoys, evidence } = ledger;
+    const conflicts = [...tasks.conflicts, ...convoys.conflicts, ...evidence.conflicts];
+    this.remember(remote.name);
+    return {
+      remote: remote.name,
+      received: [...received],
+      superseded,
+      ledgerMerged,
+      sent,
+      conflicts,
+      clashing: synced.clashing,
+      ledgerDamage: synced.ledgerDamage,
+      unusable: [...unusable.values()],
+      refused: [...refusedFiles.values()],
+    };
+  }
+
+  private async chosen(name: string | undefined): Promise<string> {
     if (name !== undefined) return this.checkedName(name);
-    const config = await readForgeConfig(this.ports.files, this.branches.forge);
-    if (!config.ok) return config;
-    if (config.value.remote === false)
-      return fail('invalid_config', `Sharing is turned off in ${forgeConfigPath(this.branches.forge)}.`, {
+    const config = await this.config();
+    if (config.remote === false)
+      throw new AtlasError('invalid_config', `Sharing is turned off in ${forgeConfigPath(this.branches.forge)}.`, {
         hint: 'Name a remote (atlas worker sync <remote>), or remove "remote: false" from the file.',
       });
-    const shared = await this.remoteName();
-    if (!shared.ok) return shared;
-    if (shared.value !== undefined) return ok(shared.value);
+    const shared = await this.sharedWith(config);
+    if (shared !== undefined) return shared;
     const names = await remoteNames(this.branches.git);
-    if (!names.ok) return names;
-    const [only, ...more] = names.value;
-    if (only !== undefined && more.length === 0) return ok(only);
-    if (names.value.includes('origin')) return ok('origin');
-    return this.checkedName('origin');
+    const [only, ...more] = names;
+    return only !== undefined && more.length === 0 ? only : this.checkedName('origin', names);
   }
 
   /** Says in the settings by which remote it is shared, where they say nothing yet. */
-  private remember(name: string): Result<void> {
-    const { files } = this.ports;
-    const path = forgeConfigPath(this.branches.forge);
-    if (files.stat(path) !== undefined) return ok(undefined);
-    const safe = this.branches.forge.prepare(this.branches.forge.path);
-    if (!safe.ok) return safe;
-    ensureFolder(files, this.branches.forge.path);
+  private remember(name: string): void {
+    const { forge, ports } = this.branches;
+    const { files } = ports;
+    const path = forgeConfigPath(forge);
+    if (files.stat(path) !== undefined) return;
+    forge.prepare(forge.path);
+    ensureFolder(files, forge.path);
     const text = `# The remote that decides who has claimed a task; where nothing is to be shared: false, without quotes.\nremote: ${JSON.stringify(name)}\n`;
     files.write(path, text, { exclusive: true });
-    return ok(undefined);
   }
 }
 

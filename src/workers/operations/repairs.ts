@@ -1,36 +1,43 @@
-import { type Result, fail, ok } from '../../core/shared/errors';
-import { isOver } from '../../core/worker/slotContent';
-import { handedOff, recordOf, definitionOf } from '../../core/worker/slotSteps';
+import { AtlasError, type Result, ok, unwrap } from '../../core/shared/errors';
+import { handedOff } from '../../core/worker/slotSteps';
 import { LEDGER_FILES, type LedgerKind } from '../../core/worker/ledger';
 import { LIMITS } from '../../core/worker/limits';
-import { LEDGER_BRANCH, slotBranchName } from '../../core/worker/names';
+import type { RepairAction } from '../../core/worker/repair';
 import { unlinkWithRetry } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
-import { outputsOf } from '../slot/evidence';
-import { BranchRepairs } from './branchRepairs';
-import { type Change, type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
-import type { WorkerPorts } from '../forgeFolder';
-import { type ForgeView, type SlotOnBranch, ledgerChange, readSlot } from './forgeView';
+import { attempt, unlessDamaged } from '../attempt';
+import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from '../git/forgeBranches';
 import { authorOf } from '../git/gitObjects';
+import { LEDGER_KINDS } from '../ledger/ledgerTexts';
+import { outputsOf } from '../slot/evidence';
 import {
-  commitBoth,
+  type HeldSlot,
+  type SlotChanges,
+  commitStep,
   emptied,
   heldSlot,
-  slotChange,
-  keepOutputs,
   leftBehind,
-  ownFiles,
   showAgain,
+  slotChange,
 } from '../slot/slotChange';
 import { type FolderFile, readFolder } from '../slot/slotTree';
-import { type RepairItem, findRepairs, linesInFolder } from './repairPlan';
-import type { RemoteSync } from './remoteSync';
 import type { WorkEnding } from '../slot/workEnding';
+import { findBranchRepairs, lastSound, restoredLedger, shrunkLedger, withoutRefused } from './branchRepairs';
+import {
+  type ForgeView,
+  type SlotOnBranch,
+  ledgerBranch,
+  noWorker,
+  readSlot,
+  slotBranch,
+  withRecords,
+} from './forgeView';
+import type { RemoteSync } from './remoteSync';
+import { type RepairItem, findRepairs, linesInFolder } from './repairPlan';
 import type { WorkerStatuses } from './workerStatus';
 
 /** One hint can show what else is wrong; more rounds than this are a fault of ours. */
 const MAX_ROUNDS = 6;
-const MAX_BACK = 200;
 const REJECTED_LINES = 'rejected.jsonl';
 
 /** What repair did, and what it left to a human. */
@@ -44,28 +51,22 @@ export interface RepairReport {
 /** Finds what is not as it should be around hooks and ledger, and fixes it. Nothing that was finished or never pushed is deleted. */
 export class Repairs {
   constructor(
-    private readonly parts: {
-      readonly branches: ForgeBranches;
-      readonly sharing: RemoteSync;
-      readonly statuses: WorkerStatuses;
-      readonly ending: WorkEnding;
-      readonly ports: WorkerPorts;
-    },
-  ) {
-    this.onBranches = new BranchRepairs(parts.branches, parts.sharing);
-  }
-
-  private readonly onBranches: BranchRepairs;
+    private readonly branches: ForgeBranches,
+    private readonly sharing: RemoteSync,
+    private readonly statuses: WorkerStatuses,
+    private readonly ending: WorkEnding,
+  ) {}
 
   /** What would be done; nothing is changed. */
   async plan(): Promise<Result<readonly RepairItem[]>> {
-    const seen = await this.parts.statuses.look();
-    if (!seen.ok) return seen;
-    const { view, workers } = seen.value;
-    const ofBranches = await this.onBranches.find(view, workers);
-    if (!ofBranches.ok) return ofBranches;
-    const rest = findRepairs(this.parts.branches, { view, workers, now: this.parts.ports.clock.now() });
-    return ok([...ofBranches.value, ...rest]);
+    return attempt(async () => {
+      const { view, workers } = await this.statuses.look();
+      const remote = await this.sharing.remoteName();
+      const shared = remote.ok ? remote.value : undefined;
+      const ofBranches = await findBranchRepairs(this.branches, view, workers, shared);
+      const now = this.branches.ports.clock.now();
+      return [...ofBranches, ...findRepairs(this.branches, { view, workers, now })];
+    });
   }
 
   /** Does what the plan says, until nothing is left but what a human decides. */
@@ -89,249 +90,194 @@ export class Repairs {
     return ok({ done, left, failed: [...failed.values()] });
   }
 
-  private async repair(item: RepairItem): Promise<Result<void>> {
-    const { files } = this.parts.ports;
+  private async repair({ action, subject }: RepairItem): Promise<Result<void>> {
+    const { branches, sharing } = this;
+    const { files } = branches.ports;
     try {
-      switch (item.action) {
-        case 'remove_lock':
-          if (files.stat(item.subject) !== undefined) unlinkWithRetry(files, item.subject);
-          return ok(undefined);
-        case 'forget_worktree':
-          files.removeFolder(item.subject);
-          return ok(undefined);
+      switch (action) {
         case 'by_hand':
           return ok(undefined);
-        case 'set_lines_aside':
-        case 'take_lines':
-          return await this.repairLines(item.subject, item.action);
+        case 'remove_lock':
+          if (files.stat(subject) !== undefined) unlinkWithRetry(files, subject);
+          return ok(undefined);
+        case 'forget_worktree':
+          files.removeFolder(subject);
+          return ok(undefined);
         case 'restore_ledger':
-          return await this.parts.sharing.repair((view, publish) => this.onBranches.restoreLedger(view, publish));
+          return await sharing.repair(async (view, publish) => {
+            const remote = unwrap(await sharing.remoteName());
+            await publish([await restoredLedger(branches, view, remote)]);
+          });
         case 'shrink_ledger':
-          return await this.parts.sharing.repair((view, publish) => this.onBranches.shrinkLedger(view, publish));
-        case 'drop_files':
-          return await this.parts.sharing.change((view, publish) =>
-            this.onBranches.dropFiles(item.subject, view, publish),
-          );
-        case 'complete_ledger':
-          return await this.onLedger('Add records of workers', () => new Map());
+          return await sharing.repair(async (view, publish) => publish([await shrunkLedger(branches, view)]));
         default:
-          return await this.parts.sharing.change((view, publish) => this.onHook(item, view, publish));
+          return await sharing.change(async (view, publish) => {
+            const made = await this.onBranch(action, subject, view, publish);
+            if (made !== undefined) await publish([made]);
+          });
       }
     } catch (error) {
-      return { ok: false, error: fileError('write_failed', `${item.subject} could not be repaired`, error) };
+      return { ok: false, error: fileError('write_failed', `${subject} could not be repaired`, error) };
     }
   }
 
-  private async onHook(item: RepairItem, view: ForgeView, publish: Publish): Promise<Result<void>> {
-    const worker = item.subject;
-    switch (item.action) {
-      case 'keep_folder':
-        return this.keepFolder(worker, view, publish);
-      case 'roll_back':
-        return this.rollBack(worker, view, publish);
-      case 'show_folder':
-        return this.showFolder(worker, view);
-      case 'hand_on':
-        return this.handOn(worker, view, publish);
-      case 'give_up':
-        return this.giveUp(worker, view, publish);
-      case 'withdraw':
-        return this.withdraw(worker, view, publish);
+  /** Repairs what a branch holds: gives the commit that is still to be published, where one is. */
+  private async onBranch(
+    action: BranchAction,
+    subject: string,
+    view: ForgeView,
+    publish: Publish,
+  ): Promise<MadeCommit | undefined> {
+    switch (action) {
+      case 'drop_files':
+        return withoutRefused(this.branches, view, subject);
+      case 'complete_ledger':
+        return withRecords(this.branches, view, {}, ledgerMessage('Add records of workers'));
+      case 'set_lines_aside':
+        return this.withoutLines(ledgerKind(subject), view);
+      case 'take_lines':
+        return this.withLines(ledgerKind(subject), view);
       case 'reopen_task':
-        return this.reopen(worker, view, publish);
-      default:
-        return ok(undefined);
+        return this.reopened(subject, view);
+      case 'keep_folder':
+        return this.keptFolder(subject, view);
+      case 'roll_back':
+        return this.rolledBack(subject, view);
+      case 'withdraw':
+        return this.withdrawn(heldSlot(view, subject));
+      case 'show_folder':
+        await showAgain(this.branches, slotIn(view, subject));
+        return undefined;
+      case 'hand_on':
+        await this.handOn(heldSlot(view, subject), view, publish);
+        return undefined;
+      case 'give_up': {
+        const hook = heldSlot(view, subject);
+        await this.ending.giveUp(view, publish, hook, await leftBehind(this.branches, hook));
+        return undefined;
+      }
     }
   }
 
   /** Makes a branch again from what its folder holds; where a commit of it is known, on top of that. */
-  private async keepFolder(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
-    const { branches, ports } = this.parts;
-    const folder = branches.forge.hook(worker);
-    if (!branches.forge.isPlain(folder)) return fail('unsafe_path', `${folder} is reached through a symbolic link.`);
-    const read = readFolder(ports.files, folder);
-    if (!read.ok) return read;
+  private async keptFolder(worker: string, view: ForgeView): Promise<MadeCommit> {
+    const { forge, ports } = this.branches;
+    const branch = slotBranch(this.branches, worker);
+    if (!forge.isPlain(branch.folder))
+      throw new AtlasError('unsafe_path', `${branch.folder} is reached through a symbolic link.`);
+    const { files } = readFolder(ports.files, branch.folder);
     const known = [...view.ledger.evidence.last.values()].filter((each) => each.worker === worker).at(-1)?.commit;
-    const before = known === undefined ? undefined : await branches.before(known);
-    const made = await branches.make({
-      ...{
-        branch: { ref: slotBranchName(worker), folder },
-        from: undefined,
-        changes: new Map(read.value.files),
-        shown: new Map(),
-      },
+    const before = known === undefined ? undefined : await attempt(async () => this.branches.before(known));
+    return this.branches.make({
+      branch,
+      from: undefined,
+      changes: files,
+      shown: new Map(),
       ...(before?.ok === true ? { onto: { ...before.value, files: new Map() } } : {}),
       message: `Keep the folder of ${worker}`,
       author: authorOf(worker),
     });
-    return made.ok ? publish([made.value]) : made;
   }
 
   /** Has a hook say again what it last said that can be read; the commits after that stay in its history. */
-  private async rollBack(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
-    const { branches, ports } = this.parts;
-    const hook = view.hooks.get(worker);
-    if (hook === undefined) return fail('not_found', `There is no worker ${worker}.`);
-    const sound = await this.lastSound(hook);
-    if (!sound.ok) return sound;
-    const left = await leftBehind(branches, ports.files, hook);
+  private async rolledBack(worker: string, view: ForgeView): Promise<MadeCommit> {
+    const { branches } = this;
+    const hook = slotIn(view, worker);
+    const last = await lastSound(branches, hook.commit, async (commit) => {
+      const { work } = await readSlot(branches, worker, commit);
+      return work.ok ? { commit, isHeld: work.value !== undefined } : undefined;
+    });
+    const sound = last?.isHeld === true ? last.commit : undefined;
+    const left = await unlessDamaged(async () => leftBehind(branches, hook));
     // What is over a limit has no files that could be kept.
-    if (!left.ok && left.error.code !== 'damaged') return left;
     const lying = left.ok ? left.value.files : new Map<string, FolderFile>();
-    const sure = sound.value === undefined ? ok(new Map<string, FolderFile>()) : await branches.readAll(sound.value);
-    if (!sure.ok) return sure;
-    const changes = new Map<string, FolderFile | undefined>([...lying.keys()].map((path) => [path, undefined]));
-    for (const [path, file] of [...sure.value, ...outputsOf(lying)]) changes.set(path, file);
+    const sure = sound === undefined ? [] : await branches.readAll(sound);
+    const changes: SlotChanges = new Map([...lying.keys()].map((path) => [path, undefined]));
+    for (const [path, file] of [...sure, ...outputsOf(lying)]) changes.set(path, file);
     changes.delete('.gitattributes');
-    const message = sound.value === undefined ? `Unassign ${worker}` : `Roll back ${worker}`;
-    const change = slotChange(hook, changes, message);
-    const made = await branches.make({ ...change, onto: { commit: hook.commit, files: new Map(), objects: [] } });
-    return made.ok ? publish([made.value]) : made;
+    const message = sound === undefined ? `Unassign ${worker}` : `Roll back ${worker}`;
+    const onto = { commit: hook.commit, files: new Map(), objects: [] };
+    return branches.make({ ...slotChange(hook, changes, message), onto });
   }
 
-  private async lastSound({ worker, commit }: SlotOnBranch): Promise<Result<string | undefined>> {
-    const { branches } = this.parts;
-    let at: string | undefined = commit;
-    for (let back = 0; at !== undefined && back < MAX_BACK; back += 1) {
-      const hook = await readSlot(branches, worker, at);
-      if (!hook.ok) return hook;
-      if (hook.value.work.ok) return ok(hook.value.work.value === undefined ? undefined : at);
-      const parent = await branches.objects.parentOf(at);
-      if (!parent.ok) return parent;
-      at = parent.value;
-    }
-    return ok(undefined);
+  private async handOn(hook: HeldSlot, view: ForgeView, publish: Publish): Promise<void> {
+    const { state } = hook.held;
+    const left = await leftBehind(this.branches, hook);
+    const point = state.resumePoint ?? 'Its process had exited. Check the files in the folder.';
+    const next = unwrap(handedOff(state, 'error', point, this.branches.ports.clock.now()));
+    await commitStep(this.branches, { view, publish, hook, left }, next, 'Handoff checkpoint');
   }
 
-  private async showFolder(worker: string, view: ForgeView): Promise<Result<void>> {
-    const { branches, ports } = this.parts;
-    const hook = view.hooks.get(worker);
-    if (hook === undefined) return fail('not_found', `There is no worker ${worker}.`);
-    const shown = await showAgain(branches, ports.files, hook);
-    return shown.ok ? ok(undefined) : shown;
+  private async withdrawn(hook: HeldSlot): Promise<MadeCommit | undefined> {
+    if (hook.held.state.status !== 'PENDING') return undefined;
+    const changes = await emptied(this.branches, hook, await leftBehind(this.branches, hook));
+    return this.branches.make(slotChange(hook, changes, `Withdraw ${hook.held.task.id}`));
   }
 
-  private async handOn(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
-    const { branches, ports } = this.parts;
-    const hook = heldSlot(view, worker);
-    if (!hook.ok) return hook;
-    const { state, task } = hook.value.held;
-    const left = await leftBehind(branches, ports.files, hook.value);
-    if (!left.ok) return left;
-    const outputs = await keepOutputs(branches, hook.value, left.value);
-    if (!outputs.ok) return outputs;
-    const next = handedOff(
-      state,
-      'error',
-      state.resumePoint ?? 'Its process had exited. Check the files in the folder.',
-      ports.clock.now(),
-    );
-    if (!next.ok) return next;
-    const changes = new Map([...outputs.value, ...ownFiles(hook.value.held, next.value)]);
-    const made = await branches.make(slotChange(hook.value, changes, 'Handoff checkpoint', outputs.value));
-    if (!made.ok) return made;
-    const tasks = [recordOf(next.value, definitionOf(task))];
-    return commitBoth(branches, view, publish, made.value, { tasks, evidence: [] });
-  }
-
-  private async giveUp(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
-    const { branches, ports, ending } = this.parts;
-    const hook = heldSlot(view, worker);
-    if (!hook.ok) return hook;
-    const left = await leftBehind(branches, ports.files, hook.value);
-    if (!left.ok) return left;
-    const ended = await ending.giveUp(view, publish, hook.value, left.value);
-    return ended.ok ? ok(undefined) : ended;
-  }
-
-  private async withdraw(worker: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
-    const { branches, ports } = this.parts;
-    const hook = heldSlot(view, worker);
-    if (!hook.ok) return hook;
-    if (isOver(hook.value.held.state.status) || hook.value.held.state.status !== 'PENDING') return ok(undefined);
-    const left = await leftBehind(branches, ports.files, hook.value);
-    if (!left.ok) return left;
-    const changes = await emptied(branches, hook.value, left.value);
-    if (!changes.ok) return changes;
-    const made = await branches.make(slotChange(hook.value, changes.value, `Withdraw ${hook.value.held.task.id}`));
-    return made.ok ? publish([made.value]) : made;
-  }
-
-  private async reopen(task: string, view: ForgeView, publish: Publish): Promise<Result<void>> {
+  private async reopened(task: string, view: ForgeView): Promise<MadeCommit | undefined> {
     const last = view.ledger.tasks.last.get(task);
-    if (last === undefined) return ok(undefined);
+    if (last === undefined) return undefined;
     const { worker: _worker, clone: _clone, ...rest } = last;
-    const at = new Date(this.parts.ports.clock.now()).toISOString();
+    const at = new Date(this.branches.ports.clock.now()).toISOString();
     const record = { ...rest, status: 'OPEN' as const, sequence: last.sequence + 1, at };
-    const change = ledgerChange(
-      this.parts.branches,
-      view,
-      { tasks: [record], evidence: [] },
-      ledgerMessage(`Reopen ${task}`),
-    );
-    if (!change.ok) return change;
-    if (change.value === undefined) return ok(undefined);
-    const made = await this.parts.branches.make(change.value);
-    return made.ok ? publish([made.value]) : made;
+    return withRecords(this.branches, view, { tasks: [record] }, ledgerMessage(`Reopen ${task}`));
   }
 
-  private async repairLines(kind: string, action: 'set_lines_aside' | 'take_lines'): Promise<Result<void>> {
-    const isKind = (name: string): name is LedgerKind => name in LEDGER_FILES;
-    if (!isKind(kind)) return fail('usage', `The ledger has no ${kind}.`);
-    return this.onLedger(
-      action === 'take_lines' ? 'Take lines from the folder' : 'Set lines aside',
-      (view, rejected) => {
-        const found = new Set(view.ledger[kind].findings.map(({ text }) => text));
-        const text = view.texts[kind];
-        if (action === 'take_lines') {
-          const lines = linesInFolder(this.parts.branches, view, kind);
-          const start = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-          return new Map([[LEDGER_FILES[kind], start + lines.map((line) => `${line}\n`).join('')]]);
-        }
-        const kept = text.split('\n').filter((line) => !found.has(line.replace(/\r$/u, '')));
-        const aside = [...found].map((line) => `${JSON.stringify({ file: LEDGER_FILES[kind], line })}\n`).join('');
-        return new Map([
-          [LEDGER_FILES[kind], kept.join('\n').replace(/([^\n])$/u, '$1\n')],
-          [REJECTED_LINES, rejected + aside],
-        ]);
-      },
-    );
+  private async withLines(kind: LedgerKind, view: ForgeView): Promise<MadeCommit> {
+    const text = view.texts[kind];
+    const lines = linesInFolder(this.branches, view, kind);
+    const start = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+    const all = start + lines.map((line) => `${line}\n`).join('');
+    return this.withTexts(view, 'Take lines from the folder', [[LEDGER_FILES[kind], all]]);
   }
 
-  /** Changes files of the ledger; where none is to be changed, adds what its hooks know and it doesn't. One change a time. */
-  private async onLedger(
+  private async withoutLines(kind: LedgerKind, view: ForgeView): Promise<MadeCommit> {
+    const found = new Set(view.ledger[kind].findings.map(({ text }) => text));
+    const kept = view.texts[kind].split('\n').filter((line) => !found.has(line.replace(/\r$/u, '')));
+    const aside = [...found].map((line) => `${JSON.stringify({ file: LEDGER_FILES[kind], line })}\n`).join('');
+    return this.withTexts(view, 'Set lines aside', [
+      [LEDGER_FILES[kind], kept.join('\n').replace(/([^\n])$/u, '$1\n')],
+      [REJECTED_LINES, (await this.rejected(view)) + aside],
+    ]);
+  }
+
+  private async withTexts(
+    { ledgerCommit }: ForgeView,
     message: string,
-    texts: (view: ForgeView, rejected: string) => ReadonlyMap<string, string>,
-  ): Promise<Result<void>> {
-    const { branches, sharing } = this.parts;
-    return sharing.change(async (view, publish) => {
-      const rejected = await this.rejected(view);
-      if (!rejected.ok) return rejected;
-      const changed = [...texts(view, rejected.value)].map(([path, text]) => [path, textFile(text)] as const);
-      const change: Result<Change | undefined> =
-        changed.length === 0
-          ? ledgerChange(branches, view, { tasks: [], evidence: [] }, ledgerMessage(message))
-          : ok({
-              branch: { ref: LEDGER_BRANCH, folder: branches.forge.ledger },
-              from: view.ledgerCommit,
-              changes: new Map(changed),
-              ...ledgerMessage(message),
-            });
-      if (!change.ok) return change;
-      if (change.value === undefined) return ok(undefined);
-      const made = await branches.make(change.value);
-      return made.ok ? publish([made.value]) : made;
+    texts: readonly (readonly [path: string, text: string])[],
+  ): Promise<MadeCommit> {
+    return this.branches.make({
+      branch: ledgerBranch(this.branches),
+      from: ledgerCommit,
+      changes: new Map(texts.map(([path, text]) => [path, textFile(text)])),
+      ...ledgerMessage(message),
     });
   }
 
-  private async rejected({ ledgerCommit }: ForgeView): Promise<Result<string>> {
-    if (ledgerCommit === undefined) return ok('');
-    const read = await this.parts.branches.read([ledgerCommit], [REJECTED_LINES], LIMITS.ledgerBytes);
-    if (!read.ok) return read;
-    const file = read.value[0]?.[0];
+  private async rejected({ ledgerCommit }: ForgeView): Promise<string> {
+    if (ledgerCommit === undefined) return '';
+    const [files = []] = await this.branches.read([ledgerCommit], [REJECTED_LINES], LIMITS.ledgerBytes);
+    const [file] = files;
     // One that can't be used stays in the history; the next begins with what is set aside now.
-    return ok(file !== undefined && 'bytes' in file ? Buffer.from(file.bytes).toString('utf8') : '');
+    return file !== undefined && 'bytes' in file ? Buffer.from(file.bytes).toString('utf8') : '';
   }
+}
+
+type BranchAction = Exclude<
+  RepairAction,
+  'by_hand' | 'remove_lock' | 'forget_worktree' | 'restore_ledger' | 'shrink_ledger'
+>;
+
+function slotIn({ hooks }: ForgeView, worker: string): SlotOnBranch {
+  const hook = hooks.get(worker);
+  if (hook === undefined) throw noWorker(worker);
+  return hook;
+}
+
+function ledgerKind(name: string): LedgerKind {
+  const kind = LEDGER_KINDS.find((each) => each === name);
+  if (kind === undefined) throw new AtlasError('usage', `The ledger has no ${name}.`);
+  return kind;
 }
 
 function ledgerMessage(message: string): Pick<Change, 'message' | 'author'> {

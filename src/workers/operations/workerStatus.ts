@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { type AtlasError, type Result, ok } from '../../core/shared/errors';
+import { type AtlasError, type Result, unwrap } from '../../core/shared/errors';
 import type { SlotContext, SlotResult, SlotState, SlotTask } from '../../core/worker/slotContent';
 import { type SlotPlan, planSlotRecovery, staleness } from '../../core/worker/slotSteps';
 import type { Ledger } from '../../core/worker/ledger';
 import { LEDGER_BRANCH, checkWorker, workerOfBranch } from '../../core/worker/names';
 import { type BranchProblem, ledgerProblem, shortName } from './branchProblems';
 import { SLOT_FILES } from '../slot/evidence';
+import { attempt } from '../attempt';
 import type { ForgeBranches } from '../git/forgeBranches';
-import type { WorkerPorts } from '../forgeFolder';
 import { type ForgeView, type SlotOnBranch, slotBranch, readForge } from './forgeView';
 import { type FolderScan, type HeldSlot, glanceAt, scanFolder } from '../slot/slotChange';
 import type { RemoteSync } from './remoteSync';
-import { claimThatCounts, isHere, ownerVitality } from './workerSteps';
+import { isHere, ownerVitality, workerThatCounts } from './workerSteps';
 
 /** What is not as it should be around a hook. */
 export type Orphaning = 'no_worktree' | 'no_branch' | 'ledger_behind' | 'folder_differs' | 'claimed_elsewhere';
@@ -61,45 +61,39 @@ export class WorkerStatuses {
   constructor(
     private readonly branches: ForgeBranches,
     private readonly sharing: RemoteSync,
-    private readonly ports: WorkerPorts,
   ) {}
 
   /** All workers by name: those with a branch, and folders that lost theirs. */
   async all(): Promise<Result<ForgeStatus>> {
-    const seen = await this.look();
-    if (!seen.ok) return seen;
-    const { workers, view, unusable } = seen.value;
-    return ok({ workers, ledger: view.ledger, unusable });
+    return attempt(async () => {
+      const { workers, view, unusable } = await this.look();
+      return { workers, ledger: view.ledger, unusable };
+    });
   }
 
   /** The same, with what it was seen in. */
-  async look(): Promise<Result<ForgeLook>> {
+  async look(): Promise<ForgeLook> {
     // Git reads the branches while we look into the folders; what lies there need not come from git.
     const tips = await this.branches.tips();
-    if (!tips.ok) return tips;
     const scans = new Map<string, Result<FolderScan>>();
-    const reading = readForge(this.branches, tips.value, (worker) => {
+    const seen = (worker: string): FolderScan['own'] | undefined => {
       const scan = scans.get(worker);
       return scan?.ok === true ? scan.value.own : undefined;
-    });
-    this.scan(tips.value.keys(), scans);
-    const view = await reading;
-    if (!view.ok) return view;
+    };
+    const reading = attempt(async () => readForge(this.branches, tips, seen));
+    this.scan(tips.keys(), scans);
+    const view = unwrap(await reading);
     const remote = await this.sharing.remoteName();
     const shared = !remote.ok || remote.value !== undefined;
     const workers: WorkerStatus[] = [];
-    for (const hook of view.value.hooks.values())
-      workers.push(await this.statusOf(view.value, hook, scans.get(hook.worker), shared));
-    for (const worker of this.foldersWithoutBranch(view.value)) workers.push(this.withoutBranch(worker));
+    for (const hook of view.hooks.values())
+      workers.push(await this.statusOf(view, hook, scans.get(hook.worker), shared));
+    for (const worker of this.foldersWithoutBranch(view)) workers.push(this.withoutBranch(worker));
     workers.sort((a, b) => (a.worker < b.worker ? -1 : 1));
-    const there =
-      remote.ok && remote.value !== undefined
-        ? await ledgerProblem(this.branches, view.value, remote.value)
-        : ok(undefined);
-    if (!there.ok) return there;
-    const { ledgerDamage } = view.value;
+    const there = remote.ok ? await ledgerProblem(this.branches, view, remote.value) : undefined;
+    const { ledgerDamage } = view;
     const here = ledgerDamage === undefined ? [] : [{ branch: shortName(LEDGER_BRANCH), error: ledgerDamage }];
-    return ok({ workers, view: view.value, unusable: [...here, ...(there.value === undefined ? [] : [there.value])] });
+    return { workers, view, unusable: [...here, ...(there === undefined ? [] : [there])] };
   }
 
   /** Notes what lies in the folders that are there, by worker. */
@@ -108,7 +102,7 @@ export class WorkerStatuses {
       const worker = workerOfBranch(ref);
       const folder = worker === undefined ? undefined : this.branches.forge.hook(worker);
       if (worker !== undefined && folder !== undefined && this.branches.worktrees.shows(folder))
-        scans.set(worker, scanFolder(this.ports.files, folder));
+        scans.set(worker, scanFolder(this.branches.ports.files, folder));
     }
   }
 
@@ -128,9 +122,10 @@ export class WorkerStatuses {
     if (!hook.work.ok) return { ...NOTHING, ...base, damage: hook.work.error, orphaned: gone };
     if (work === undefined) return { ...NOTHING, ...base, orphaned: gone };
     const { state, task, context, result } = work;
-    const owner = elsewhere ? undefined : ownerVitality(this.ports, state);
+    const { ports } = this.branches;
+    const owner = elsewhere ? undefined : ownerVitality(ports, state);
     const held = { ...hook, held: work };
-    const seen = scan?.ok === false ? scan : await glanceAt(this.branches, held, scan?.value);
+    const seen = scan?.ok === false ? scan : await attempt(async () => glanceAt(this.branches, held, scan?.value));
     const partial = seen.ok && seen.value.partial;
     return {
       ...base,
@@ -140,7 +135,7 @@ export class WorkerStatuses {
       result,
       plan: planSlotRecovery(state, { owner, elsewhere, partial }),
       damage: seen.ok ? undefined : seen.error,
-      stale: staleness(state, task, owner, this.ports.clock.now()),
+      stale: staleness(state, task, owner, ports.clock.now()),
       orphaned: [...gone, ...orphanings(view, held, seen.ok && seen.value.differs)],
     };
   }
@@ -153,9 +148,9 @@ export class WorkerStatuses {
   /** A folder is a hook's if it is a worktree, or holds what a hook holds; what else lies there is left alone. */
   private foldersWithoutBranch({ hooks }: ForgeView): string[] {
     const base = this.branches.forge.hooks;
+    const { files } = this.branches.ports;
     const isHook = (name: string): boolean => {
       const folder = join(base, name);
-      const { files } = this.ports;
       return files.stat(join(folder, '.git')) !== undefined || files.stat(join(folder, SLOT_FILES.task)) !== undefined;
     };
     const unknown = (folder: string, pool: string): string[] =>
@@ -166,8 +161,9 @@ export class WorkerStatuses {
   }
 
   private foldersIn(folder: string, isMeant: (name: string) => boolean): string[] {
-    const { files } = this.ports;
-    if (!this.branches.forge.isPlain(folder)) return [];
+    const { forge, ports } = this.branches;
+    if (!forge.isPlain(folder)) return [];
+    const { files } = ports;
     return files.list(folder).filter((name) => isMeant(name) && files.stat(join(folder, name))?.kind === 'folder');
   }
 }
@@ -180,7 +176,7 @@ function orphanings(view: ForgeView, hook: HeldSlot, differs: boolean): Orphanin
   return [
     ...(isBehind ? (['ledger_behind'] as const) : []),
     ...(differs ? (['folder_differs'] as const) : []),
-    ...(claimThatCounts(view, hook).ok ? [] : (['claimed_elsewhere'] as const)),
+    ...(workerThatCounts(view, hook) === hook.worker ? [] : (['claimed_elsewhere'] as const)),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, fail, unwrap } from '../../core/shared/errors';
 import type { ProcessIdentity, Vitality } from '../../core/recovery/liveness';
 import {
   HANDOFF_REASONS,
@@ -14,11 +14,9 @@ import {
   MAX_ATTEMPTS,
   type SlotPlan,
   checkLease,
-  definitionOf,
   handedOff,
   leaseOf,
   planSlotRecovery,
-  recordOf,
   started,
 } from '../../core/worker/slotSteps';
 import { LIMITS } from '../../core/worker/limits';
@@ -26,23 +24,22 @@ import { compareVersions } from '../../core/worker/versionVector';
 import { SLOT_FILES } from '../slot/evidence';
 import type { ForgeBranches, Publish } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
-import { type ForgeView, readForge } from './forgeView';
+import { attempt } from '../attempt';
+import { type ForgeView, noWorker, readForge } from './forgeView';
 import {
   type HeldSlot,
-  type SlotChanges,
   type LeftBehind,
+  type SlotStep,
   commitBoth,
-  emptied,
+  commitStep,
   heldSlot,
   slotChange,
-  isFree,
+  checkFree,
   isPartial,
-  keepLateFiles,
-  keepOutputs,
   leftBehind,
   leftOfWork,
-  ownFiles,
   showAgain,
+  vacated,
 } from '../slot/slotChange';
 import type { RemoteSync } from './remoteSync';
 import { WorkEnding } from '../slot/workEnding';
@@ -85,21 +82,11 @@ function isOwnWork(branches: ForgeBranches, state: SlotState): boolean {
   return state.status === 'IN_PROGRESS' && isHere(branches, state);
 }
 
-/** Where two clones that did not know of each other slung one task to two workers, one of them counts, on every machine alike. */
-export function claimThatCounts({ ledger }: ForgeView, { worker, held: { state } }: HeldSlot): Result<void> {
+/** Where two clones that did not know of each other slung one task to two workers, the one that counts, on every machine alike. */
+export function workerThatCounts({ ledger }: ForgeView, { worker, held: { state } }: HeldSlot): string {
   const counted = ledger.tasks.last.get(state.taskId);
-  if (counted?.worker === undefined || counted.worker === worker || isOver(state.status)) return ok(undefined);
-  if (compareVersions(counted, state) < 0) return ok(undefined);
-  return fail('illegal_transition', `${state.taskId} is also assigned to ${counted.worker}, which takes precedence.`, {
-    hint: 'Take another task. To unassign this one, run: atlas worker repair',
-  });
-}
-
-interface Keeping {
-  readonly view: ForgeView;
-  readonly publish: Publish;
-  readonly hook: HeldSlot;
-  readonly left: LeftBehind;
+  if (counted?.worker === undefined || isOver(state.status)) return worker;
+  return compareVersions(counted, state) < 0 ? worker : counted.worker;
 }
 
 /** The steps of work that hangs on a hook, but for its end. Each is a commit before it is acknowledged. */
@@ -109,27 +96,21 @@ export class WorkerSteps {
   constructor(
     private readonly branches: ForgeBranches,
     private readonly sharing: RemoteSync,
-    private readonly ports: WorkerPorts,
   ) {
-    this.ending = new WorkEnding(branches, sharing, ports);
+    this.ending = new WorkEnding(branches, sharing);
   }
 
   /** What is to be done about a worker's hook; nothing is changed. */
   async plan(worker: string, ownerIsGone = false): Promise<Result<SlotPlan>> {
-    const view = await readForge(this.branches);
-    return view.ok ? this.planIn(view.value, worker, ownerIsGone) : view;
+    return attempt(async () => {
+      const hook = heldSlot(await readForge(this.branches), worker);
+      return this.planOf(hook, await leftBehind(this.branches, hook), ownerIsGone);
+    });
   }
 
-  /** The same, for branches that were read already. */
-  async planIn(view: ForgeView, worker: string, ownerIsGone = false): Promise<Result<SlotPlan>> {
-    const hook = heldSlot(view, worker);
-    if (!hook.ok) return hook;
-    const left = await leftBehind(this.branches, this.ports.files, hook.value);
-    return left.ok ? ok(this.planOf(hook.value, left.value, ownerIsGone)) : left;
-  }
-
-  private planOf({ held }: HeldSlot, left: LeftBehind, ownerIsGone: boolean): SlotPlan {
-    const owner = ownerVitality(this.ports, held.state);
+  /** The same, of a hook that was read already and what lies in its folder. */
+  planOf({ held }: HeldSlot, left: LeftBehind, ownerIsGone: boolean): SlotPlan {
+    const owner = ownerVitality(this.branches.ports, held.state);
     const elsewhere = !isHere(this.branches, held.state);
     return planSlotRecovery(held.state, { owner, elsewhere, partial: isPartial(left, held.state), ownerIsGone });
   }
@@ -140,50 +121,39 @@ export class WorkerSteps {
    * @param seen the branches as they were read just now, where they were; under the lock they are read again
    */
   async claim({ worker, owner, ownerIsGone = false }: Claiming, seen?: ForgeView): Promise<Result<ClaimedWork>> {
-    const before = seen === undefined ? await readForge(this.branches) : ok(seen);
+    const before = await attempt(async () => seen ?? readForge(this.branches));
     if (!before.ok) return before;
-    const now = heldSlot(before.value, worker);
+    const work = before.value.hooks.get(worker)?.work;
     // Work that this clone has goes on without the remote: no other machine takes it unless a human says so.
-    const isOwn = now.ok && isOwnWork(this.branches, now.value.held.state);
-    const take = async (view: ForgeView, publish: Publish): Promise<Result<ClaimedWork>> => {
+    const isOwn = work?.ok === true && work.value !== undefined && isOwnWork(this.branches, work.value.state);
+    const take = async (view: ForgeView, publish: Publish): Promise<ClaimedWork> => {
       const hook = heldSlot(view, worker);
-      if (!hook.ok) return hook;
-      if (isOwn && !isOwnWork(this.branches, hook.value.held.state))
-        return fail('illegal_transition', `The task of ${worker} was just assigned elsewhere.`, { hint: 'Try again.' });
-      const counts = claimThatCounts(view, hook.value);
-      if (!counts.ok) return counts;
-      const left = await leftOfWork(this.branches, this.ports.files, hook.value);
-      if (!left.ok) return left;
-      const plan = this.planOf(hook.value, left.value, ownerIsGone);
-      if (plan.action === 'give_up') return this.giveUp(view, publish, hook.value, left.value, plan);
-      const taker = { owner, clone: this.branches.forge.clone() };
-      const state = started(hook.value.held.state, plan, taker, this.ports.clock.now());
-      if (!state.ok) return state;
+      const { state, task, context } = hook.held;
+      if (isOwn && !isOwnWork(this.branches, state))
+        throw refused(`The task of ${worker} was just assigned elsewhere.`, 'Try again.');
+      const counting = workerThatCounts(view, hook);
+      if (counting !== worker)
+        throw refused(
+          `${state.taskId} is also assigned to ${counting}, which takes precedence.`,
+          'Take another task. To unassign this one, run: atlas worker repair',
+        );
+      const left = await leftOfWork(this.branches, hook);
+      const plan = this.planOf(hook, left, ownerIsGone);
       const { action } = plan;
-      if (action !== 'run' && action !== 'resume' && action !== 'restart')
-        return fail('illegal_transition', plan.reason);
-      const message = `${VERBS[action]} ${state.value.taskId}`;
-      const kept = await this.keep({ view, publish, hook: hook.value, left: left.value }, state.value, message);
-      if (!kept.ok) return kept;
-      const { task, context } = hook.value.held;
-      const { folder } = hook.value.branch;
-      return ok({ lease: leaseOf(state.value), folder, action, state: state.value, task, context });
+      if (action === 'give_up') {
+        await this.ending.giveUp(view, publish, hook, left);
+        throw refused(
+          `${task.id} failed. ${plan.reason}`,
+          `After ${MAX_ATTEMPTS} attempts, a human has to check the task and assign it again.`,
+        );
+      }
+      const taker = { owner, clone: this.branches.forge.clone() };
+      const next = unwrap(started(state, plan, taker, this.branches.ports.clock.now()));
+      if (action !== 'run' && action !== 'resume' && action !== 'restart') throw refused(plan.reason);
+      await this.keep({ view, publish, hook, left }, next, `${VERBS[action]} ${next.taskId}`);
+      return { lease: leaseOf(next), folder: hook.branch.folder, action, state: next, task, context };
     };
     return isOwn ? this.sharing.change(take) : this.sharing.claim(take);
-  }
-
-  private async giveUp(
-    view: ForgeView,
-    publish: Publish,
-    hook: HeldSlot,
-    left: LeftBehind,
-    plan: SlotPlan,
-  ): Promise<Result<never>> {
-    const ended = await this.ending.giveUp(view, publish, hook, left);
-    if (!ended.ok) return ended;
-    return fail('illegal_transition', `${hook.held.task.id} failed. ${plan.reason}`, {
-      hint: `After ${MAX_ATTEMPTS} attempts, a human has to check the task and assign it again.`,
-    });
   }
 
   /** Gives the work to the next incarnation, with what was done until now. */
@@ -197,59 +167,46 @@ export class WorkerSteps {
       });
     return this.sharing.change(async (view, publish) => {
       const hook = heldSlot(view, lease.worker);
-      if (!hook.ok) return hook;
-      const mine = checkLease(hook.value.held.state, lease, this.branches.forge.clone());
-      if (!mine.ok) return mine;
-      const state = handedOff(mine.value, reason, resumePoint, this.ports.clock.now());
-      if (!state.ok) return state;
-      const left = await leftBehind(this.branches, this.ports.files, hook.value);
-      if (!left.ok) return left;
-      const keeping = { view, publish, hook: hook.value, left: left.value };
-      const kept = await this.keep(keeping, state.value, 'Handoff checkpoint');
-      return kept.ok ? state : kept;
+      const mine = unwrap(checkLease(hook.held.state, lease, this.branches.forge.clone()));
+      const state = unwrap(handedOff(mine, reason, resumePoint, this.branches.ports.clock.now()));
+      const left = await leftBehind(this.branches, hook);
+      await this.keep({ view, publish, hook, left }, state, 'Handoff checkpoint');
+      return state;
     });
   }
 
   /** Commits a step of work that goes on, with all that the worker left until now. */
-  private async keep({ view, publish, hook, left }: Keeping, state: SlotState, message: string): Promise<Result<void>> {
-    const outputs = await keepOutputs(this.branches, hook, left);
-    if (!outputs.ok) return outputs;
+  private async keep({ view, publish, hook, left }: SlotStep, state: SlotState, message: string): Promise<void> {
     const draft = left.files.get(SLOT_FILES.result);
-    const changes: SlotChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
-    if (draft !== undefined && draft.bytes.length <= LIMITS.resultBytes) changes.set(SLOT_FILES.result, draft);
-    const made = await this.branches.make(slotChange(hook, changes, message, outputs.value));
-    if (!made.ok) return made;
-    const tasks = [recordOf(state, definitionOf(hook.held.task))];
-    return commitBoth(this.branches, view, publish, made.value, { tasks, evidence: [] });
+    const isKept = draft !== undefined && draft.bytes.length <= LIMITS.resultBytes;
+    const more = isKept ? new Map([[SLOT_FILES.result, draft]]) : undefined;
+    await commitStep(this.branches, { view, publish, hook, left }, state, message, more);
   }
 
   /** Empties a hook whose work is over, once the ledger has it. What lay there stays in the history of its branch. */
   async clear(worker: string): Promise<Result<void>> {
     return this.sharing.change(async (view, publish) => {
       const hook = heldSlot(view, worker);
-      if (!hook.ok) return hook;
-      const free = isFree(hook.value);
-      if (!free.ok) return free;
-      const left = await leftBehind(this.branches, this.ports.files, hook.value);
-      if (!left.ok) return left;
-      const onto = await keepLateFiles(this.branches, hook.value, left.value);
-      if (!onto.ok) return onto;
-      const changes = await emptied(this.branches, hook.value, left.value);
-      if (!changes.ok) return changes;
-      const change = slotChange(hook.value, changes.value, `Clear ${hook.value.held.task.id}`);
-      const made = await this.branches.make({ ...change, onto: onto.value });
-      return made.ok ? commitBoth(this.branches, view, publish, made.value, { tasks: [], evidence: [] }) : made;
+      checkFree(hook);
+      const { changes, onto } = await vacated(this.branches, hook);
+      const made = await this.branches.make({ ...slotChange(hook, changes, `Clear ${hook.held.task.id}`), onto });
+      await commitBoth(this.branches, view, publish, made, {});
     });
   }
 
   /** Makes a worker's folder again where it was removed, from its branch; says whether it was. */
   async restore(worker: string): Promise<Result<{ readonly added: boolean }>> {
-    return this.branches.forge.alone(async () => {
-      const view = await readForge(this.branches);
-      if (!view.ok) return view;
-      const hook = view.value.hooks.get(worker);
-      if (hook === undefined) return fail('not_found', `There is no worker ${worker}.`);
-      return showAgain(this.branches, this.ports.files, hook);
-    });
+    const { forge } = this.branches;
+    return attempt(async () =>
+      forge.alone(async () => {
+        const hook = (await readForge(this.branches)).hooks.get(worker);
+        if (hook === undefined) throw noWorker(worker);
+        return showAgain(this.branches, hook);
+      }),
+    );
   }
+}
+
+function refused(message: string, hint?: string): AtlasError {
+  return new AtlasError('illegal_transition', message, hint === undefined ? {} : { hint });
 }

@@ -1,4 +1,4 @@
-import { type Result, fail } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import { sha256 } from '../../store/task/recordFile';
 import { textFile } from '../git/forgeBranches';
 import type { FolderFile } from './slotTree';
@@ -66,7 +66,7 @@ export function checkEvidence(
     });
   const list = evidence.files.get(SLOT_FILES.outputHash)?.bytes ?? new Uint8Array();
   const hashes = [sha256(list), ...outputsOf(files).map(([, { bytes }]) => sha256(bytes))];
-  if (hashes.includes(claimed.outputHash)) return { ok: true, value: { ...evidence, outputHash: claimed.outputHash } };
+  if (hashes.includes(claimed.outputHash)) return ok({ ...evidence, outputHash: claimed.outputHash });
   return fail('verification_failed', "The result's outputHash is not the SHA-256 of any file in the folder.", {
     hint: "Put the output into the worker's folder and hash it, or omit the hashes to have them computed.",
   });

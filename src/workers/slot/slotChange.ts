@@ -1,13 +1,21 @@
 import { sep } from 'node:path';
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, ok, unwrap } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
 import { type SlotState, isOver, serializeContent } from '../../core/worker/slotContent';
+import { definitionOf, recordOf } from '../../core/worker/slotSteps';
 import { bytesAllowed } from '../../core/worker/limits';
 import { fileError } from '../../system/files/fileErrors';
 import { readForeignFile } from '../../system/files/foreignFile';
 import { SLOT_FILES, isOutput, outputsOf } from './evidence';
 import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from '../git/forgeBranches';
-import { type ForgeView, type SlotOnBranch, type NewRecords, type Work, ledgerChange } from '../operations/forgeView';
+import {
+  type ForgeView,
+  type SlotOnBranch,
+  type NewRecords,
+  type Work,
+  noWorker,
+  withRecords,
+} from '../operations/forgeView';
 import { authorOf } from '../git/gitObjects';
 import { type FolderContent, type FolderFile, holdsFile, readFolder } from './slotTree';
 
@@ -22,40 +30,42 @@ export interface HeldSlot extends SlotOnBranch {
   readonly held: Work;
 }
 
+/** A step of work that is to be recorded. */
+export interface SlotStep {
+  readonly view: ForgeView;
+  readonly publish: Publish;
+  readonly hook: HeldSlot;
+  readonly left: LeftBehind;
+}
+
 /** Files by path; `undefined` removes one. */
 export type SlotChanges = Map<string, FolderFile | undefined>;
 
 /** The hook of a worker that has work. Fails with `not_found`, or with what is wrong with it. */
-export function heldSlot(view: ForgeView, worker: string): Result<HeldSlot> {
+export function heldSlot(view: ForgeView, worker: string): HeldSlot {
   const hook = view.hooks.get(worker);
   if (hook === undefined)
-    return fail('not_found', `There is no worker ${worker}.`, {
+    throw noWorker(worker, {
       hint: 'A worker is created when a task is assigned to it: atlas worker sling <task> <worker>',
     });
-  if (!hook.work.ok) return hook.work;
-  if (hook.work.value === undefined)
-    return fail('not_found', `No task is assigned to ${worker}.`, {
+  const held = unwrap(hook.work);
+  if (held === undefined)
+    throw new AtlasError('not_found', `No task is assigned to ${worker}.`, {
       hint: 'Assign one with: atlas worker sling <task> <worker>',
     });
-  return ok({ ...hook, held: hook.work.value });
+  return { ...hook, held };
 }
 
 /** What lies in a hook's folder now. */
-export async function leftBehind(
-  branches: ForgeBranches,
-  files: FileSystem,
-  { branch, commit }: SlotOnBranch,
-): Promise<Result<LeftBehind>> {
-  const { worktrees } = branches;
-  if (!worktrees.shows(branch.folder) && !worktrees.isDetached(branch.folder)) {
-    const kept = await branches.readAll(commit);
-    return kept.ok ? ok({ files: kept.value, skipped: [], there: false }) : kept;
-  }
+export async function leftBehind(branches: ForgeBranches, { branch, commit }: SlotOnBranch): Promise<LeftBehind> {
+  const { worktrees, ports } = branches;
+  if (!worktrees.shows(branch.folder) && !worktrees.isDetached(branch.folder))
+    return { files: await branches.readAll(commit), skipped: [], there: false };
   try {
-    const read = readFolder(files, branch.folder);
-    return read.ok ? ok({ ...read.value, there: true }) : read;
+    return { ...readFolder(ports.files, branch.folder), there: true };
   } catch (error) {
-    return { ok: false, error: fileError('unreadable', `${branch.folder} could not be read`, error) };
+    if (error instanceof AtlasError && error.code === 'usage') throw error;
+    throw fileError('unreadable', `${branch.folder} could not be read`, error);
   }
 }
 
@@ -111,29 +121,23 @@ export async function glanceAt(
   branches: ForgeBranches,
   hook: HeldSlot,
   scan: FolderScan | undefined,
-): Promise<Result<SlotGlance>> {
+): Promise<SlotGlance> {
   const hasPoint = hook.held.state.resumePoint !== undefined;
   if (scan === undefined) {
     const kept = await branches.objects.files(hook.commit);
-    return kept.ok ? ok({ partial: hasPoint || [...kept.value.keys()].some(isLeft), differs: false }) : kept;
+    return { partial: hasPoint || [...kept.keys()].some(isLeft), differs: false };
   }
   const differs = [...ownFiles(hook.held)].some(
     ([path, file]) => file !== undefined && Buffer.compare(scan.own.get(path) ?? EMPTY, file.bytes) !== 0,
   );
-  return ok({ partial: hasPoint || scan.left, differs });
+  return { partial: hasPoint || scan.left, differs };
 }
 
 const EMPTY = new Uint8Array();
 
 /** What takes a worker's files into its branch, and out of it what it removed. */
-export async function keepOutputs(
-  branches: ForgeBranches,
-  hook: SlotOnBranch,
-  left: LeftBehind,
-): Promise<Result<SlotChanges>> {
-  const kept = await branches.readAll(hook.commit);
-  if (!kept.ok) return kept;
-  const before = new Map(outputsOf(kept.value));
+export async function keepOutputs(branches: ForgeBranches, hook: SlotOnBranch, left: LeftBehind): Promise<SlotChanges> {
+  const before = new Map(outputsOf(await branches.readAll(hook.commit)));
   const now = new Map(outputsOf(left.files));
   const changes: SlotChanges = new Map();
   for (const path of before.keys()) if (!now.has(path)) changes.set(path, undefined);
@@ -142,7 +146,7 @@ export async function keepOutputs(
     const isSame = same?.executable === file.executable && Buffer.compare(same.bytes, file.bytes) === 0;
     if (!isSame) changes.set(path, file);
   }
-  return ok(changes);
+  return changes;
 }
 
 /** The protocol's own files of work, with a new state or as its branch has them: whatever lies in the folder, these are shown. */
@@ -170,54 +174,39 @@ function isUnshown({ work }: SlotOnBranch, left: LeftBehind): boolean {
  * Has a hook's folder show its branch again: the protocol's own files; all, and nothing else, where it shows nothing of the work that
  * hangs there. What is not as its branch has it is kept aside. Throws file errors.
  */
-export async function showAgain(
-  branches: ForgeBranches,
-  files: FileSystem,
-  hook: SlotOnBranch,
-): Promise<Result<{ readonly added: boolean }>> {
+export async function showAgain(branches: ForgeBranches, hook: SlotOnBranch): Promise<{ readonly added: boolean }> {
   const { branch, commit, work } = hook;
   const own = work.ok && work.value !== undefined ? ownFiles(work.value) : new Map<string, undefined>();
   if (!branches.worktrees.shows(branch.folder)) return branches.show(branch, commit, own);
-  const left = await leftBehind(branches, files, hook);
-  if (!left.ok) return left;
+  const left = await leftBehind(branches, hook);
   const kept = await branches.readAll(commit);
-  if (!kept.ok) return kept;
-  const isAnew = isUnshown(hook, left.value);
+  const isAnew = isUnshown(hook, left);
   const isShown = (path: string): boolean =>
     isAnew || own.has(path) || (own.has(SLOT_FILES.result) && path.startsWith('evidence/') && !isOutput(path));
   const changes: SlotChanges = new Map();
-  for (const path of [...left.value.files.keys(), ...kept.value.keys()].filter(isShown)) {
-    const [now, wanted] = [left.value.files.get(path), kept.value.get(path)];
+  for (const path of [...left.files.keys(), ...kept.keys()].filter(isShown)) {
+    const [now, wanted] = [left.files.get(path), kept.get(path)];
     if (now === undefined || wanted === undefined || Buffer.compare(now.bytes, wanted.bytes) !== 0)
       changes.set(path, wanted);
   }
-  const edited = new Map([...left.value.files].filter(([path]) => changes.has(path)));
-  const aside = branches.worktrees.keepAside(branch.folder, edited);
-  return !aside.ok ? aside : branches.show(branch, commit, changes);
+  const edited = new Map([...left.files].filter(([path]) => changes.has(path)));
+  branches.worktrees.keepAside(branch.folder, edited);
+  return branches.show(branch, commit, changes);
 }
 
 /** What lies in the folder of a hook whose work is to be claimed: of the work that hangs there, and of none before. */
-export async function leftOfWork(
-  branches: ForgeBranches,
-  files: FileSystem,
-  hook: SlotOnBranch,
-): Promise<Result<LeftBehind>> {
-  const left = await leftBehind(branches, files, hook);
-  if (!left.ok || !isUnshown(hook, left.value)) return left;
-  const shown = await showAgain(branches, files, hook);
-  return shown.ok ? leftBehind(branches, files, hook) : shown;
+export async function leftOfWork(branches: ForgeBranches, hook: SlotOnBranch): Promise<LeftBehind> {
+  const left = await leftBehind(branches, hook);
+  if (!isUnshown(hook, left)) return left;
+  await showAgain(branches, hook);
+  return leftBehind(branches, hook);
 }
 
 /** What empties a hook: all that its branch has or its folder shows. */
-export async function emptied(
-  branches: ForgeBranches,
-  hook: SlotOnBranch,
-  left: LeftBehind,
-): Promise<Result<SlotChanges>> {
+export async function emptied(branches: ForgeBranches, hook: SlotOnBranch, left: LeftBehind): Promise<SlotChanges> {
   const kept = await branches.readAll(hook.commit);
-  if (!kept.ok) return kept;
-  const paths = [...kept.value.keys(), ...left.files.keys()].filter((path) => path !== '.gitattributes');
-  return ok(new Map(paths.map((path) => [path, undefined])));
+  const paths = [...kept.keys(), ...left.files.keys()].filter((path) => path !== '.gitattributes');
+  return new Map(paths.map((path) => [path, undefined]));
 }
 
 /** Commits a hook's change and the ledger's together, so that neither is without the other. */
@@ -227,13 +216,25 @@ export async function commitBoth(
   publish: Publish,
   hookCommit: MadeCommit,
   records: NewRecords,
-): Promise<Result<void>> {
-  const change = ledgerChange(branches, view, records, hookCommit);
-  if (!change.ok) return change;
-  if (change.value === undefined) return publish([hookCommit]);
-  const ledger = await branches.make(change.value);
+): Promise<void> {
+  const ledger = await withRecords(branches, view, records, hookCommit);
   // The hook first: where only that comes about, the ledger learns of it from the hook.
-  return ledger.ok ? publish([hookCommit, ledger.value]) : ledger;
+  await publish(ledger === undefined ? [hookCommit] : [hookCommit, ledger]);
+}
+
+/** Commits a step of work that goes on, with what its worker left until now and `more` files beside that. */
+export async function commitStep(
+  branches: ForgeBranches,
+  { view, publish, hook, left }: SlotStep,
+  state: SlotState,
+  message: string,
+  more: SlotChanges = new Map(),
+): Promise<void> {
+  const outputs = await keepOutputs(branches, hook, left);
+  const changes = new Map([...outputs, ...ownFiles(hook.held, state), ...more]);
+  const made = await branches.make(slotChange(hook, changes, message, outputs));
+  const tasks = [recordOf(state, definitionOf(hook.held.task))];
+  await commitBoth(branches, view, publish, made, { tasks });
 }
 
 /** A change of a worker's hook; `outputs` came from its folder and are not written there. */
@@ -247,26 +248,33 @@ export function slotChange(
   return { branch, from: commit, changes, shown, message, author: authorOf(worker) };
 }
 
-/** Keeps what was put into the folder of a hook whose work is over, before the hook is used anew; the commit to go on from, where that takes one. */
-export async function keepLateFiles(
+/** A commit of what lies in a hook's folder and no branch has; `undefined` where that is nothing. */
+export async function keepAdded(
   branches: ForgeBranches,
   hook: SlotOnBranch,
   left: LeftBehind,
-): Promise<Result<MadeCommit | undefined>> {
+  message: string,
+): Promise<MadeCommit | undefined> {
   const changes = await keepOutputs(branches, hook, left);
-  if (!changes.ok) return changes;
-  const added = new Map([...changes.value].filter(([, file]) => file !== undefined));
-  return added.size === 0
-    ? ok(undefined)
-    : branches.make(slotChange(hook, added, `Keep what came late to ${hook.worker}`));
+  const added = new Map([...changes].filter(([, file]) => file !== undefined));
+  return added.size === 0 ? undefined : branches.make(slotChange(hook, added, message));
 }
 
-/** Whether a hook can take a task: nothing unfinished hangs on it. Fails with `illegal_transition`, or with what is damaged. */
-export function isFree({ worker, work }: SlotOnBranch): Result<void> {
-  if (!work.ok) return work;
-  const state = work.value?.state;
-  if (state === undefined || isOver(state.status)) return ok(undefined);
-  return fail('illegal_transition', `${worker} has unfinished work: ${state.taskId} is ${state.status}.`, {
+/** What empties a hook before it is used anew, on top of a commit that keeps what was put into its folder after its work was over. */
+export async function vacated(
+  branches: ForgeBranches,
+  hook: SlotOnBranch,
+): Promise<{ readonly changes: SlotChanges; readonly onto: MadeCommit | undefined }> {
+  const left = await leftBehind(branches, hook);
+  const onto = await keepAdded(branches, hook, left, `Keep what came late to ${hook.worker}`);
+  return { changes: await emptied(branches, hook, left), onto };
+}
+
+/** Checks that a hook can take a task: nothing unfinished hangs on it. Fails with `illegal_transition`, or with what is damaged. */
+export function checkFree({ worker, work }: SlotOnBranch): void {
+  const state = unwrap(work)?.state;
+  if (state === undefined || isOver(state.status)) return;
+  throw new AtlasError('illegal_transition', `${worker} has unfinished work: ${state.taskId} is ${state.status}.`, {
     hint: 'Assign the task to another worker, or let this one finish.',
   });
 }

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError } from '../../core/shared/errors';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import { ensureFolder, renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { LIMITS } from '../../core/worker/limits';
@@ -40,7 +40,7 @@ export interface FolderContent {
  * Reads all files of a folder, each once, so that what is hashed is what is kept. Links are not followed. Fails with `usage` where
  * there is too much; throws file errors.
  */
-export function readFolder(files: FileSystem, folder: string): Result<FolderContent> {
+export function readFolder(files: FileSystem, folder: string): FolderContent {
   const found = new Map<string, FolderFile>();
   const skipped: string[] = [];
   let bytes = 0;
@@ -56,7 +56,7 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
       else if (stat.kind === 'folder') waiting.push(path);
       else {
         bytes += stat.size;
-        if (found.size >= MAX_FILES || bytes > MAX_BYTES) return tooMuch(folder);
+        if (found.size >= MAX_FILES || bytes > MAX_BYTES) throw tooMuch(folder);
         const content = readForeignFile(join(folder, path), MAX_BYTES);
         if (!content.ok && content.error.cause !== undefined) throw content.error;
         // Something else took its place just now.
@@ -73,7 +73,7 @@ export function readFolder(files: FileSystem, folder: string): Result<FolderCont
     found.delete(head);
     skipped.push(head);
   }
-  return ok({ files: found, skipped });
+  return { files: found, skipped };
 }
 
 /**
@@ -100,8 +100,9 @@ export function holdsFile(
   return false;
 }
 
-function tooMuch(folder: string): Result<never> {
-  return fail('usage', `${folder} contains more than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB.`, {
+function tooMuch(folder: string): AtlasError {
+  const message = `${folder} contains more than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB.`;
+  return new AtlasError('usage', message, {
     hint: 'Move large results out of the folder and name them in the result.',
   });
 }

@@ -1,6 +1,6 @@
 import { count } from '../../core/shared/text';
 import { join } from 'node:path';
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, fail, ok, unwrap } from '../../core/shared/errors';
 import {
   type SlotError,
   type SlotResult,
@@ -25,11 +25,11 @@ import type { LedgerTask } from '../../core/worker/ledger';
 import { parseState } from '../../store/task/recordFile';
 import { type Evidence, SLOT_FILES, checkEvidence, evidenceOf } from './evidence';
 import { type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
-import type { WorkerPorts } from '../forgeFolder';
 import { type ForgeView, evidenceRecord } from '../operations/forgeView';
 import {
   type HeldSlot,
   type SlotChanges,
+  type SlotStep,
   type LeftBehind,
   commitBoth,
   heldSlot,
@@ -60,11 +60,7 @@ export interface EndedWork {
 /** A worker's result.json that can't be used, kept for whoever wonders. */
 const REJECTED = 'evidence/rejected-result.json';
 
-interface Ending {
-  readonly view: ForgeView;
-  readonly publish: Publish;
-  readonly hook: HeldSlot;
-  readonly left: LeftBehind;
+interface Ending extends SlotStep {
   readonly state: SlotState;
   readonly draft: ResultDraft;
 }
@@ -74,7 +70,6 @@ export class WorkEnding {
   constructor(
     private readonly branches: ForgeBranches,
     private readonly sharing: RemoteSync,
-    private readonly ports: WorkerPorts,
   ) {}
 
   /**
@@ -84,92 +79,77 @@ export class WorkEnding {
   async end(lease: Lease, how: 'complete' | 'fail', draft: ResultDraft = {}): Promise<Result<EndedWork>> {
     return this.sharing.change(async (view, publish) => {
       const hook = heldSlot(view, lease.worker);
-      if (!hook.ok) return hook;
-      const { held } = hook.value;
-      const mine = checkLease(held.state, lease, this.branches.forge.clone());
-      if (!mine.ok) return mine;
+      const { held, branch } = hook;
+      unwrap(checkLease(held.state, lease, this.branches.forge.clone()));
       if (isOver(held.state.status) && held.result?.status === (how === 'complete' ? 'COMPLETE' : 'FAILED'))
-        return ok({ state: held.state, result: held.result, changed: false, skipped: [] });
-      const state = ended(held.state, how, this.ports.clock.now());
-      if (!state.ok) return state;
-      const { folder } = hook.value.branch;
-      if (how === 'complete' && this.branches.worktrees.isDetached(folder))
-        return fail(
+        return { state: held.state, result: held.result, changed: false, skipped: [] };
+      const state = unwrap(ended(held.state, how, this.branches.ports.clock.now()));
+      if (how === 'complete' && this.branches.worktrees.isDetached(branch.folder))
+        throw new AtlasError(
           'verification_failed',
-          `${folder} is no longer a worktree of the repository: its .git was replaced or removed.`,
+          `${branch.folder} is no longer a worktree of the repository: its .git was replaced or removed.`,
           {
             hint: `Its files are kept. To restore the folder, run: atlas worker recover ${lease.worker}. Then repeat the task.`,
           },
         );
-      const left = await leftBehind(this.branches, this.ports.files, hook.value);
-      if (!left.ok) return left;
-      return this.commit({ view, publish, hook: hook.value, left: left.value, state: state.value, draft });
+      const left = await leftBehind(this.branches, hook);
+      return this.commit({ view, publish, hook, left, state, draft });
     });
   }
 
   /** Has work failed that was tried too often. */
-  async giveUp(view: ForgeView, publish: Publish, hook: HeldSlot, left: LeftBehind): Promise<Result<EndedWork>> {
-    const state = givenUp(hook.held.state, this.ports.clock.now());
-    if (!state.ok) return state;
+  async giveUp(view: ForgeView, publish: Publish, hook: HeldSlot, left: LeftBehind): Promise<EndedWork> {
+    const state = unwrap(givenUp(hook.held.state, this.branches.ports.clock.now()));
     const message = `It was started ${count(hook.held.state.attempts, 'time')} and never completed.`;
     const draft = { error: { code: 'attempts_spent', message, recoverable: false } };
-    return this.commit({ view, publish, hook, left, state: state.value, draft });
+    return this.commit({ view, publish, hook, left, state, draft });
   }
 
-  private async commit(ending: Ending): Promise<Result<EndedWork>> {
+  private async commit(ending: Ending): Promise<EndedWork> {
     const { view, publish, hook, left, state } = ending;
     const outputs = await keepOutputs(this.branches, hook, left);
-    if (!outputs.ok) return outputs;
-    const changes: SlotChanges = new Map([...outputs.value, ...ownFiles(hook.held, state)]);
-    const resulted = this.result(ending, changes);
-    if (!resulted.ok) return resulted;
-    const { result, evidence } = resulted.value;
+    const changes: SlotChanges = new Map([...outputs, ...ownFiles(hook.held, state)]);
+    const { result, evidence } = resultOf(ending, changes);
     for (const [path, file] of evidence.files) changes.set(path, file);
     changes.set(SLOT_FILES.result, textFile(serializeContent(result)));
     const message = `${state.status === 'FAILED' ? 'Fail' : 'Complete'} ${state.taskId}`;
-    const change = slotChange(hook, changes, message, outputs.value);
-    const made = await this.branches.make(change);
-    if (!made.ok) return made;
-    const found = discovered(view, result, state.taskId, this.ports.clock.now());
+    const made = await this.branches.make(slotChange(hook, changes, message, outputs));
+    const found = discovered(view, result, state.taskId, this.branches.ports.clock.now());
     const tasks = [recordOf(state, definitionOf(hook.held.task)), ...found];
-    const records = { tasks, evidence: [evidenceRecord(state, result, made.value.commit)] };
-    const done = await commitBoth(this.branches, view, publish, made.value, records);
-    return done.ok ? ok({ state, result, changed: true, skipped: left.skipped }) : done;
-  }
-
-  /** The result: what the worker wrote itself, else what its caller says. */
-  private result(
-    { hook, left, state, draft }: Ending,
-    changes: SlotChanges,
-  ): Result<{ readonly result: SlotResult; readonly evidence: Evidence }> {
-    const status = state.status === 'COMPLETE' ? 'COMPLETE' : 'FAILED';
-    const own = ownResult(hook, left, status);
-    // That work failed can always be said, whatever its worker wrote.
-    const rejected = !own.ok && status === 'FAILED' ? left.files.get(SLOT_FILES.result) : undefined;
-    if (!own.ok && rejected === undefined) return own;
-    let files = left.files;
-    if (rejected !== undefined) {
-      files = new Map([...files, [REJECTED, rejected]]);
-      changes.set(REJECTED, rejected);
-    }
-    const written = own.ok ? own.value : undefined;
-    const made = evidenceOf(hook.held.bytes.context, files);
-    const evidence = written === undefined ? ok(made) : checkEvidence(written.evidence, made, files);
-    if (!evidence.ok && status === 'COMPLETE') return evidence;
-    const { files: _proof, ...hashes } = evidence.ok ? evidence.value : made;
-    const more = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
-    const error = status === 'FAILED' ? { error: UNTOLD } : {};
-    const whole = { ...error, ...written, ...more, taskId: state.taskId, status };
-    const result = checkInput(
-      slotResultSchema,
-      { ...whole, evidence: { ...written?.evidence, ...hashes, timestamp: state.updatedAt } },
-      'a result',
-    );
-    return result.ok ? ok({ result: result.value, evidence: evidence.ok ? evidence.value : made }) : result;
+    const records = { tasks, evidence: [evidenceRecord(state, result, made.commit)] };
+    await commitBoth(this.branches, view, publish, made, records);
+    return { state, result, changed: true, skipped: left.skipped };
   }
 }
 
-const UNTOLD: SlotError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
+/** The result: what the worker wrote itself, else what its caller says. */
+function resultOf(
+  { hook, left, state, draft }: Ending,
+  changes: SlotChanges,
+): { readonly result: SlotResult; readonly evidence: Evidence } {
+  const status = state.status === 'COMPLETE' ? 'COMPLETE' : 'FAILED';
+  const own = ownResult(hook, left, status);
+  // That work failed can always be said, whatever its worker wrote.
+  const rejected = !own.ok && status === 'FAILED' ? left.files.get(SLOT_FILES.result) : undefined;
+  const written = rejected === undefined ? unwrap(own) : undefined;
+  let files = left.files;
+  if (rejected !== undefined) {
+    files = new Map([...files, [REJECTED, rejected]]);
+    changes.set(REJECTED, rejected);
+  }
+  const made = evidenceOf(hook.held.bytes.context, files);
+  const checked = written === undefined ? ok(made) : checkEvidence(written.evidence, made, files);
+  const evidence = !checked.ok && status === 'FAILED' ? made : unwrap(checked);
+  const { files: _proof, ...hashes } = evidence;
+  const more = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
+  const error = status === 'FAILED' ? { error: UNTOLD } : {};
+  const whole = { ...error, ...written, ...more, taskId: state.taskId, status };
+  const proof = { ...written?.evidence, ...hashes, timestamp: state.updatedAt };
+  return { result: unwrap(checkInput(slotResultSchema, { ...whole, evidence: proof }, 'a result')), evidence };
+}
+
+/** The error of work that failed, where nobody says why. */
+export const UNTOLD: SlotError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
 
 /** The result.json that a worker wrote, where it did. Fails with `verification_failed` where it is about something else. */
 function ownResult(hook: HeldSlot, left: LeftBehind, status: SlotResult['status']): Result<SlotResult | undefined> {
@@ -181,9 +161,7 @@ function ownResult(hook: HeldSlot, left: LeftBehind, status: SlotResult['status'
     return fail(
       'verification_failed',
       `${path} has ${sizeText(size)}, but at most ${sizeText(LIMITS.resultBytes)} are read.`,
-      {
-        hint: 'Store large results in other files next to it.',
-      },
+      { hint: 'Store large results in other files next to it.' },
     );
   const parsed = parseState(path, file.bytes, slotResultSchema);
   const problem = parsed.ok ? measureJson(parsed.value).problem : undefined;

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { oneLine, plainLines } from '../../core/shared/text';
 import { formatDuration, toMs } from '../../core/shared/time';
-import { type SlotError, slotResultSchema } from '../../core/worker/slotContent';
+import { slotResultSchema } from '../../core/worker/slotContent';
 import { type CommandOutcome, CommandRunner } from '../../validation/commandRunner';
 import { LIMITS } from '../../core/worker/limits';
 import { readForeignFile } from '../../system/files/foreignFile';
@@ -11,6 +11,7 @@ import { SLOT_FILES } from './evidence';
 import type { WorkerPorts } from '../forgeFolder';
 import { RUN_VARIABLE, RunRecord, runMarker } from './leftovers';
 import { programArguments } from './programArguments';
+import { UNTOLD } from './workEnding';
 import type { ClaimedWork } from '../operations/workerSteps';
 import { type Execution, workEnvironment } from '../workers';
 
@@ -43,10 +44,7 @@ export function temporaryFolder(): Result<string> {
     return fail(
       'write_failed',
       `The folder for temporary files can't be used, so the task was not started: ${messageOf(error)}`,
-      {
-        hint: 'Set TMPDIR to a writable folder and try again.',
-        cause: error,
-      },
+      { hint: 'Set TMPDIR to a writable folder and try again.', cause: error },
     );
   }
 }
@@ -155,8 +153,7 @@ function ownFailure({ folder }: ClaimedWork): Execution | undefined {
     const text = Buffer.from(read.value).toString('utf8');
     const parsed = slotResultSchema.safeParse(JSON.parse(text));
     if (!parsed.success || parsed.data.status !== 'FAILED') return undefined;
-    const untold: SlotError = { code: 'failed', message: 'Its worker gave no reason.', recoverable: true };
-    return { ok: false, error: parsed.data.error ?? untold };
+    return { ok: false, error: parsed.data.error ?? UNTOLD };
   } catch {
     // None that can be read: the end of the work says what is wrong with it.
     return undefined;

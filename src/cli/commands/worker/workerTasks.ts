@@ -212,7 +212,7 @@ export const createConvoy: Handler = async (context, call) => {
   const opened = await openWorkers(context);
   const [id = ''] = call.operands;
   const { workers } = opened;
-  const { changed } = unwrap(await workers.convoys.create({ id, title: call.text('title'), tasks: call.rest }));
+  const { changed } = unwrap(await workers.slinging.createConvoy({ id, title: call.text('title'), tasks: call.rest }));
   const all = unwrap(await workers.statuses.all());
   const made = convoyStatuses(all.ledger).find((each) => each.id === id);
   if (made === undefined) throw new AtlasError('not_found', `Convoy ${id} was removed again.`);

@@ -181,7 +181,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
     }),
   );
   if (picked.length === 0) return;
-  unwrap(await looked.workers.convoys.create({ id, tasks: picked.map(({ value }) => value) }));
+  unwrap(await looked.workers.slinging.createConvoy({ id, tasks: picked.map(({ value }) => value) }));
   await model.look();
 };
 

@@ -44,11 +44,10 @@ export class SlotDetails {
 
   private check({ status }: LookedAt, { folder, state, orphaned }: WorkerStatus): Result<readonly CheckedFile[]> {
     if (orphaned.includes('no_worktree')) return ok([]);
-    const read = readFolder(this.model.session.atlas.ports.files, folder);
-    if (!read.ok) return read;
+    const { files } = readFolder(this.model.session.atlas.ports.files, folder);
     const records = status.ok ? status.value.ledger.evidence.last : undefined;
     const recorded = state === undefined ? undefined : records?.get(evidenceId(state.taskId, state.claim));
-    return ok(checkFiles(read.value.files, recorded));
+    return ok(checkFiles(files, recorded));
   }
 
   /** The newest steps of a hook, the newest first. */
