@@ -1,19 +1,14 @@
-import type { Clock, FileSystem, GitReader, Ids, Logger, Processes } from '../core/shared/ports';
+import type { GitReader, Logger } from '../core/shared/ports';
 import { CommandGitReader } from '../git/read/gitReader';
 import { NodeFileSystem } from '../system/files/nodeFileSystem';
 import { StorePaths } from '../store/paths';
+import type { StorePorts } from '../store/task/storePorts';
 import { SystemProcesses } from '../system/processes';
 import { systemClock, systemIds } from '../system/systemPorts';
 
 /** Everything that the use cases need from outside. */
-export interface ServicePorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly processes: Processes;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export interface ServicePorts extends Omit<StorePorts, 'render' | 'prepare'> {
   readonly git: GitReader;
-  readonly log: Logger;
   /** The version of this program, for HOOK.md's footer. */
   readonly version: string;
 }

@@ -72,42 +72,20 @@ export class StorePaths {
     return `${this.tasks(ref.workspace)}${sep}${unwrap(checkTaskId(ref.id))}`;
   }
 
-  hook(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}hook.json`;
+  private inTask(name: string): (ref: TaskRef) => string {
+    return (ref) => `${this.task(ref)}${sep}${name}`;
   }
 
-  taskFile(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}task.json`;
-  }
-
-  markdown(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}HOOK.md`;
-  }
-
-  journal(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}journal.jsonl`;
-  }
-
-  log(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}task.log`;
-  }
-
-  locks(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}locks`;
-  }
-
-  owners(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}owners`;
-  }
-
-  artifacts(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}artifacts`;
-  }
-
+  readonly hook = this.inTask('hook.json');
+  readonly taskFile = this.inTask('task.json');
+  readonly markdown = this.inTask('HOOK.md');
+  readonly journal = this.inTask('journal.jsonl');
+  readonly log = this.inTask('task.log');
+  readonly locks = this.inTask('locks');
+  readonly owners = this.inTask('owners');
+  readonly artifacts = this.inTask('artifacts');
   /** Signed statements, one a receipt. */
-  receipts(ref: TaskRef): string {
-    return `${this.task(ref)}${sep}receipts`;
-  }
+  readonly receipts = this.inTask('receipts');
 
   /** What a workspace's sessions are asked to do, one file an item. */
   inbox(workspace: string): string {

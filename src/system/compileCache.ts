@@ -62,9 +62,9 @@ function compiled(content: string, filename: string, file: string, version: stri
   });
   const before = script.cachedDataRejected === true ? 0 : writers;
   if (before < WRITERS) {
-    process.once('exit', () => {
-      writeCache(file, Buffer.concat([Buffer.from(`${source} ${before + 1}\n`), script.createCachedData()]));
-    });
+    process.once('exit', () =>
+      writeCache(file, Buffer.concat([Buffer.from(`${source} ${before + 1}\n`), script.createCachedData()])),
+    );
   }
   return script;
 }

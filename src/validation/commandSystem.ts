@@ -44,9 +44,7 @@ export interface CommandSystem {
 const systemPort: ProcessPort = {
   spawn: (file, args, options) => spawn(file, [...args], options),
   run: (file, args) =>
-    new Promise((resolve) => {
-      execFile(file, [...args], { windowsHide: true, timeout: END_MS }, () => resolve());
-    }),
+    new Promise((resolve) => execFile(file, [...args], { windowsHide: true, timeout: END_MS }, () => resolve())),
 };
 
 /** Starts it, or fails as Node says. */

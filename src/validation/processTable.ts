@@ -69,9 +69,9 @@ function psTable(): ProcessTable {
   const look = (): Promise<SeenProcess[]> =>
     new Promise((resolve) => {
       const options = { env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' }, timeout: 5000, maxBuffer: 64 * 1024 * 1024 };
-      execFile('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], options, (_error, stdout) => {
-        resolve(stdout.split('\n').flatMap(rowOf));
-      });
+      execFile('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], options, (_error, stdout) =>
+        resolve(stdout.split('\n').flatMap(rowOf)),
+      );
     });
   // The look that named it was a moment ago; a closer one there is not.
   return { look, lives: () => true, carries: () => false };

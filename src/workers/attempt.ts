@@ -1,5 +1,4 @@
-import { AtlasError, type AtlasErrorCode, type Result, ok } from '../core/shared/errors';
-import { fileError } from '../system/files/fileErrors';
+import { AtlasError, type Result, ok } from '../core/shared/errors';
 
 /**
  * What an operation gives or why it failed. In this room a failure is thrown, since most of them end the whole operation; it becomes a value
@@ -19,9 +18,4 @@ export async function unlessDamaged<T>(read: () => Promise<T>): Promise<Result<T
   const found = await attempt(read);
   if (!found.ok && found.error.code !== 'damaged') throw found.error;
   return found;
-}
-
-/** What was thrown where files are read or written: a failure of ours as it is, all else as one of files. */
-export function failureOf(code: AtlasErrorCode, what: string, thrown: unknown): AtlasError {
-  return thrown instanceof AtlasError ? thrown : fileError(code, what, thrown);
 }

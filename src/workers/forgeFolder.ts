@@ -1,21 +1,16 @@
 import { dirname, join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/shared/errors';
-import type { Clock, FileSystem, Ids, Logger, Processes, Repository } from '../core/shared/ports';
+import type { Repository } from '../core/shared/ports';
 import { quoted } from '../core/shared/text';
+import type { ServicePorts } from '../service/ports';
 import { locateRepository, readSmall } from '../git/read/locate';
 import { ensureFolder, replaceFile } from '../system/files/atomicFile';
 import { sha256 } from '../store/task/recordFile';
 import { GenerationLock } from '../system/locks/lock';
-import { failureOf } from './attempt';
+import { failureOf } from '../system/files/fileErrors';
 
 /** What the workers' hooks need from outside. */
-export interface WorkerPorts {
-  readonly files: FileSystem;
-  readonly processes: Processes;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Logger;
-}
+export type WorkerPorts = Pick<ServicePorts, 'files' | 'processes' | 'clock' | 'ids' | 'log'>;
 
 /** How long a change waits for each of those before it, in ms: longer than a remote may take, which a claim waits for. */
 const LOCK_TIMEOUT_MS = 90_000;
@@ -116,7 +111,7 @@ export class ForgeFolder {
         held.release();
       }
     } catch (error) {
-      throw failureOf('write_failed', `${this.path} could not be changed`, error);
+      throw failureOf('write_failed', `${this.path} could not be changed`, error).error;
     }
   }
 

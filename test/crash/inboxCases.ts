@@ -1,8 +1,8 @@
 import { type Result, ok, unwrap } from '../../src/core/shared/errors';
 import type { Wake } from '../../src/core/inbox/inbox';
 import type { Atlas } from '../../src/service/atlas';
-import type { Inbox } from '../../src/service/inbox/inbox';
-import type { NextItem } from '../../src/store/inbox/inboxStore';
+import type { Inbox, NextItem } from '../../src/service/inbox/inbox';
+
 import { must } from '../support/fixtures/caseHelpers';
 import type { CrashWorld } from '../support/faults/crashWorld';
 import type { UseCase } from '../support/faults/useCase';

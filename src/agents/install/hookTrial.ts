@@ -99,9 +99,7 @@ async function answerOf(
       end(child, posix);
       settle(problem);
     };
-    const timer = setTimeout(() => {
-      give(`It did not answer within ${count(timeoutMs / 1000, 'second')}.`);
-    }, timeoutMs);
+    const timer = setTimeout(() => give(`It did not answer within ${count(timeoutMs / 1000, 'second')}.`), timeoutMs);
     const take = (part: Buffer[]) => (bytes: Buffer) => {
       size += bytes.length;
       if (size > MAX_ANSWER_BYTES) give(`It answered with more than ${MAX_ANSWER_BYTES} bytes.`);
@@ -109,12 +107,10 @@ async function answerOf(
     };
     child.stdout.on('data', take(parts.out));
     child.stderr.on('data', take(parts.err));
-    child.on('error', (error) => {
-      settle(`It could not be started: ${oneLine(error.message, 200)}`);
-    });
-    child.on('close', (exit) => {
-      settle({ out: Buffer.concat(parts.out).toString('utf8'), err: Buffer.concat(parts.err).toString('utf8'), exit });
-    });
+    child.on('error', (error) => settle(`It could not be started: ${oneLine(error.message, 200)}`));
+    child.on('close', (exit) =>
+      settle({ out: Buffer.concat(parts.out).toString('utf8'), err: Buffer.concat(parts.err).toString('utf8'), exit }),
+    );
     // One that doesn't read its input closes it.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(input));

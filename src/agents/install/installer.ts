@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
-import type { FileSystem, Ids } from '../../core/shared/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
-import type { StorePaths } from '../../store/paths';
 import { isBelow, realPathOfNew } from '../../system/files/placedFile';
 import { type Wired, type WiredHook, takeOut, unwire, wire, wiredHooks } from './hookEntries';
 import type { Host } from '../hosts/hosts';
 import { withSection, withoutSection } from './recoverySection';
+import type { ServicePorts } from '../../service/ports';
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
@@ -37,16 +36,10 @@ export interface FileChange {
   readonly ranges: Wired['ranges'];
 }
 
-interface InstallerPorts {
-  readonly files: FileSystem;
-  readonly ids: Ids;
-  readonly paths: StorePaths;
-}
-
 /** Plans and makes the changes of hosts' settings files. What was put in is noted in the store, so that it can be taken out exactly. */
 export class Installer {
   constructor(
-    private readonly ports: InstallerPorts,
+    private readonly ports: Pick<ServicePorts, 'files' | 'ids' | 'paths'>,
     private readonly worktree: string,
   ) {}
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import type { Clock, FileSystem, Ids } from '../../core/shared/ports';
 import type { GateState } from '../../core/inbox/stopGate';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
+import type { ServicePorts } from '../../service/ports';
 
 const MAX_GATE_BYTES = 64 * 1024;
 /** As many sessions are remembered at most, in files of a workspace. */
@@ -19,19 +19,13 @@ const gateSchema = z.looseObject({
   released: z.boolean(),
 });
 
-interface GatePorts {
-  readonly files: FileSystem;
-  readonly ids: Ids;
-  readonly clock: Clock;
-}
-
 /** What a session was told when it wanted to stop: one file a session, in the workspace's `stop-gate`. */
 export class GateFile {
   private readonly folder: string;
   private readonly path: string;
 
   constructor(
-    private readonly ports: GatePorts,
+    private readonly ports: Pick<ServicePorts, 'files' | 'ids' | 'clock'>,
     workspaceFolder: string,
     sessionId: string | undefined,
   ) {

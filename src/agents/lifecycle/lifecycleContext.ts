@@ -155,8 +155,6 @@ export class LifecycleContext {
     const [{ worktree }, { task }, { shown }] = await Promise.all([this.where(), this.task(), this.memory()]);
     const named = task === undefined ? 'none' : `${task.ref.id} (${oneLine(task.task.description, 120)})`;
     const values = { today: this.today, task: named, channel: this.kind.channel };
-    return new Prompts(this.atlas.ports.files, worktree, this.kind, values, shown, (why) => {
-      this.problem(why);
-    });
+    return new Prompts(this.atlas.ports.files, worktree, this.kind, values, shown, (why) => this.problem(why));
   }
 }

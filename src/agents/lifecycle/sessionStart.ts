@@ -25,9 +25,7 @@ export async function sessionStart(occasion: LifecycleContext, host: HostName | 
   const compacted = occasion.called.input.source === 'compact';
   const last = [await journals(occasion), await waiting(occasion, host), compacted ? await reminder(occasion) : ''];
   const place = await occasion.memory();
-  const memory = readMemory(occasion.atlas.ports.files, place, (why) => {
-    occasion.problem(why);
-  });
+  const memory = readMemory(occasion.atlas.ports.files, place, (why) => occasion.problem(why));
   const file = pathText(place.shown === place.folder ? join(place.folder, 'MEMORY.md') : `${place.shown}/MEMORY.md`);
   const text = (room: number): string => {
     const sections = [first, room < LEAST_MEMORY ? '' : longTermMemory(memory, room, file), ...last];
@@ -62,9 +60,9 @@ function longTermMemory(memory: OutsideText | undefined, room: number, file: str
 }
 
 async function journals(occasion: LifecycleContext): Promise<string> {
-  const lines = recentJournals(occasion.atlas.ports.files, await occasion.memory(), occasion.now, (why) => {
-    occasion.problem(why);
-  });
+  const lines = recentJournals(occasion.atlas.ports.files, await occasion.memory(), occasion.now, (why) =>
+    occasion.problem(why),
+  );
   return lines.length === 0 ? '' : section('recent-journals', lines.join('\n'));
 }
 

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { TaskConfig } from '../../core/config/config';
 import { type GitSource, hasGitCheckpoint, isAutomaticEnabled } from '../../core/checkpoint/checkpoint';
-import { AtlasError, type AtlasErrorCode, type Result, messageOf, ok } from '../../core/shared/errors';
+import { type AtlasErrorCode, type Result, messageOf, ok } from '../../core/shared/errors';
 import { resolveTask } from '../../core/task/resolveTask';
 import type { Repository } from '../../core/shared/ports';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import type { GitCursor, GitEvent } from '../../git/read/gitEvents';
 import { replaceFile } from '../../system/files/atomicFile';
-import { fileError } from '../../system/files/fileErrors';
+import { failureOf } from '../../system/files/fileErrors';
 import type { TaskStore } from '../../store/task/taskStore';
 import { GenerationLock, type HeldLock } from '../../system/locks/lock';
 import type { StoredTask } from '../../core/task/storedTask';
@@ -60,11 +60,7 @@ export class GitCheckpoints {
       if (made.ok && JSON.stringify(read.cursor) !== JSON.stringify(cursor)) this.writeCursor(workspace, read.cursor);
       return made;
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return {
-        ok: false,
-        error: fileError('write_failed', `Commits of ${repository.main} could not be recorded`, error),
-      };
+      return failureOf('write_failed', `Commits of ${repository.main} could not be recorded`, error);
     } finally {
       this.release(lock);
     }

@@ -37,17 +37,11 @@ async function checkWakes(exam: Examination, workspace: string, isDone: (id: num
   const due = wakes.due(workspace).filter(isDone);
   for (const id of due) {
     const subject = join(ports.paths.inbox(workspace), 'finished', `${id}.json`);
-    await exam.repair(
-      'inbox',
-      subject,
-      {
-        wrong: 'Its item is done, but the session waiting for it was not woken.',
-        done: 'The session waiting for its item will be woken.',
-        byHand: `Run: atlas inbox complete ${id} "" --workspace ${workspace}`,
-      },
-      () => {
-        wakes.publish(workspace, id);
-      },
-    );
+    await exam.repair('inbox', subject, {
+      wrong: 'Its item is done, but the session waiting for it was not woken.',
+      done: 'The session waiting for its item will be woken.',
+      byHand: `Run: atlas inbox complete ${id} "" --workspace ${workspace}`,
+      act: () => wakes.publish(workspace, id),
+    });
   }
 }

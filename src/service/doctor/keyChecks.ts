@@ -32,18 +32,12 @@ async function narrow(exam: Examination, path: string, mode: number): Promise<vo
   const { files } = exam.atlas.ports;
   const found = files.stat(path)?.mode ?? mode;
   if (process.platform === 'win32' || (found & OTHERS) === 0) return;
-  await exam.repair(
-    'keys',
-    path,
-    {
-      wrong: `Other users can access it (mode ${found.toString(8)}).`,
-      done: `Other users could access it (mode ${found.toString(8)}). They no longer can.`,
-      byHand: `Run as its owner: chmod ${mode.toString(8)} "${path}"`,
-    },
-    () => {
-      files.chmod(path, mode);
-    },
-  );
+  await exam.repair('keys', path, {
+    wrong: `Other users can access it (mode ${found.toString(8)}).`,
+    done: `Other users could access it (mode ${found.toString(8)}). They no longer can.`,
+    byHand: `Run as its owner: chmod ${mode.toString(8)} "${path}"`,
+    act: () => files.chmod(path, mode),
+  });
 }
 
 async function checkUse(exam: Examination, secrets: readonly string[]): Promise<void> {
@@ -105,15 +99,11 @@ async function publish(
 ): Promise<void> {
   const { atlas } = exam;
   const path = join(folder.path, PUBLIC_KEYS_FILE);
-  await exam.repair(
-    'keys',
-    path,
-    {
-      wrong: `${count(missing, 'public key')} of this store ${missing === 1 ? 'is' : 'are'} missing here, so its receipts can't be verified.`,
-      done: 'The public key was published again.',
-      byHand: 'Restore the file from a backup, or check its permissions.',
-    },
-    async () => {
+  await exam.repair('keys', path, {
+    wrong: `${count(missing, 'public key')} of this store ${missing === 1 ? 'is' : 'are'} missing here, so its receipts can't be verified.`,
+    done: 'The public key was published again.',
+    byHand: 'Restore the file from a backup, or check its permissions.',
+    act: async () => {
       const { curve } = await atlas.receipts();
       const { config } = await atlas.configs.forWorktree(undefined);
       for (const scheme of new Set(held.map((entry) => entry.scheme))) {
@@ -122,5 +112,5 @@ async function publish(
         if (!loaded.ok) throw loaded.error;
       }
     },
-  );
+  });
 }

@@ -62,18 +62,14 @@ async function settle(
     );
     return;
   }
-  await exam.repair(
-    'lock',
-    subject,
-    {
-      wrong: held,
-      done: 'Its lock was removed, because you confirmed that its holder has exited.',
-      byHand: 'Run the doctor again.',
-    },
-    () => {
+  await exam.repair('lock', subject, {
+    wrong: held,
+    done: 'Its lock was removed, because you confirmed that its holder has exited.',
+    byHand: 'Run the doctor again.',
+    act: () => {
       if (!lock.settle(state.generation)) throw new Error('its holder has changed in the meantime');
     },
-  );
+  });
 }
 
 function who({ holder }: Extract<LockState, { kind: 'held' }>): string {

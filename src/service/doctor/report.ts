@@ -51,6 +51,16 @@ export interface DoctorOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Something that is wrong and can be fixed. */
+interface Repair {
+  readonly wrong: string;
+  /** What is said once it is fixed. */
+  readonly done: string;
+  /** What to do where it could not be. */
+  readonly byHand: string;
+  readonly act: () => void | Promise<void>;
+}
+
 /** What a run with `fix` does. */
 export const FIX_IT = 'Choose "Fix" in the report of "Atlas: Run Doctor", or run: atlas doctor --fix';
 
@@ -94,21 +104,16 @@ export class Examination {
   }
 
   /** Fixes something where it may, and says so; else says what is wrong and that it could be fixed. */
-  async repair(
-    area: DoctorArea,
-    subject: string,
-    texts: { readonly wrong: string; readonly done: string; readonly byHand: string },
-    act: () => void | Promise<void>,
-  ): Promise<void> {
+  async repair(area: DoctorArea, subject: string, { wrong, done, byHand, act }: Repair): Promise<void> {
     if (!this.fix) {
-      this.findings.push({ area, level: 'problem', subject, message: texts.wrong, hint: FIX_IT, fixable: true });
+      this.findings.push({ area, level: 'problem', subject, message: wrong, hint: FIX_IT, fixable: true });
       return;
     }
     try {
       await act();
-      this.fixed(area, subject, texts.done);
+      this.fixed(area, subject, done);
     } catch (error) {
-      this.problem(area, subject, `${texts.wrong} It could not be fixed: ${messageOf(error)}`, texts.byHand);
+      this.problem(area, subject, `${wrong} It could not be fixed: ${messageOf(error)}`, byHand);
     }
   }
 

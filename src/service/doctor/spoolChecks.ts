@@ -23,22 +23,18 @@ export async function checkSpool(exam: Examination): Promise<void> {
     return stat !== undefined && clock.now() - stat.mtimeMs > WAITS_MS;
   });
   if (old.length > 0) {
-    await exam.repair(
-      'spool',
-      paths.spool,
-      {
-        wrong: `${count(old.length, 'git hook event has', 'git hook events have')} not been processed for a long time.`,
-        done: `${count(old.length, 'old git hook event was', 'old git hook events were')} processed.`,
-        byHand: 'Run: atlas spool drain',
-      },
-      async () => {
+    await exam.repair('spool', paths.spool, {
+      wrong: `${count(old.length, 'git hook event has', 'git hook events have')} not been processed for a long time.`,
+      done: `${count(old.length, 'old git hook event was', 'old git hook events were')} processed.`,
+      byHand: 'Run: atlas spool drain',
+      act: async () => {
         const limits = [AbortSignal.timeout(DRAIN_MS), ...(options.signal === undefined ? [] : [options.signal])];
         const drained = await spool.drain({ signal: AbortSignal.any(limits) });
         if (!drained.ok) throw drained.error;
         if (old.some((name) => files.stat(join(paths.spool, name)) !== undefined))
           throw new Error('another process is handling them, or it could not be done');
       },
-    );
+    });
   }
   await checkKept(exam);
 }
@@ -58,7 +54,5 @@ async function checkKept(exam: Examination): Promise<void> {
     return;
   }
   const done = `${count(kept.length, 'git hook event was', 'git hook events were')} discarded, as you confirmed.`;
-  await exam.repair('spool', paths.spool, { wrong, done, byHand }, () => {
-    spool.discardKept();
-  });
+  await exam.repair('spool', paths.spool, { wrong, done, byHand, act: () => void spool.discardKept() });
 }

@@ -58,18 +58,12 @@ async function checkModes(exam: Examination, real: string): Promise<void> {
   const { files } = exam.atlas.ports;
   const mode = files.stat(real)?.mode ?? 0;
   if (process.platform === 'win32' || (mode & OTHERS_WRITE) === 0) return;
-  await exam.repair(
-    'store',
-    real,
-    {
-      wrong: `Other users can write to the store (mode ${mode.toString(8)}).`,
-      done: 'Other users can no longer write to the store.',
-      byHand: `Run as its owner: chmod go-w "${real}"`,
-    },
-    () => {
-      files.chmod(real, mode & ~OTHERS_WRITE);
-    },
-  );
+  await exam.repair('store', real, {
+    wrong: `Other users can write to the store (mode ${mode.toString(8)}).`,
+    done: 'Other users can no longer write to the store.',
+    byHand: `Run as its owner: chmod go-w "${real}"`,
+    act: () => files.chmod(real, mode & ~OTHERS_WRITE),
+  });
 }
 
 function canBe(path: string, how: number): boolean {

@@ -48,18 +48,12 @@ export async function checkTasks(exam: Examination): Promise<void> {
 async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Promise<void> {
   const { atlas } = exam;
   if (marked && atlas.ports.files.stat(atlas.ports.paths.task(ref)) === undefined) {
-    await exam.repair(
-      'marker',
-      refKey(ref),
-      {
-        wrong: 'It is marked as open, but the task does not exist.',
-        done: 'The marker of a missing task was removed.',
-        byHand: `Move ${atlas.ports.paths.marker(ref)} away.`,
-      },
-      () => {
-        atlas.ports.files.unlink(atlas.ports.paths.marker(ref));
-      },
-    );
+    await exam.repair('marker', refKey(ref), {
+      wrong: 'It is marked as open, but the task does not exist.',
+      done: 'The marker of a missing task was removed.',
+      byHand: `Move ${atlas.ports.paths.marker(ref)} away.`,
+      act: () => atlas.ports.files.unlink(atlas.ports.paths.marker(ref)),
+    });
     return;
   }
   await checkLock(exam, refKey(ref), atlas.ports.paths.locks(ref));
@@ -142,18 +136,12 @@ async function checkOwners(exam: Examination, ref: TaskRef): Promise<void> {
   const dead = atlas.owners.list(ref).filter(({ vitality }) => vitality === 'dead' || vitality === 'rebooted');
   const left = dead.filter(({ file }) => file.signed_off_at === undefined);
   if (left.length === 0) return;
-  await exam.repair(
-    'owner',
-    key,
-    {
-      wrong: 'A process that has exited is still recorded as working on it.',
-      done: 'The record of a process that has exited was removed.',
-      byHand: `Check the permissions of ${atlas.ports.paths.owners(ref)}.`,
-    },
-    () => {
-      atlas.owners.removeDead(ref);
-    },
-  );
+  await exam.repair('owner', key, {
+    wrong: 'A process that has exited is still recorded as working on it.',
+    done: 'The record of a process that has exited was removed.',
+    byHand: `Check the permissions of ${atlas.ports.paths.owners(ref)}.`,
+    act: () => atlas.owners.removeDead(ref),
+  });
 }
 
 /** What every task is looked at for, finished ones too: the journal's chain and files that were left over. */

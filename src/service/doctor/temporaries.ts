@@ -17,18 +17,12 @@ export async function checkTemporaries(
     const path = join(folder, name);
     const stat = files.stat(path);
     if (stat?.kind !== 'file' || clock.now() - stat.mtimeMs < OLD_MS) continue;
-    await exam.repair(
-      'store',
-      path,
-      {
-        wrong: 'An interrupted write left this temporary file.',
-        done: 'A temporary file of an interrupted write was removed.',
-        byHand: 'Move it away. Nothing reads it.',
-      },
-      () => {
-        files.unlink(path);
-      },
-    );
+    await exam.repair('store', path, {
+      wrong: 'An interrupted write left this temporary file.',
+      done: 'A temporary file of an interrupted write was removed.',
+      byHand: 'Move it away. Nothing reads it.',
+      act: () => files.unlink(path),
+    });
   }
 }
 

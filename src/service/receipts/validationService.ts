@@ -115,9 +115,7 @@ export class ValidationService {
     if (!plan.ok) return plan;
     const begun = await this.begin(plan.value, options);
     if (!begun.ok) return begun;
-    const heartbeat = setInterval(() => {
-      this.touch(ref);
-    }, HEARTBEAT_MS);
+    const heartbeat = setInterval(() => this.touch(ref), HEARTBEAT_MS);
     try {
       return await this.runAll(plan.value, options);
     } finally {

@@ -30,9 +30,7 @@ export class WindowOwnership {
     for (const [key, ref] of this.owned) {
       if (keys.has(key)) continue;
       this.owned.delete(key);
-      this.safely(() => {
-        this.atlas.owners.signOff(ref);
-      });
+      this.safely(() => this.atlas.owners.signOff(ref));
     }
     for (const ref of flying) {
       if (this.owned.has(refKey(ref)) || hasCrashed(ref)) continue;
@@ -75,9 +73,7 @@ export class WindowOwnership {
   /** Signs off everywhere; synchronous, since a closing window waits for nothing. */
   signOff(): void {
     for (const ref of this.owned.values()) {
-      this.safely(() => {
-        this.atlas.owners.signOff(ref);
-      });
+      this.safely(() => this.atlas.owners.signOff(ref));
     }
     this.owned.clear();
   }

@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import type { InboxFinding, ReadItems } from '../../core/inbox/inboxAnswers';
 import { type InboxItem, MAX_ITEM_ID, inboxItemSchema } from '../../core/inbox/inbox';
-import type { FileSystem, Ids } from '../../core/shared/ports';
 import { createFile, ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
-import { codeOf, fileError } from '../../system/files/fileErrors';
+import { codeOf, failureOf } from '../../system/files/fileErrors';
 import { parseState, readStateFile } from '../task/recordFile';
-import type { StorePaths } from '../paths';
+import type { StorePorts } from '../task/storePorts';
 
 /** Far above any item that Atlas writes, in bytes. */
 const MAX_ITEM_BYTES = 1024 * 1024;
@@ -25,18 +24,12 @@ export interface InboxNumbers {
   readonly findings: readonly InboxFinding[];
 }
 
-interface InboxFilePorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly ids: Ids;
-}
-
 /**
  * inbox/: one file an item. `<id>.json` is open and is replaced when it is claimed; `finished/<id>.json` is made once and
  * ends the item, whatever an open file still says. So no writer that comes late can bring an item back.
  */
 export class InboxFiles {
-  constructor(private readonly ports: InboxFilePorts) {}
+  constructor(private readonly ports: Pick<StorePorts, 'paths' | 'files' | 'ids'>) {}
 
   private finishedFolder(workspace: string): string {
     return join(this.ports.paths.inbox(workspace), FINISHED);
@@ -75,8 +68,7 @@ export class InboxFiles {
       }
       return ok(undefined);
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `The agent queue of ${workspace} could not be read`, error) };
+      return failureOf('unreadable', `The agent queue of ${workspace} could not be read`, error);
     }
   }
 

@@ -1,23 +1,15 @@
 import { dirname, join } from 'node:path';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { type Wake, itemOfWakeName, wakeName, wakeSchema } from '../../core/inbox/inbox';
-import type { FileSystem, Ids, Logger } from '../../core/shared/ports';
 import { renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf, fileError } from '../../system/files/fileErrors';
 import { parseState, readStateFile } from '../task/recordFile';
 import type { InboxFinding } from '../../core/inbox/inboxAnswers';
-import type { StorePaths } from '../paths';
+import type { StorePorts } from '../task/storePorts';
 
 const MAX_WAKE_BYTES = 256 * 1024;
 /** Before the name of a wake file that is still to come. */
 const DUE = '.due';
-
-interface WakePorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly ids: Ids;
-  readonly log: Logger;
-}
 
 /** Wakes that were taken, and what lay there that is none. */
 export interface TakenWakes {
@@ -31,7 +23,7 @@ export interface TakenWakes {
  * is never a second one, and none is lost.
  */
 export class WakeFiles {
-  constructor(private readonly ports: WakePorts) {}
+  constructor(private readonly ports: Pick<StorePorts, 'paths' | 'files' | 'ids' | 'log'>) {}
 
   /** Writes down what is to be published once its item is done; one that came to nothing is replaced. */
   announce(workspace: string, wake: Wake): void {
@@ -99,13 +91,9 @@ export class WakeFiles {
     }
     if (taken.length === 0) return { wakes, findings };
     // Power that goes must not bring back what a caller has.
-    this.quietly(() => {
-      files.syncFolder(folder);
-    });
+    this.quietly(() => files.syncFolder(folder));
     for (const path of taken) {
-      this.quietly(() => {
-        files.unlink(path);
-      });
+      this.quietly(() => files.unlink(path));
     }
     return { wakes, findings };
   }

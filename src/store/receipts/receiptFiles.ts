@@ -2,23 +2,16 @@ import type { OutputStream } from '../../core/receipt/receipt';
 import { join, sep } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { checkTaskId } from '../../core/shared/ids';
-import type { FileSystem, Ids } from '../../core/shared/ports';
 import { createFile, ensureFolder } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
-import type { StorePaths } from '../paths';
 import type { TaskRef } from '../../core/task/taskRef';
+import type { StorePorts } from '../task/storePorts';
 
 const MAX_ENVELOPE_BYTES = 1024 * 1024;
 
-interface ReceiptFilePorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly ids: Ids;
-}
-
 /** The files beside a task's receipts: signed statements and the commands' outputs. */
 export class ReceiptFiles {
-  constructor(private readonly ports: ReceiptFilePorts) {}
+  constructor(private readonly ports: Pick<StorePorts, 'paths' | 'files' | 'ids'>) {}
 
   /** Reads one envelope of a task; see {@link envelopes}. */
   envelope(ref: TaskRef, receiptId: string): Uint8Array | undefined {

@@ -1,28 +1,19 @@
 import { join } from 'node:path';
 import { defined } from '../../core/shared/defined';
 import { type Owner, type OwnerFile, ownerFileSchema } from '../../core/recovery/liveness';
-import type { Clock, FileSystem, Ids, Processes } from '../../core/shared/ports';
 import { toTimestamp } from '../../core/shared/time';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
-import type { StorePaths } from '../paths';
 import type { TaskRef } from '../../core/task/taskRef';
+import type { StorePorts } from '../task/storePorts';
 
 const MAX_OWNER_BYTES = 64 * 1024;
 /** Owners that signed off are forgotten after this (ms): only what was touched lately says anything. */
 const FORGET_MS = 24 * 3_600_000;
 
-interface OwnerPorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly processes: Processes;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
 /** owners/: who is at work on a task. A process writes only its own file. */
 export class OwnerStore {
-  constructor(protected readonly ports: OwnerPorts) {}
+  constructor(protected readonly ports: Pick<StorePorts, 'paths' | 'files' | 'processes' | 'clock' | 'ids'>) {}
 
   /** A process that is a window too owns what it validates by a file of its own. */
   private pathOf(ref: TaskRef, kind: OwnerFile['kind'] = 'window'): string {

@@ -1,7 +1,7 @@
 import type { FileSystem } from '../../core/shared/ports';
 import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import { type JournalLine, journalLineSchema } from '../../core/history/journal';
-import { codeOf, fileError } from '../../system/files/fileErrors';
+import { codeOf, failureOf } from '../../system/files/fileErrors';
 import { sha256 } from './recordFile';
 
 const CHUNK = 64 * 1024;
@@ -61,8 +61,7 @@ export class Journal {
     try {
       return this.readTail();
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `${this.path} could not be read`, error) };
+      return failureOf('unreadable', `${this.path} could not be read`, error);
     }
   }
 

@@ -1,6 +1,6 @@
 import { AtlasError, type Result, ok } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
-import { fileError } from '../../system/files/fileErrors';
+import { failureOf } from '../../system/files/fileErrors';
 import { sha256 } from './recordFile';
 import { type JournalContent, parseJournalLine } from './journal';
 
@@ -22,8 +22,7 @@ export function checkChain(files: FileSystem, path: string): Result<JournalConte
       throw new AtlasError('unsafe_path', `${path} is a ${stat.kind}, not a file.`);
     bytes = files.read(path, MAX_JOURNAL_BYTES);
   } catch (error) {
-    if (error instanceof AtlasError) return { ok: false, error };
-    return { ok: false, error: fileError('unreadable', `${path} could not be read`, error) };
+    return failureOf('unreadable', `${path} could not be read`, error);
   }
   return ok(breakIn(bytes));
 }

@@ -64,16 +64,19 @@ export function readMarkdownSeq(files: FileSystem, path: string): number | undef
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
+/** JSON that is of no newer version: that must be neither changed nor taken for damaged. */
 function parseJson(path: string, bytes: Uint8Array): Result<unknown> {
   if (bytes.length === 0) return fail('damaged', `${path} is empty.`);
+  let data: unknown;
   try {
-    return ok(JSON.parse(UTF8.decode(bytes)));
+    data = JSON.parse(UTF8.decode(bytes));
   } catch (error) {
     return fail('damaged', `${path} is not valid JSON: ${messageOf(error)}`, { cause: error });
   }
+  const tooNew = checkVersion(path, data);
+  return tooNew === undefined ? ok(data) : { ok: false, error: tooNew };
 }
 
-/** The version of a parsed file; a newer major version must be neither changed nor taken for damaged. */
 function checkVersion(path: string, data: unknown): AtlasError | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
   const record = data as Record<string, unknown>;
@@ -101,35 +104,34 @@ function describeIssue(path: string, issue: { path: PropertyKey[]; message: stri
 /** What a state file says, by its schema; `damaged` or `too_new` when it can't be had. */
 export function parseState<T>(path: string, bytes: Uint8Array, schema: z.ZodMiniType<T>): Result<T> {
   const json = parseJson(path, bytes);
-  if (!json.ok) return json;
-  const tooNew = checkVersion(path, json.value);
-  if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const parsed = schema.safeParse(json.value);
+  return json.ok ? checked(path, schema, json.value) : json;
+}
+
+function checked<T>(path: string, schema: z.ZodMiniType<T>, data: unknown): Result<T> {
+  const parsed = schema.safeParse(data);
   return parsed.success ? ok(parsed.data) : fail('damaged', describeIssue(path, parsed.error.issues[0]));
 }
 
 /** A hook from the bytes of hook.json; `damaged` or `too_new` when it can't be had. */
 export function parseRecord(path: string, bytes: Uint8Array): Result<TaskRecord> {
-  const json = parseJson(path, bytes);
-  if (!json.ok) return json;
-  const tooNew = checkVersion(path, json.value);
-  if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const { rest, plain } = takePlainLists(json.value, RECORD_LISTS);
-  const parsed = taskRecordSchema.safeParse(rest);
-  return parsed.success
-    ? ok({ ...parsed.data, ...plain })
-    : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+  return parseWithLists(path, bytes, taskRecordSchema, RECORD_LISTS);
 }
 
 /** A task from the bytes of task.json; `damaged` or `too_new` when it can't be had. */
 export function parseTask(path: string, bytes: Uint8Array): Result<Task> {
+  return parseWithLists(path, bytes, taskSchema, TASK_LISTS);
+}
+
+/** Long lists of what is plainly sound are not looked at by the schema, which would take many times as long. */
+function parseWithLists<T>(
+  path: string,
+  bytes: Uint8Array,
+  schema: z.ZodMiniType<T>,
+  lists: Parameters<typeof takePlainLists>[1],
+): Result<T> {
   const json = parseJson(path, bytes);
   if (!json.ok) return json;
-  const tooNew = checkVersion(path, json.value);
-  if (tooNew !== undefined) return { ok: false, error: tooNew };
-  const { rest, plain } = takePlainLists(json.value, TASK_LISTS);
-  const parsed = taskSchema.safeParse(rest);
-  return parsed.success
-    ? ok({ ...parsed.data, ...plain })
-    : fail('damaged', describeIssue(path, parsed.error.issues[0]));
+  const { rest, plain } = takePlainLists(json.value, lists);
+  const parsed = checked(path, schema, rest);
+  return parsed.ok ? ok({ ...parsed.value, ...plain }) : parsed;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
-import { fileError } from '../../system/files/fileErrors';
+import { failureOf } from '../../system/files/fileErrors';
 import { GenerationLock, type LockPorts } from '../../system/locks/lock';
 import type { StorePaths } from '../paths';
 
@@ -39,8 +39,7 @@ export class TaskIndexes {
         lock.release();
       }
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `${path} could not be updated`, error) };
+      return failureOf('write_failed', `${path} could not be updated`, error);
     }
   }
 }

@@ -1,7 +1,7 @@
-import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
 import { type Task, recordDamage } from '../../core/task/task';
-import { fileError } from '../../system/files/fileErrors';
+import { failureOf } from '../../system/files/fileErrors';
 import { parseRecord, parseTask, readMarkdownSeq, readStateFile, sha256 } from './recordFile';
 import { Journal } from './journal';
 import type { StorePaths } from '../paths';
@@ -62,8 +62,7 @@ export class TaskReader {
       }
       return ok(undefined);
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('unreadable', `Task ${refKey(ref)} could not be read`, error) };
+      return failureOf('unreadable', `Task ${refKey(ref)} could not be read`, error);
     }
   }
 }

@@ -1,11 +1,11 @@
 import { hasCheckpoint } from '../../core/history/historyEvent';
-import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { TaskInput, TransitionContext } from '../../core/transition/events';
 import { type TaskRecord, serializeRecord } from '../../core/task/taskRecord';
 import type { Task } from '../../core/task/task';
 import { toTimestamp } from '../../core/shared/time';
 import { transition } from '../../core/transition/transition';
-import { fileError } from '../../system/files/fileErrors';
+import { failureOf } from '../../system/files/fileErrors';
 import { sha256 } from './recordFile';
 import { TaskReader } from './taskReader';
 import { GenerationLock, type HeldLock, KEEPERS_IN_ROW, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
@@ -157,8 +157,7 @@ export class TaskStore extends TaskReader {
       lock = await this.lockOf(ref).acquire(timeoutMs);
       return use(lock);
     } catch (error) {
-      if (error instanceof AtlasError) return { ok: false, error };
-      return { ok: false, error: fileError('write_failed', `Task ${ref.id} could not be changed`, error) };
+      return failureOf('write_failed', `Task ${ref.id} could not be changed`, error);
     } finally {
       this.release(lock);
     }

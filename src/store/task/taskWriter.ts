@@ -105,9 +105,7 @@ export class TaskWriter {
     const task = alignTask({ ...before.task, metadata: { ...before.task.metadata, ...metadata } }, hook);
     const text = serializeTask(task);
     if (text === serializeTask(before.task)) return { task, taskText: before.taskText, inLine: true };
-    const inLine = this.attempt(ref, 'task.json', () => {
-      this.writeTask(ref, text);
-    });
+    const inLine = this.attempt(ref, 'task.json', () => this.writeTask(ref, text));
     return { task, taskText: inLine ? text : undefined, inLine };
   }
 
@@ -143,9 +141,7 @@ export class TaskWriter {
         this.ports.files.touch(this.ports.paths.marker(ref), this.ports.clock.now());
       }
     });
-    this.attempt(ref, 'task.log', () => {
-      this.appendLog(ref, hook, tail.last?.event ?? '');
-    });
+    this.attempt(ref, 'task.log', () => this.appendLog(ref, hook, tail.last?.event ?? ''));
   }
 
   private attempt(ref: TaskRef, what: string, write: () => void): boolean {
@@ -220,9 +216,7 @@ export class TaskWriter {
 
   /** Removes the marker of a task that was never made. */
   forgetUnmade(ref: TaskRef): void {
-    this.attempt(ref, 'the marker', () => {
-      this.unmark(ref);
-    });
+    this.attempt(ref, 'the marker', () => this.unmark(ref));
   }
 
   private unmarkFinished(ref: TaskRef, seq: number): void {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { messageOf } from '../../core/shared/errors';
-import type { Clock, FileSystem, Ids } from '../../core/shared/ports';
 import { toTimestamp } from '../../core/shared/time';
 import { ensureFolder, renameWithRetry, replaceFile } from '../../system/files/atomicFile';
-import type { StorePaths } from '../paths';
+import type { StorePorts } from '../task/storePorts';
 
 const MAX_TRUST_BYTES = 4 * 1024 * 1024;
 
@@ -21,13 +20,6 @@ const trustSchema = z.looseObject({
 });
 
 type Repositories = z.infer<typeof trustSchema>['repositories'];
-
-interface TrustPorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly ids: Ids;
-  readonly clock: Clock;
-}
 
 /** The repository, or the folder without one, whose commands are trusted. */
 export interface TrustedPlace {
@@ -46,7 +38,7 @@ function digestOf(command: string): string {
  * command is a new one. A file that can't be read allows nothing.
  */
 export class TrustFile {
-  constructor(private readonly ports: TrustPorts) {}
+  constructor(private readonly ports: Pick<StorePorts, 'paths' | 'files' | 'ids' | 'clock'>) {}
 
   /** The root commit by which the repository at a path was known when its commands were allowed. */
   firstCommit(path: string): string | undefined {

@@ -3,14 +3,13 @@ import * as z from 'zod/mini';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { SCHEMA_VERSION } from '../../core/task/taskRecord';
 import { checkTaskId, checkWorkspaceName, taskIdAt, workspaceNameFrom } from '../../core/shared/ids';
-import type { Clock, FileSystem, Ids } from '../../core/shared/ports';
 import { type Task, serializeTask } from '../../core/task/task';
 import { toTimestamp } from '../../core/shared/time';
 import { createFile, ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import { codeOf, fileError } from '../../system/files/fileErrors';
 import { readStateFile, sha256 } from '../task/recordFile';
-import type { StorePaths } from '../paths';
 import type { TaskRef } from '../../core/task/taskRef';
+import type { StorePorts } from '../task/storePorts';
 
 const workspaceSchema = z.looseObject({
   name: z.string(),
@@ -22,16 +21,9 @@ const workspaceSchema = z.looseObject({
 /** workspace.json. */
 export type Workspace = z.infer<typeof workspaceSchema>;
 
-interface WorkspacePorts {
-  readonly paths: StorePaths;
-  readonly files: FileSystem;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
 /** workspaces/: which repository a workspace belongs to, and which tasks it has. */
 export class WorkspaceStore {
-  constructor(private readonly ports: WorkspacePorts) {}
+  constructor(private readonly ports: Pick<StorePorts, 'paths' | 'files' | 'clock' | 'ids'>) {}
 
   /** Names of all workspaces, sorted. Entries that can't be one are left out. */
   names(): string[] {

@@ -29,3 +29,12 @@ export function fileError(code: AtlasErrorCode, what: string, thrown: unknown): 
     cause: thrown,
   });
 }
+
+/** What was thrown where files are read or written, as a failure: one of ours as it is, all else as one of files. */
+export function failureOf(
+  code: AtlasErrorCode,
+  what: string,
+  thrown: unknown,
+): { readonly ok: false; readonly error: AtlasError } {
+  return { ok: false, error: thrown instanceof AtlasError ? thrown : fileError(code, what, thrown) };
+}

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { AtlasError, messageOf } from '../../core/shared/errors';
-import { fileError } from '../../system/files/fileErrors';
-import { failureOf } from '../attempt';
+import { failureOf, fileError } from '../../system/files/fileErrors';
 import { ForgeFolder, type WorkerPorts } from '../forgeFolder';
 import { LIMITS, bytesAllowed, sizeText, tooLarge } from '../../core/worker/limits';
 import {
@@ -261,7 +260,7 @@ export class ForgeBranches {
     try {
       this.forge.prepare(folder);
     } catch (error) {
-      throw failureOf('write_failed', `${folder} could not be created`, error);
+      throw failureOf('write_failed', `${folder} could not be created`, error).error;
     }
   }
 
@@ -309,7 +308,7 @@ export class ForgeBranches {
       }
       return ensured;
     } catch (error) {
-      throw failureOf('write_failed', `${branch.folder} could not be written`, error);
+      throw failureOf('write_failed', `${branch.folder} could not be written`, error).error;
     }
   }
 }

@@ -88,9 +88,7 @@ export class ObjectReader {
     const answers = Promise.all(
       names.map(
         async (name) =>
-          new Promise<Result<GitObject | undefined>>((answer) => {
-            this.waiting.push({ what, name, answer });
-          }),
+          new Promise<Result<GitObject | undefined>>((answer) => this.waiting.push({ what, name, answer })),
       ),
     );
     this.ask(this.waiting.slice(-names.length));
@@ -172,9 +170,7 @@ export class ObjectReader {
   /** Nobody is kept waiting by a git that has nothing to do. */
   private rest(): void {
     clearTimeout(this.idle);
-    this.idle = setTimeout(() => {
-      this.stop();
-    }, IDLE_MS).unref();
+    this.idle = setTimeout(() => this.stop(), IDLE_MS).unref();
     if (this.process !== undefined) for (const handle of handles(this.process)) handle.unref();
   }
 

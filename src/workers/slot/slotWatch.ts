@@ -44,12 +44,8 @@ export class SlotWatch {
   async sign(signal: AbortSignal): Promise<void> {
     if (this.told || signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        this.wake();
-      }, this.patienceMs);
-      const cancel = (): void => {
-        this.wake();
-      };
+      const timer = setTimeout(() => this.wake(), this.patienceMs);
+      const cancel = (): void => this.wake();
       this.wake = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', cancel);

@@ -97,9 +97,7 @@ export async function runProgram(
     keepStderr: join(folder, 'stderr'),
     marker,
     signal: program.signal,
-    onStart: (pid) => {
-      record.write(pid);
-    },
+    onStart: (pid) => record.write(pid),
     onOutput: (stream, chunk) => {
       tail.add(stream, chunk);
       program.onOutput?.(stream, chunk);
