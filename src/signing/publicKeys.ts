@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { type Result, fail, ok } from '../core/shared/errors';
 import { ED25519_KEY_PATH, type SigningScheme } from '../core/receipt/receipt';
 import { readExtendedPublicKey } from './extendedPublicKey';
 import type { HdNode } from './hdNode';
+import { sha256Hex } from './envelope';
 
 /** The file of public keys in `keys`. */
 export const PUBLIC_KEYS_FILE = 'receipts.pub.json';
@@ -41,13 +41,9 @@ export interface PublicKey {
   readonly bytes?: Uint8Array;
 }
 
-function sha256(text: string | Uint8Array): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
 /** The entry of an account's extended public key. */
 export function hdEntry(path: string, xpub: string): PublicKeyEntry {
-  return { scheme: 'hd', keyid: sha256(xpub), path, xpub };
+  return { scheme: 'hd', keyid: sha256Hex(xpub), path, xpub };
 }
 
 /**
@@ -56,7 +52,7 @@ export function hdEntry(path: string, xpub: string): PublicKeyEntry {
  */
 export function ed25519Entry(publicKey: Uint8Array, own = false): PublicKeyEntry {
   const text = Buffer.from(publicKey).toString('hex');
-  const entry = { scheme: 'ed25519', keyid: sha256(publicKey), path: ED25519_KEY_PATH, public_key: text } as const;
+  const entry = { scheme: 'ed25519', keyid: sha256Hex(publicKey), path: ED25519_KEY_PATH, public_key: text } as const;
   return own ? { ...entry, statements: 'always' } : entry;
 }
 
@@ -91,7 +87,7 @@ export function parsePublicKeys(text: string): Result<PublicKeyEntry[]> {
 }
 
 function keyIdOf(entry: PublicKeyEntry): string {
-  return entry.scheme === 'hd' ? sha256(entry.xpub) : sha256(Buffer.from(entry.public_key, 'hex'));
+  return entry.scheme === 'hd' ? sha256Hex(entry.xpub) : sha256Hex(Buffer.from(entry.public_key, 'hex'));
 }
 
 /** Makes published keys ready for verifying. Loads @bsv/sdk only for one that isn't sound at first sight. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
@@ -9,6 +8,8 @@ import { type Wired, type WiredHook, takeOut, unwire, wire, wiredHooks } from '.
 import type { Host } from '../hosts/hosts';
 import { withSection, withoutSection } from './recoverySection';
 import type { ServicePorts } from '../../service/ports';
+import { readJson } from '../../system/files/readJson';
+import { sha256 } from '../../store/task/recordFile';
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
@@ -161,14 +162,8 @@ export class Installer {
   }
 
   private record(path: string): InstallRecord | undefined {
-    const { files } = this.ports;
-    try {
-      const text = Buffer.from(files.read(this.recordPath(path), MAX_SETTINGS_BYTES)).toString('utf8');
-      const parsed = recordSchema.safeParse(JSON.parse(text));
-      return parsed.success && parsed.data.path === path ? parsed.data : undefined;
-    } catch {
-      return undefined;
-    }
+    const record = readJson(this.ports.files, this.recordPath(path), MAX_SETTINGS_BYTES, recordSchema);
+    return record?.path === path ? record : undefined;
   }
 
   private note(record: InstallRecord): void {
@@ -191,8 +186,4 @@ function holdsNothing(text: string): boolean {
 
 function leftAsItIs(path: string, { code, message, hint }: AtlasError): Result<never> {
   return fail(code, `${path} was not changed. ${message}`, { hint: hint ?? 'Fix the file and try again.' });
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { messageOf } from '../../core/shared/errors';
@@ -13,6 +12,8 @@ import { type AgentSession, SessionOwners } from '../../store/sessions/sessionOw
 import type { StoredTask } from '../../core/task/storedTask';
 import { hostProcess } from '../hosts/hostProcess';
 import type { HostName } from '../hosts/hosts';
+import { readJson } from '../../system/files/readJson';
+import { sha256 } from '../../store/task/recordFile';
 
 const MAX_SESSION_BYTES = 16 * 1024;
 /** Those of processes that ended are forgotten when there are more. */
@@ -81,14 +82,8 @@ export class AgentSessions {
   private read(path: string): AgentSession | undefined {
     const { files } = this.ports;
     if (files.stat(path)?.kind !== 'file') return undefined;
-    try {
-      const parsed = sessionSchema.safeParse(
-        JSON.parse(Buffer.from(files.read(path, MAX_SESSION_BYTES)).toString('utf8')),
-      );
-      return parsed.success ? { sessionId: parsed.data.session_id, process: parsed.data.process } : undefined;
-    } catch {
-      return undefined;
-    }
+    const read = readJson(files, path, MAX_SESSION_BYTES, sessionSchema);
+    return read === undefined ? undefined : { sessionId: read.session_id, process: read.process };
   }
 
   private forgetEnded(): void {
@@ -135,5 +130,5 @@ export async function endSession(
 }
 
 function incarnationOf(sessionId: string): string {
-  return createHash('sha256').update(sessionId).digest('hex').slice(0, 16);
+  return sha256(sessionId).slice(0, 16);
 }

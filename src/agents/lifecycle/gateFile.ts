@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { GateState } from '../../core/inbox/stopGate';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import type { ServicePorts } from '../../service/ports';
+import { sha256 } from '../../store/task/recordFile';
 
 const MAX_GATE_BYTES = 64 * 1024;
 /** As many sessions are remembered at most, in files of a workspace. */
@@ -30,11 +30,7 @@ export class GateFile {
     sessionId: string | undefined,
   ) {
     this.folder = join(workspaceFolder, 'stop-gate');
-    const name = createHash('sha256')
-      .update(sessionId ?? '')
-      .digest('hex')
-      .slice(0, 16);
-    this.path = join(this.folder, `${name}.json`);
+    this.path = join(this.folder, `${sha256(sessionId ?? '').slice(0, 16)}.json`);
   }
 
   /**

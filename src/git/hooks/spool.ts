@@ -5,7 +5,7 @@ import { messageOf } from '../../core/shared/errors';
 import type { FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
 import { oneLine } from '../../core/shared/text';
 import { toMs, toTimestamp } from '../../core/shared/time';
-import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { ensureFolder, replaceFile, removeFile } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
 
 /**
@@ -146,11 +146,7 @@ export class Spool {
   }
 
   private discard(path: string): void {
-    try {
-      unlinkWithRetry(this.ports.files, path);
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-    }
+    removeFile(this.ports.files, path);
   }
 
   /** Puts an event aside with its reason. The name is the same if a crash makes it happen twice. */

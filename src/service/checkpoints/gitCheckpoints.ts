@@ -17,6 +17,7 @@ import type { WorkspaceStore } from '../../store/workspace/workspaces';
 import type { Catalog } from '../tasks/catalog';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
+import { orWarn } from '../../system/orWarn';
 
 const positionSchema = z.object({ size: z.number(), last: z.string(), commit: z.optional(z.string()) });
 const cursorSchema = z.object({
@@ -62,7 +63,7 @@ export class GitCheckpoints {
     } catch (error) {
       return failureOf('write_failed', `Commits of ${repository.main} could not be recorded`, error);
     } finally {
-      this.release(lock);
+      orWarn(this.ports.log, 'The lock of a workspace could not be released.', () => lock?.release());
     }
   }
 
@@ -72,14 +73,6 @@ export class GitCheckpoints {
     const lock = new GenerationLock(join(this.ports.paths.workspace(workspace), 'locks'), this.ports);
     this.locks.set(workspace, lock);
     return lock;
-  }
-
-  private release(lock: HeldLock | undefined): void {
-    try {
-      lock?.release();
-    } catch (error) {
-      this.ports.log.warn('The lock of a workspace could not be released.', { error: messageOf(error) });
-    }
   }
 
   private cursorPath(workspace: string): string {

@@ -8,6 +8,7 @@ import { type KeptEvent, Spool, type SpoolEvent } from '../../git/hooks/spool';
 import type { WorkspaceStore } from '../../store/workspace/workspaces';
 import type { GitCheckpoints } from '../checkpoints/gitCheckpoints';
 import type { ServicePorts } from '../ports';
+import { orWarn } from '../../system/orWarn';
 
 export type { KeptEvent } from '../../git/hooks/spool';
 
@@ -102,20 +103,13 @@ export class SpoolService {
         try {
           this.spool.unclaim();
         } finally {
-          this.release(held);
+          const lock = held;
+          orWarn(this.ports.log, 'The lock of the spool could not be released.', () => lock.release());
         }
       }
       const rest = this.spool.list();
       if (signal?.aborted === true) for (const name of rest) round.left.add(name);
       if (rest.every((name) => round.left.has(name))) return;
-    }
-  }
-
-  private release(held: HeldLock): void {
-    try {
-      held.release();
-    } catch (error) {
-      this.ports.log.warn('The lock of the spool could not be released.', { error: messageOf(error) });
     }
   }
 
@@ -218,22 +212,16 @@ export class SpoolService {
 
   private removeDone(name: string, round: Round): void {
     round.events += 1;
-    try {
-      this.spool.remove(name);
-    } catch (error) {
-      // Looked at again the next time, which makes no second checkpoint.
-      round.left.add(name);
-      this.ports.log.warn('A git hook event could not be removed.', { error: messageOf(error) });
-    }
+    const isGone = orWarn(this.ports.log, 'A git hook event could not be removed.', () => this.spool.remove(name));
+    // Looked at again the next time, which makes no second checkpoint.
+    if (!isGone) round.left.add(name);
   }
 
   private keep(round: Round, name: string, reason: string, event?: SpoolEvent): void {
-    try {
+    const isKept = orWarn(this.ports.log, 'A git hook event could not be set aside.', () => {
       round.kept.push(this.spool.keep(name, reason, event));
-    } catch (error) {
-      round.left.add(name);
-      this.ports.log.warn('A git hook event could not be set aside.', { error: messageOf(error) });
-    }
+    });
+    if (!isKept) round.left.add(name);
   }
 
   /** The events that could not be turned, the oldest first. */
@@ -258,22 +246,16 @@ export class SpoolService {
 
   /** Says that this process is a window, which drains by itself: hooks then start nothing. */
   announceWindow(): void {
-    try {
+    // Where it can't, hooks start a process of their own, which is slower and right as well.
+    orWarn(this.ports.log, 'The window could not be announced to git hooks.', () => {
       this.spool.announce();
       this.spool.sweep();
-    } catch (error) {
-      // Then hooks start a process of their own, which is slower and right as well.
-      this.ports.log.warn('The window could not be announced to git hooks.', { error: messageOf(error) });
-    }
+    });
   }
 
   /** Takes {@link announceWindow} back; synchronous, since a closing window waits for nothing. */
   withdrawWindow(): void {
-    try {
-      this.spool.withdraw();
-    } catch (error) {
-      this.ports.log.warn('The window could not be withdrawn from git hooks.', { error: messageOf(error) });
-    }
+    orWarn(this.ports.log, 'The window could not be withdrawn from git hooks.', () => this.spool.withdraw());
   }
 }
 

@@ -24,6 +24,7 @@ import { ensureFolder } from '../../system/files/atomicFile';
 import { failureOf, fileError } from '../../system/files/fileErrors';
 import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
 import type { ServicePorts } from '../ports';
+import { orWarn } from '../../system/orWarn';
 
 /** More open items than this are not added: somebody adds without end. */
 const MAX_OPEN = 10_000;
@@ -309,23 +310,12 @@ export class Inbox {
   }
 
   private quietly(act: () => void): void {
-    try {
-      act();
-    } catch (error) {
-      this.ports.log.warn('A change of the agent queue could not be completed. The next change completes it.', {
-        error: messageOf(error),
-      });
-    }
+    orWarn(this.ports.log, 'A change of the agent queue could not be completed. The next change completes it.', act);
   }
 
   private release(lock: HeldLock | undefined): void {
-    try {
-      lock?.release();
-    } catch (error) {
-      this.ports.log.warn('The lock of an agent queue could not be released. It is free once this process exits.', {
-        error: messageOf(error),
-      });
-    }
+    const message = 'The lock of an agent queue could not be released. It is free once this process exits.';
+    orWarn(this.ports.log, message, () => lock?.release());
   }
 }
 

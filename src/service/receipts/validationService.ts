@@ -1,7 +1,7 @@
 import { defined } from '../../core/shared/defined';
 import { eventsOf } from '../../core/history/historyEvent';
 import { isAbsolute } from 'node:path';
-import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import type { Expected, TaskInput } from '../../core/transition/events';
 import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
 import { possibleNow } from '../../core/transition/possible';
@@ -27,6 +27,7 @@ import type { ServicePorts } from '../ports';
 import type { AtlasReader } from '../atlasReader';
 import type { EventSender } from '../tasks/eventSender';
 import type { ReceiptService } from './receiptService';
+import { orWarn } from '../../system/orWarn';
 
 /** How often a running validation says that it lives, in ms. */
 const HEARTBEAT_MS = 60_000;
@@ -126,11 +127,8 @@ export class ValidationService {
 
   /** A sign of life that can't be written (a full disk) must not end the process that gives it. */
   private touch(ref: TaskRef): void {
-    try {
-      this.owners.touch(ref, 'validation');
-    } catch (error) {
-      this.ports.log.warn("The validation's owner file could not be written.", { error: messageOf(error) });
-    }
+    const message = "The validation's owner file could not be written.";
+    orWarn(this.ports.log, message, () => this.owners.touch(ref, 'validation'));
   }
 
   private async plan(ref: TaskRef, options: Validate): Promise<Result<Plan>> {

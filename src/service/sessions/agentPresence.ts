@@ -1,8 +1,8 @@
-import { messageOf } from '../../core/shared/errors';
 import { isInFlight } from '../../core/task/taskRecord';
 import type { TaskRef } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { Atlas } from '../atlas';
+import { orWarn } from '../../system/orWarn';
 
 /** How often a step that began or ended is looked for, in ms. */
 const FOLLOW_MS = 500;
@@ -42,11 +42,7 @@ export async function askAfterAgent(
 
 /** What is recorded in the hook need not be found again in the owners' files. */
 function forgetEnded({ owners, ports }: Pick<Atlas, 'owners' | 'ports'>, ref: TaskRef): void {
-  try {
-    owners.removeDead(ref);
-  } catch (error) {
-    ports.log.warn("The agent's owner file could not be removed.", { error: messageOf(error) });
-  }
+  orWarn(ports.log, "The agent's owner file could not be removed.", () => owners.removeDead(ref));
 }
 
 /**
@@ -138,10 +134,6 @@ export class AgentPresence {
 
   /** A disk that is full must not end the agent. */
   private safely(write: () => void): void {
-    try {
-      write();
-    } catch (error) {
-      this.atlas.ports.log.warn("The agent's owner file could not be written.", { error: messageOf(error) });
-    }
+    orWarn(this.atlas.ports.log, "The agent's owner file could not be written.", write);
   }
 }

@@ -1,7 +1,7 @@
 import { isInFlight } from '../../core/task/taskRecord';
-import { messageOf } from '../../core/shared/errors';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { OpenAtlas } from '../createAtlas';
+import { orWarn } from '../../system/orWarn';
 
 /** A window ticks every few seconds; after a pause this long (ms), its machine or its process stood still. */
 const ASLEEP_MS = 60_000;
@@ -80,10 +80,6 @@ export class WindowOwnership {
 
   /** An owner file that can't be written (a full or read-only disk) must not stop the window's other work. */
   private safely(write: () => void): void {
-    try {
-      write();
-    } catch (error) {
-      this.atlas.ports.log.warn("The window's owner file could not be written.", { error: messageOf(error) });
-    }
+    orWarn(this.atlas.ports.log, "The window's owner file could not be written.", write);
   }
 }

@@ -1,19 +1,20 @@
 import { join } from 'node:path';
 import { type CleanupItem, planCleanup } from '../../core/task/cleanup';
 import type { TaskConfig } from '../../core/config/config';
-import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import { isTerminal } from '../../core/task/taskRecord';
 import { serializeTask } from '../../core/task/task';
 import { count } from '../../core/shared/text';
 import { toTimestamp } from '../../core/shared/time';
-import { renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
-import { codeOf, fileError } from '../../system/files/fileErrors';
+import { removeFile, renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { fileError } from '../../system/files/fileErrors';
 import type { TaskStore } from '../../store/task/taskStore';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import { TrustFile } from '../../store/workspace/trustFile';
 import type { WorkspaceStore } from '../../store/workspace/workspaces';
 import type { Catalog } from './catalog';
 import type { ServicePorts } from '../ports';
+import { orWarn } from '../../system/orWarn';
 
 /** What cleanup did: the tasks whose hook files are gone, and those that could not be cleaned. */
 export interface CleanupResult {
@@ -52,7 +53,7 @@ export class CleanupService {
   /** Cleans what the plan names; what was interrupted the last time is finished first. */
   async run(items: readonly CleanupItem[], cancelled: () => boolean = () => false): Promise<CleanupResult> {
     const finished = this.finishInterrupted();
-    this.finishDestroyed();
+    orWarn(this.ports.log, 'The remains of a destroyed workspace could not be deleted.', () => this.removeDestroyed());
     const cleaned: CleanupItem[] = [];
     const failed: { item: CleanupItem; message: string }[] = [];
     for (const item of items) {
@@ -103,14 +104,12 @@ export class CleanupService {
     const finished = new Set<string>();
     for (const workspace of this.workspaces.names()) {
       for (const ref of this.catalog.finished(workspace)) {
-        try {
+        orWarn(this.ports.log, `The files of ${ref.id} could not be deleted completely.`, () => {
           const task = this.store.readTask(ref);
-          if (!task.ok || task.value.metadata['hook_cleaned_at'] === undefined) continue;
+          if (!task.ok || task.value.metadata['hook_cleaned_at'] === undefined) return;
           this.removeHookFiles(ref);
           finished.add(refKey(ref));
-        } catch (error) {
-          this.ports.log.warn(`The files of ${ref.id} could not be deleted completely.`, { error: messageOf(error) });
-        }
+        });
       }
     }
     return finished;
@@ -127,7 +126,7 @@ export class CleanupService {
       const known = this.workspaces.read(workspace);
       if (known.ok && known.value.repo_path !== undefined) new TrustFile(this.ports).forget(known.value.repo_path);
       // The markers go first: without their task they would show as lost ones.
-      for (const id of ids) this.unmark({ workspace, id });
+      for (const id of ids) removeFile(files, paths.marker({ workspace, id }));
       if (files.stat(paths.open) !== undefined) files.syncFolder(paths.open);
       // Under another name it is gone at once, and the rest can be removed whenever it is.
       renameWithRetry(files, folder, join(paths.workspaces, `${REMOVED}${this.ports.ids.hex(4)}`));
@@ -146,22 +145,6 @@ export class CleanupService {
     if (files.stat(paths.workspaces) === undefined) return;
     for (const name of files.list(paths.workspaces).filter((each) => each.startsWith(REMOVED))) {
       files.removeFolder(join(paths.workspaces, name));
-    }
-  }
-
-  private finishDestroyed(): void {
-    try {
-      this.removeDestroyed();
-    } catch (error) {
-      this.ports.log.warn('The remains of a destroyed workspace could not be deleted.', { error: messageOf(error) });
-    }
-  }
-
-  private unmark(ref: TaskRef): void {
-    try {
-      unlinkWithRetry(this.ports.files, this.ports.paths.marker(ref));
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
     }
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import type { InboxFinding, ReadItems } from '../../core/inbox/inboxAnswers';
 import { type InboxItem, MAX_ITEM_ID, inboxItemSchema } from '../../core/inbox/inbox';
-import { createFile, ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { createFile, ensureFolder, replaceFile, removeFile } from '../../system/files/atomicFile';
 import { codeOf, failureOf } from '../../system/files/fileErrors';
 import { parseState, readStateFile } from '../task/recordFile';
 import type { StorePorts } from '../task/storePorts';
@@ -155,11 +155,7 @@ export class InboxFiles {
 
   /** Removes the open file of an item that is finished. */
   removeOpen(workspace: string, id: number): void {
-    try {
-      unlinkWithRetry(this.ports.files, this.openPath(workspace, id));
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-    }
+    removeFile(this.ports.files, this.openPath(workspace, id));
   }
 }
 

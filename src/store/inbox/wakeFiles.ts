@@ -1,11 +1,12 @@
 import { dirname, join } from 'node:path';
-import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import { type Wake, itemOfWakeName, wakeName, wakeSchema } from '../../core/inbox/inbox';
 import { renameWithRetry, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf, fileError } from '../../system/files/fileErrors';
 import { parseState, readStateFile } from '../task/recordFile';
 import type { InboxFinding } from '../../core/inbox/inboxAnswers';
 import type { StorePorts } from '../task/storePorts';
+import { orWarn } from '../../system/orWarn';
 
 const MAX_WAKE_BYTES = 256 * 1024;
 /** Before the name of a wake file that is still to come. */
@@ -123,11 +124,7 @@ export class WakeFiles {
 
   /** What fails after a wake was taken changes nothing for its caller. */
   private quietly(act: () => void): void {
-    try {
-      act();
-    } catch (error) {
-      this.ports.log.warn('The file of a completed wake-up could not be deleted.', { error: messageOf(error) });
-    }
+    orWarn(this.ports.log, 'The file of a completed wake-up could not be deleted.', act);
   }
 }
 

@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { defined } from '../../core/shared/defined';
 import { type Owner, type OwnerFile, ownerFileSchema } from '../../core/recovery/liveness';
 import { toTimestamp } from '../../core/shared/time';
-import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { ensureFolder, replaceFile, removeFile } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
 import type { TaskRef } from '../../core/task/taskRef';
 import type { StorePorts } from '../task/storePorts';
+import { readJson } from '../../system/files/readJson';
 
 const MAX_OWNER_BYTES = 64 * 1024;
 /** Owners that signed off are forgotten after this (ms): only what was touched lately says anything. */
@@ -133,11 +134,7 @@ export class OwnerStore {
   }
 
   protected remove(path: string): void {
-    try {
-      unlinkWithRetry(this.ports.files, path);
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-    }
+    removeFile(this.ports.files, path);
   }
 
   protected write(ref: TaskRef, file: OwnerFile, path = this.pathOf(ref, file.kind)): void {
@@ -147,13 +144,6 @@ export class OwnerStore {
   }
 
   private readFile(path: string): OwnerFile | undefined {
-    try {
-      const parsed = ownerFileSchema.safeParse(
-        JSON.parse(Buffer.from(this.ports.files.read(path, MAX_OWNER_BYTES)).toString('utf8')),
-      );
-      return parsed.success ? parsed.data : undefined;
-    } catch {
-      return undefined;
-    }
+    return readJson(this.ports.files, path, MAX_OWNER_BYTES, ownerFileSchema);
   }
 }

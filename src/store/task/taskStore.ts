@@ -1,5 +1,5 @@
 import { hasCheckpoint } from '../../core/history/historyEvent';
-import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import type { TaskInput, TransitionContext } from '../../core/transition/events';
 import { type TaskRecord, serializeRecord } from '../../core/task/taskRecord';
 import type { Task } from '../../core/task/task';
@@ -14,6 +14,7 @@ import type { StorePorts } from './storePorts';
 import type { Finding, StoredTask, Updated } from '../../core/task/storedTask';
 import { TaskOpener } from './taskOpener';
 import { TaskWriter } from './taskWriter';
+import { orWarn } from '../../system/orWarn';
 
 /** Decides under the lock what to send; `undefined` sends nothing. */
 export type Decide = (stored: StoredTask) => Result<TaskInput | undefined>;
@@ -172,13 +173,8 @@ export class TaskStore extends TaskReader {
   }
 
   private release(lock: HeldLock | undefined): void {
-    try {
-      lock?.release();
-    } catch (error) {
-      this.ports.log.warn('A lock could not be released. Other processes get it once this one exits.', {
-        error: messageOf(error),
-      });
-    }
+    const message = 'A lock could not be released. Other processes get it once this one exits.';
+    orWarn(this.ports.log, message, () => lock?.release());
   }
 
   private transitionContext(hook: TaskRecord | undefined, task: Task, context: ChangeContext): TransitionContext {

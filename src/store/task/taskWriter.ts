@@ -1,4 +1,4 @@
-import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import { type TaskRecord, isTerminal } from '../../core/task/taskRecord';
 import { diffRecord } from '../../core/history/recordDelta';
 import type { FileStat } from '../../core/shared/ports';
@@ -14,6 +14,7 @@ import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { Opened, StorePorts } from './storePorts';
 import type { StoredTask } from '../../core/task/storedTask';
 import { TaskMemory } from './taskMemory';
+import { orWarn } from '../../system/orWarn';
 
 const NOT_WRITTEN = 'Recorded, but hook.json could not be written';
 const LOCK_LOST = 'Another process took this lock, because this process appeared to have exited.';
@@ -145,15 +146,7 @@ export class TaskWriter {
   }
 
   private attempt(ref: TaskRef, what: string, write: () => void): boolean {
-    try {
-      write();
-      return true;
-    } catch (error) {
-      this.ports.log.warn(`${what} of ${refKey(ref)} could not be written. It is written again later.`, {
-        error: messageOf(error),
-      });
-      return false;
-    }
+    return orWarn(this.ports.log, `${what} of ${refKey(ref)} could not be written. It is written again later.`, write);
   }
 
   /** Replaces task.json, durably. */

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { messageOf } from '../../core/shared/errors';
 import { toTimestamp } from '../../core/shared/time';
 import { ensureFolder, renameWithRetry, replaceFile } from '../../system/files/atomicFile';
 import type { StorePorts } from '../task/storePorts';
+import { sha256 } from '../task/recordFile';
 
 const MAX_TRUST_BYTES = 4 * 1024 * 1024;
 
@@ -27,10 +27,6 @@ export interface TrustedPlace {
   readonly path: string;
   /** One of its root commits; `undefined` where it has none. */
   readonly firstCommit: string | undefined;
-}
-
-function digestOf(command: string): string {
-  return createHash('sha256').update(command).digest('hex');
 }
 
 /**
@@ -71,7 +67,7 @@ export class TrustFile {
     if (missing.length === 0) return;
     if (damaged) this.setAside();
     const now = { allowed_at: toTimestamp(this.ports.clock.now()) };
-    const added = Object.fromEntries(missing.map((command) => [digestOf(command), now]));
+    const added = Object.fromEntries(missing.map((command) => [sha256(command), now]));
     const first = before?.first_commit ?? firstCommit;
     const repository = {
       ...before,
@@ -125,7 +121,7 @@ function repositoryAt(known: Repositories, path: string): Repositories[string] |
 
 function missingIn(known: Repositories, path: string, commands: readonly string[]): string[] {
   const allowed = repositoryAt(known, path)?.commands ?? {};
-  return commands.filter((command) => !Object.hasOwn(allowed, digestOf(command)));
+  return commands.filter((command) => !Object.hasOwn(allowed, sha256(command)));
 }
 
 function jsonOf(text: string): unknown {

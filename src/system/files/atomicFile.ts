@@ -130,3 +130,12 @@ export function ensureFolder(files: FileSystem, path: string, mode = 0o755): voi
     if (code !== 'EEXIST' || files.stat(files.realPath(path))?.kind !== 'folder') throw error;
   }
 }
+
+/** Removes a file that may be gone already. */
+export function removeFile(files: FileSystem, path: string): void {
+  try {
+    unlinkWithRetry(files, path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
-import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
+import { type Result, fail, ok } from '../../core/shared/errors';
 import { type ProcessIdentity, processIdentitySchema } from '../../core/recovery/liveness';
 import { isOver } from '../../core/worker/slotContent';
 import type { Lease } from '../../core/worker/slotSteps';
-import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { ensureFolder, removeFile, replaceFile } from '../../system/files/atomicFile';
 import { sha256 } from '../../store/task/recordFile';
-import { codeOf } from '../../system/files/fileErrors';
 import { systemProbe } from '../../system/processes';
 import { type ProcessTable, processTable } from '../../validation/processTable';
 import { ProcessTree } from '../../validation/processTree';
 import type { WorkerPorts } from '../forgeFolder';
+import { orWarn } from '../../system/orWarn';
+import { readJson } from '../../system/files/readJson';
 
 /** By which the processes of a run are known, also those that other commands of ours started for it. */
 export const RUN_VARIABLE = 'FORGE_RUN';
@@ -18,11 +19,6 @@ const MAX_RECORD_BYTES = 4096;
 /** From SIGTERM to SIGKILL, in ms. */
 const GRACE_MS = 2000;
 const GONE_MS = 1000;
-
-/** Where the records of programs that run lie: below git's own folder, where nothing is checked out or cleaned. */
-function recordPath(commonDir: string, marker: string): string {
-  return join(commonDir, 'atlas', 'runs', `${marker}.json`);
-}
 
 /** What marks the processes of one incarnation of a worker; the same for whoever looks for them later. */
 export function runMarker(commonDir: string, { worker, taskId, claim, incarnation }: Lease): string {
@@ -38,39 +34,29 @@ export class RunRecord {
     marker: string,
     private readonly ports: WorkerPorts,
   ) {
-    this.path = recordPath(commonDir, marker);
+    // Below git's own folder, where nothing is checked out or cleaned.
+    this.path = join(commonDir, 'atlas', 'runs', `${marker}.json`);
   }
 
   write(pid: number): void {
-    try {
-      ensureFolder(this.ports.files, join(this.path, '..'));
+    const { files, ids, log } = this.ports;
+    orWarn(log, "The worker's program could not be recorded.", () => {
+      ensureFolder(files, join(this.path, '..'));
       const text = `${JSON.stringify(identityOf(this.ports, pid, true))}\n`;
-      replaceFile(this.ports.files, this.ports.ids, this.path, Buffer.from(text), { durable: false });
-    } catch (error) {
-      this.ports.log.warn("The worker's program could not be recorded.", { error: messageOf(error) });
-    }
+      replaceFile(files, ids, this.path, Buffer.from(text), { durable: false });
+    });
   }
 
   /** The process, where it was recorded and the record is sound. */
   read(): ProcessIdentity | undefined {
-    try {
-      const parsed = processIdentitySchema.safeParse(
-        JSON.parse(Buffer.from(this.ports.files.read(this.path, MAX_RECORD_BYTES)).toString('utf8')),
-      );
-      // 1 and below are no program of ours, and a signal to their group would reach everybody's.
-      return parsed.success && parsed.data.pid > 1 ? parsed.data : undefined;
-    } catch {
-      return undefined;
-    }
+    const recorded = readJson(this.ports.files, this.path, MAX_RECORD_BYTES, processIdentitySchema);
+    // 1 and below are no program of ours, and a signal to their group would reach everybody's.
+    return recorded !== undefined && recorded.pid > 1 ? recorded : undefined;
   }
 
   remove(): void {
-    try {
-      unlinkWithRetry(this.ports.files, this.path);
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT')
-        this.ports.log.warn("The record of a worker's program could not be deleted.", { error: messageOf(error) });
-    }
+    const { files, log } = this.ports;
+    orWarn(log, "The record of a worker's program could not be deleted.", () => removeFile(files, this.path));
   }
 }
 
