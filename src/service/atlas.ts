@@ -73,22 +73,18 @@ export class Atlas {
     });
   }
 
-  /** See {@link AtlasReader.locate}. */
   async locate(folder: string): Promise<Place> {
     return this.reader.locate(folder);
   }
 
-  /** See {@link AtlasReader.diagnose}. */
   diagnose(...args: Parameters<AtlasReader['diagnose']>): Diagnosis {
     return this.reader.diagnose(...args);
   }
 
-  /** See {@link AtlasReader.export}. */
   export(ref: TaskRef): ReturnType<AtlasReader['export']> {
     return this.reader.export(ref);
   }
 
-  /** See {@link AtlasReader.gitHooks}. */
   async gitHooks(): Promise<GitHooks> {
     return this.reader.gitHooks();
   }

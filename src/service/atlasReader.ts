@@ -70,7 +70,6 @@ export class AtlasReader {
     this.inbox = lazy(async () => new (await import('./inbox/inbox')).Inbox(ports));
   }
 
-  /** What installs git hooks. */
   async gitHooks(): Promise<GitHooks> {
     const { GitHooks } = await import('./git/gitHooks');
     return new GitHooks(this.ports);

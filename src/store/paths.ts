@@ -2,6 +2,7 @@ import { join, sep } from 'node:path';
 import { unwrap } from '../core/shared/errors';
 import type { TaskRef } from '../core/task/taskRef';
 import { checkTaskId, checkWorkspaceName } from '../core/shared/ids';
+import { keptIn } from '../core/shared/keptIn';
 
 /** Between workspace and task id in a marker's name; neither may contain it. */
 const MARKER_SEPARATOR = '@';
@@ -57,11 +58,7 @@ export class StorePaths {
   }
 
   workspace(name: string): string {
-    const known = this.folders.get(name);
-    if (known !== undefined) return known;
-    const folder = join(this.workspaces, unwrap(checkWorkspaceName(name)));
-    this.folders.set(name, folder);
-    return folder;
+    return keptIn(this.folders, name, () => join(this.workspaces, unwrap(checkWorkspaceName(name))));
   }
 
   tasks(workspace: string): string {

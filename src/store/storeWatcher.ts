@@ -58,7 +58,6 @@ export class StoreWatcher {
     this.spool.watch(this.paths.spool, this.paths.spool, () => true, onSpool);
   }
 
-  /** Watches the folder of one more task. */
   add(ref: TaskRef): void {
     this.folders.watch(
       refKey(ref),
@@ -69,12 +68,10 @@ export class StoreWatcher {
     );
   }
 
-  /** Stops watching the folder of a task. */
   remove(ref: TaskRef): void {
     this.folders.end(refKey(ref));
   }
 
-  /** Stops watching. */
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);

@@ -70,7 +70,6 @@ export class LifecycleContext {
     return (this.place ??= this.atlas.locate(this.folder()));
   }
 
-  /** The folder in which the agent works. */
   folder(): string {
     const { folder, input } = this.called;
     const said = input.folder;
@@ -144,7 +143,6 @@ export class LifecycleContext {
     return { task, note: `${open.length} tasks are open here. This is ${task.ref.id}. Also open: ${shown}.` };
   }
 
-  /** Where the memory lies. */
   async memory(): Promise<MemoryPlace> {
     const [{ worktree }, { config }] = await Promise.all([this.where(), this.atlas.configs.forWorktree(undefined)]);
     return memoryPlace(worktree, config.memoryFolder);

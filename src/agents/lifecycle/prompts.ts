@@ -71,7 +71,6 @@ export class Prompts {
     private readonly refused: (why: string) => void = () => undefined,
   ) {}
 
-  /** What is said before a compaction. */
   preCompact(): string {
     return this.of(PRE_COMPACT, MAX_PROMPT);
   }

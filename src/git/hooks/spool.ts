@@ -137,7 +137,6 @@ export class Spool {
     }
   }
 
-  /** Removes an event that was dealt with. */
   remove(name: string): void {
     const path = join(this.ports.paths.spool, name);
     const kind = this.ports.files.stat(path)?.kind;

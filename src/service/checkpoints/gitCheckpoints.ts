@@ -18,6 +18,7 @@ import type { Catalog } from '../tasks/catalog';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
 import { orWarn } from '../../system/orWarn';
+import { keptIn } from '../../core/shared/keptIn';
 
 const positionSchema = z.object({ size: z.number(), last: z.string(), commit: z.optional(z.string()) });
 const cursorSchema = z.object({
@@ -68,11 +69,8 @@ export class GitCheckpoints {
   }
 
   private lockOf(workspace: string): GenerationLock {
-    const known = this.locks.get(workspace);
-    if (known !== undefined) return known;
-    const lock = new GenerationLock(join(this.ports.paths.workspace(workspace), 'locks'), this.ports);
-    this.locks.set(workspace, lock);
-    return lock;
+    const folder = join(this.ports.paths.workspace(workspace), 'locks');
+    return keptIn(this.locks, workspace, () => new GenerationLock(folder, this.ports));
   }
 
   private cursorPath(workspace: string): string {

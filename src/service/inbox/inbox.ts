@@ -25,6 +25,7 @@ import { failureOf, fileError } from '../../system/files/fileErrors';
 import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
 import type { ServicePorts } from '../ports';
 import { orWarn } from '../../system/orWarn';
+import { keptIn } from '../../core/shared/keptIn';
 
 /** More open items than this are not added: somebody adds without end. */
 const MAX_OPEN = 10_000;
@@ -286,11 +287,8 @@ export class Inbox {
   }
 
   private lockOf(workspace: string): GenerationLock {
-    const known = this.locks.get(workspace);
-    if (known !== undefined) return known;
-    const lock = new GenerationLock(this.inbox.locks(workspace), this.ports, { what: "the agent queue's lock" });
-    this.locks.set(workspace, lock);
-    return lock;
+    const what = "the agent queue's lock";
+    return keptIn(this.locks, workspace, () => new GenerationLock(this.inbox.locks(workspace), this.ports, { what }));
   }
 
   /** Removes open files of finished items, and publishes or forgets wakes that were announced. */

@@ -17,6 +17,7 @@ import type { StoredTask } from '../../core/task/storedTask';
 import { repositoryOf } from '../checkpoints/capture';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
+import { keptIn } from '../../core/shared/keptIn';
 
 /** How long receipts are looked at before others get a turn, in ms. */
 const SLICE_MS = 12;
@@ -226,21 +227,15 @@ export class ReceiptService {
     if ('why' in present || present.tree === covered) return [];
     const { repository, tree } = present;
     const key = JSON.stringify([repository.worktree, covered, tree]);
-    const known = this.differences.get(key);
-    if (known !== undefined) return known;
-    const differences = this.ports.git
-      .changedFiles(repository, this.ports.paths.trees(ref.workspace), covered, tree)
-      .then((files) => (files.ok ? files.value : []));
-    this.differences.set(key, differences);
-    return differences;
+    return keptIn(this.differences, key, async () => {
+      const { git, paths } = this.ports;
+      const files = await git.changedFiles(repository, paths.trees(ref.workspace), covered, tree);
+      return files.ok ? files.value : [];
+    });
   }
 
   private async presentTree(worktree: string, look: () => Promise<Result<string>>): Promise<Result<string>> {
-    const known = this.trees.get(worktree);
-    if (known !== undefined) return known;
-    const tree = look();
-    this.trees.set(worktree, tree);
-    return tree;
+    return keptIn(this.trees, worktree, look);
   }
 
   /** Has the worktrees looked at again: files may have changed. */

@@ -7,6 +7,7 @@ import type { StoredTask } from '../../core/task/storedTask';
 import type { WorkspaceStore } from '../../store/workspace/workspaces';
 import type { ServicePorts } from '../ports';
 import { RecentCache } from '../../core/shared/lru';
+import { keptIn } from '../../core/shared/keptIn';
 
 /** How long many tasks are read before others get a turn, in ms. */
 const SLICE_MS = 20;
@@ -43,13 +44,11 @@ export class Catalog {
 
   /** Where a task lies: its folder, and the files that it is read from. Kept, since rows ask thousands of times. */
   private placesOf(ref: TaskRef): { readonly folder: string; readonly files: readonly string[] } {
-    const key = refKey(ref);
-    const known = this.places.get(key);
-    if (known !== undefined) return known;
     const { paths } = this.ports;
-    const places = { folder: paths.task(ref), files: [paths.hook(ref), paths.taskFile(ref), paths.journal(ref)] };
-    this.places.set(key, places);
-    return places;
+    return keptIn(this.places, refKey(ref), () => ({
+      folder: paths.task(ref),
+      files: [paths.hook(ref), paths.taskFile(ref), paths.journal(ref)],
+    }));
   }
 
   private stampOf(ref: TaskRef): string | undefined {

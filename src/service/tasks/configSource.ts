@@ -22,7 +22,6 @@ export class ConfigSource {
     return this.files.load(worktree);
   }
 
-  /** The templates that a worktree offers. */
   async templates(worktree: string | undefined): Promise<LoadedTemplates> {
     const { loadTemplates } = await import('../../store/config/templateFiles');
     return loadTemplates(this.ports.files, worktree, this.parsedTemplates);

@@ -23,19 +23,16 @@ export class MarkdownWatcher {
     this.watches.watch(LIST, this.paths.open, (event) => event === 'rename', onList);
   }
 
-  /** Tells when HOOK.md of a task was written. */
   add(ref: TaskRef, onWritten: () => void): void {
     // Some systems don't name the file; then it may have been that one.
     const concerns = (_event: string, name: string | null): boolean => name === null || name === MARKDOWN;
     this.watches.watch(refKey(ref), this.paths.task(ref), concerns, onWritten);
   }
 
-  /** Tells nothing more of a task. */
   remove(ref: TaskRef): void {
     this.watches.end(refKey(ref));
   }
 
-  /** Stops watching. */
   close(): void {
     this.watches.close();
   }

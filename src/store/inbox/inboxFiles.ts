@@ -140,7 +140,6 @@ export class InboxFiles {
     return createFile(files, ids, this.openPath(workspace, item.id), serializeItem(item));
   }
 
-  /** Replaces an open item's file. */
   replace(workspace: string, item: InboxItem): void {
     const { files, ids } = this.ports;
     replaceFile(files, ids, this.openPath(workspace, item.id), serializeItem(item), { durable: true });
@@ -153,7 +152,6 @@ export class InboxFiles {
     return createFile(files, ids, this.finishedPath(workspace, item.id), serializeItem(item));
   }
 
-  /** Removes the open file of an item that is finished. */
   removeOpen(workspace: string, id: number): void {
     removeFile(this.ports.files, this.openPath(workspace, id));
   }

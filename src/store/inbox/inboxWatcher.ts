@@ -57,7 +57,6 @@ export class InboxWatcher {
     return [{ folder: root, concerns: (_event, name) => name === null || name === basename(workspaces), tell }];
   }
 
-  /** Stops watching. */
   close(): void {
     this.watches.close();
   }

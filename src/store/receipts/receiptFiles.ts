@@ -61,7 +61,6 @@ export class ReceiptFiles {
     return ok(join(this.ports.paths.artifacts(ref), outputName(receiptId, stream)));
   }
 
-  /** Makes the folder of the commands' outputs. */
   makeOutputFolder(ref: TaskRef): Result<void> {
     try {
       ensureFolder(this.ports.files, join(this.ports.paths.artifacts(ref), OUTPUT_FOLDER));

@@ -63,7 +63,6 @@ export class OwnerStore {
     this.write(ref, { ...own, slept: { from: toTimestamp(from), until: toTimestamp(until) } });
   }
 
-  /** Says that this process no longer validates a task. */
   endValidation(ref: TaskRef): void {
     this.remove(this.pathOf(ref, 'validation'));
   }
@@ -77,7 +76,6 @@ export class OwnerStore {
     });
   }
 
-  /** Whether this process is an owner now. */
   isOwner(ref: TaskRef): boolean {
     const own = this.readFile(this.pathOf(ref));
     return own !== undefined && own.signed_off_at === undefined;

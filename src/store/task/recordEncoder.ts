@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type TaskRecord, recordParts, listItemText } from '../../core/task/taskRecord';
+import { keptIn } from '../../core/shared/keptIn';
 
 /** The bytes of a hook.json, in pieces that follow each other, and the SHA-256 of all of them in hex. */
 export interface EncodedRecord {
@@ -13,11 +14,7 @@ const SEPARATOR = Buffer.from(',\n');
 const encodedItems = new WeakMap<object, Buffer>();
 
 function encodedItem(key: string, item: object): Buffer {
-  const known = encodedItems.get(item);
-  if (known !== undefined) return known;
-  const made = Buffer.from(listItemText(key, item));
-  encodedItems.set(item, made);
-  return made;
+  return keptIn(encodedItems, item, () => Buffer.from(listItemText(key, item)));
 }
 
 /**

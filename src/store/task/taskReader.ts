@@ -38,7 +38,6 @@ export class TaskReader {
     return readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq;
   }
 
-  /** task.json of a task. */
   readTask(ref: TaskRef): Result<Task> {
     const path = this.ports.paths.taskFile(ref);
     const bytes = readStateFile(this.ports.files, path);

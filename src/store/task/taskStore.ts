@@ -15,6 +15,7 @@ import type { Finding, StoredTask, Updated } from '../../core/task/storedTask';
 import { TaskOpener } from './taskOpener';
 import { TaskWriter } from './taskWriter';
 import { orWarn } from '../../system/orWarn';
+import { keptIn } from '../../core/shared/keptIn';
 
 /** Decides under the lock what to send; `undefined` sends nothing. */
 export type Decide = (stored: StoredTask) => Result<TaskInput | undefined>;
@@ -165,11 +166,9 @@ export class TaskStore extends TaskReader {
   }
 
   private lockOf(ref: TaskRef): GenerationLock {
-    const known = this.locks.get(refKey(ref));
-    if (known !== undefined) return known;
-    const lock = new GenerationLock(this.ports.paths.locks(ref), this.ports, { inRow: KEEPERS_IN_ROW });
-    this.locks.set(refKey(ref), lock);
-    return lock;
+    const { paths } = this.ports;
+    const make = (): GenerationLock => new GenerationLock(paths.locks(ref), this.ports, { inRow: KEEPERS_IN_ROW });
+    return keptIn(this.locks, refKey(ref), make);
   }
 
   private release(lock: HeldLock | undefined): void {

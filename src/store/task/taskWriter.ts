@@ -27,7 +27,6 @@ export class TaskWriter {
     this.memory = new TaskMemory(ports);
   }
 
-  /** The journal of a task. */
   journal(ref: TaskRef): Journal {
     return new Journal(this.ports.files, this.ports.paths.journal(ref));
   }

@@ -28,7 +28,7 @@ import { LIMITS, measureJson, sizeText } from '../../core/worker/limits';
 import { LEDGER_BRANCH, slotBranchName, workerOfBranch } from '../../core/worker/names';
 import { compareVersions, versionOf } from '../../core/worker/versionVector';
 import { parseState } from '../../store/task/recordFile';
-import { SLOT_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/slotTree';
 import { unlessDamaged } from '../attempt';
 import type { ForgeBranch, ForgeBranches, MadeCommit, Publish } from '../git/forgeBranches';
 import { type CommitAuthor, type TopFile, authorOf } from '../git/gitObjects';

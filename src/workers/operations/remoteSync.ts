@@ -78,7 +78,6 @@ export class RemoteSync {
     });
   }
 
-  /** The names of the repository's remotes. */
   async remotes(): Promise<Result<readonly string[]>> {
     return attempt(async () => remoteNames(this.branches.git));
   }

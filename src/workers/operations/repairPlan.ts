@@ -12,6 +12,7 @@ import { readForeignFile } from '../../system/files/foreignFile';
 import type { ForgeBranches } from '../git/forgeBranches';
 import type { ForgeView } from './forgeView';
 import type { WorkerStatus } from './workerStatus';
+import { LEDGER_KINDS } from '../ledger/ledgerTexts';
 
 /** How old a lock of git's is that nobody holds any more, in ms: git holds one for the moment of a write. */
 const LOCK_AGE_MS = 10_000;
@@ -123,8 +124,6 @@ function ofFolder({ worker, orphaned, elsewhere }: WorkerStatus): RepairItem[] {
   return [item('show_folder', worker, 'The protocol files in its folder were edited.', does)];
 }
 
-const KINDS = ['tasks', 'convoys', 'evidence'] as const satisfies readonly LedgerKind[];
-
 function ofLedger(branches: ForgeBranches, { view }: RepairSigns): RepairItem[] {
   const items: RepairItem[] = [];
   const missing = view.behind.tasks.length + view.behind.evidence.length;
@@ -132,12 +131,12 @@ function ofLedger(branches: ForgeBranches, { view }: RepairSigns): RepairItem[] 
     items.push(
       item('complete_ledger', 'ledger', `It lacks ${count(missing, 'record')} of the workers.`, 'They are added.'),
     );
-  const findings = KINDS.flatMap((kind) => view.ledger[kind].findings.map((finding) => ({ kind, finding })));
+  const findings = LEDGER_KINDS.flatMap((kind) => view.ledger[kind].findings.map((finding) => ({ kind, finding })));
   for (const { kind, finding } of findings)
     items.push(
       item('set_lines_aside', kind, describeLine(kind, finding), "It is kept in the ledger's rejected.jsonl."),
     );
-  for (const kind of KINDS) {
+  for (const kind of LEDGER_KINDS) {
     const lines = linesInFolder(branches, view, kind);
     if (lines.length > 0)
       items.push(
@@ -216,12 +215,15 @@ function isOld(path: string, now: number): boolean {
 
 /** Worktrees of ours that git began to add and never finished: it locks them so long, and may add no other while they are there. */
 function halfMadeWorktrees(branches: ForgeBranches, now: number): string[] {
-  const list = join(branches.forge.repository.commonDir, 'worktrees');
-  if (!existsSync(list)) return [];
-  return readdirSync(list)
-    .map((name) => join(list, name))
+  return gitDirs(branches)
     .filter((gitDir) => readSmall(join(gitDir, 'locked'))?.trim() === 'initializing')
     .filter((gitDir) => isOurs(branches, gitDir) && isOld(join(gitDir, 'locked'), now));
+}
+
+/** Git's own folders of all worktrees beside the main one. */
+function gitDirs({ forge }: ForgeBranches): string[] {
+  const list = join(forge.repository.commonDir, 'worktrees');
+  return existsSync(list) ? readdirSync(list).map((name) => join(list, name)) : [];
 }
 
 /** Whether git's own folder of a worktree is that of one below `.forge/`. */
@@ -236,14 +238,10 @@ function worktreeOf(gitDir: string): string | undefined {
 
 /** What git keeps of our worktrees whose folder and branch are both gone. */
 function deadWorktrees(branches: ForgeBranches, { hooks }: ForgeView): string[] {
-  const list = join(branches.forge.repository.commonDir, 'worktrees');
-  if (!existsSync(list)) return [];
-  return readdirSync(list)
-    .map((name) => join(list, name))
-    .filter((gitDir) => {
-      const folder = worktreeOf(gitDir);
-      const ref = /^ref: (\S+)$/mu.exec(readSmall(join(gitDir, 'HEAD')) ?? '')?.[1] ?? '';
-      const isGone = folder !== undefined && !existsSync(folder) && !existsSync(join(gitDir, 'locked'));
-      return isGone && isOurs(branches, gitDir) && ref !== LEDGER_BRANCH && !hooks.has(workerOfBranch(ref) ?? '');
-    });
+  return gitDirs(branches).filter((gitDir) => {
+    const folder = worktreeOf(gitDir);
+    const ref = /^ref: (\S+)$/mu.exec(readSmall(join(gitDir, 'HEAD')) ?? '')?.[1] ?? '';
+    const isGone = folder !== undefined && !existsSync(folder) && !existsSync(join(gitDir, 'locked'));
+    return isGone && isOurs(branches, gitDir) && ref !== LEDGER_BRANCH && !hooks.has(workerOfBranch(ref) ?? '');
+  });
 }

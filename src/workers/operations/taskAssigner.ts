@@ -20,7 +20,7 @@ import {
   openBlockers,
 } from '../../core/worker/ledger';
 import { checkWorker, clashingWorker } from '../../core/worker/names';
-import { SLOT_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/slotTree';
 import { attempt } from '../attempt';
 import { type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
 import { type ForgeConfig, readForgeConfig } from '../forgeConfig';

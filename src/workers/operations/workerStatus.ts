@@ -5,7 +5,7 @@ import { type SlotPlan, planSlotRecovery, staleness } from '../../core/worker/sl
 import type { Ledger } from '../../core/worker/ledger';
 import { LEDGER_BRANCH, checkWorker, workerOfBranch } from '../../core/worker/names';
 import { type BranchProblem, ledgerProblem, shortName } from './branchProblems';
-import { SLOT_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/slotTree';
 import { attempt } from '../attempt';
 import type { ForgeBranches } from '../git/forgeBranches';
 import { type ForgeView, type SlotOnBranch, slotBranch, readForge } from './forgeView';

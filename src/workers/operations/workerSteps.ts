@@ -21,7 +21,7 @@ import {
 } from '../../core/worker/slotSteps';
 import { LIMITS } from '../../core/worker/limits';
 import { compareVersions } from '../../core/worker/versionVector';
-import { SLOT_FILES } from '../slot/evidence';
+import { SLOT_FILES } from '../slot/slotTree';
 import type { ForgeBranches, Publish } from '../git/forgeBranches';
 import type { WorkerPorts } from '../forgeFolder';
 import { attempt } from '../attempt';

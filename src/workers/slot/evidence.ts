@@ -1,19 +1,7 @@
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { sha256 } from '../../store/task/recordFile';
 import { textFile } from '../git/forgeBranches';
-import type { FolderFile } from './slotTree';
-
-/** The files of a hook that are the protocol's own, by what is in them. */
-export const SLOT_FILES = {
-  task: 'task.json',
-  context: 'context.json',
-  result: 'result.json',
-  status: 'status.json',
-  inputHash: 'evidence/input-hash.txt',
-  outputHash: 'evidence/output-hash.txt',
-} as const;
-
-const OWN: ReadonlySet<string> = new Set<string>([...Object.values(SLOT_FILES), '.gitattributes']);
+import { type FolderFile, OWN_FILES, SLOT_FILES } from './slotTree';
 
 /** What proves which input became which output. */
 export interface Evidence {
@@ -27,7 +15,7 @@ export interface Evidence {
 
 /** Whether a file of a hook was left there by its worker, and is none of the protocol's own. */
 export function isOutput(path: string): boolean {
-  return !OWN.has(path);
+  return !OWN_FILES.has(path);
 }
 
 /** What a worker left in its folder beside the protocol's own files. */

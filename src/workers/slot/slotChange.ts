@@ -6,7 +6,7 @@ import { definitionOf, recordOf } from '../../core/worker/slotSteps';
 import { bytesAllowed } from '../../core/worker/limits';
 import { fileError } from '../../system/files/fileErrors';
 import { readForeignFile } from '../../system/files/foreignFile';
-import { SLOT_FILES, isOutput, outputsOf } from './evidence';
+import { isOutput, outputsOf } from './evidence';
 import { type Change, type ForgeBranches, type MadeCommit, type Publish, textFile } from '../git/forgeBranches';
 import {
   type ForgeView,
@@ -17,7 +17,7 @@ import {
   withRecords,
 } from '../operations/forgeView';
 import { authorOf } from '../git/gitObjects';
-import { type FolderContent, type FolderFile, holdsFile, readFolder } from './slotTree';
+import { SLOT_FILES, type FolderContent, type FolderFile, holdsFile, readFolder } from './slotTree';
 
 /** What a worker left, in its folder; where that was removed, what its branch has. */
 export interface LeftBehind extends FolderContent {

@@ -10,17 +10,18 @@ import { isSafePath, repositoryHeads } from '../git/treePaths';
 const MAX_FILES = LIMITS.folderFiles;
 const MAX_BYTES = LIMITS.branchBytes;
 
-/** Where the protocol's own files lie: no folder can be kept there, nor a file in the place of their folder. */
 const OWN_FOLDER = 'evidence';
-const OWN_FILES: ReadonlySet<string> = new Set([
-  'task.json',
-  'context.json',
-  'status.json',
-  'result.json',
-  '.gitattributes',
-  `${OWN_FOLDER}/input-hash.txt`,
-  `${OWN_FOLDER}/output-hash.txt`,
-]);
+/** The files of a hook that are the protocol's own, by what is in them. */
+export const SLOT_FILES = {
+  task: 'task.json',
+  context: 'context.json',
+  result: 'result.json',
+  status: 'status.json',
+  inputHash: `${OWN_FOLDER}/input-hash.txt`,
+  outputHash: `${OWN_FOLDER}/output-hash.txt`,
+} as const;
+/** Where they lie: no folder can be kept there, nor a file in the place of their folder. */
+export const OWN_FILES: ReadonlySet<string> = new Set<string>([...Object.values(SLOT_FILES), '.gitattributes']);
 
 /** A file that lies in a folder. */
 export interface FolderFile {

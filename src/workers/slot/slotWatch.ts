@@ -56,7 +56,6 @@ export class SlotWatch {
     });
   }
 
-  /** Stops watching. */
   close(): void {
     this.watches.close();
   }

@@ -23,7 +23,8 @@ import {
 } from '../../core/worker/slotSteps';
 import type { LedgerTask } from '../../core/worker/ledger';
 import { parseState } from '../../store/task/recordFile';
-import { type Evidence, SLOT_FILES, checkEvidence, evidenceOf } from './evidence';
+import { type Evidence, checkEvidence, evidenceOf } from './evidence';
+import { SLOT_FILES } from './slotTree';
 import { type ForgeBranches, type Publish, textFile } from '../git/forgeBranches';
 import { type ForgeView, evidenceRecord } from '../operations/forgeView';
 import {

@@ -7,7 +7,7 @@ import { type CommandOutcome, CommandRunner } from '../../validation/commandRunn
 import { LIMITS } from '../../core/worker/limits';
 import { readForeignFile } from '../../system/files/foreignFile';
 import { makeTemporaryFolder } from '../../system/files/temporaryFolder';
-import { SLOT_FILES } from './evidence';
+import { SLOT_FILES } from './slotTree';
 import type { WorkerPorts } from '../forgeFolder';
 import { RUN_VARIABLE, RunRecord, runMarker } from './leftovers';
 import { programArguments } from './programArguments';

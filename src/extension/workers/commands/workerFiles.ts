@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { serializeContent } from '../../../core/worker/slotContent';
-import { SLOT_FILES } from '../../../workers/slot/evidence';
+import { SLOT_FILES } from '../../../workers/slot/slotTree';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import { SLOT_PARTS, type SlotPart } from '../tree/nodes';
 import type { CommandHandler } from '../../shared/context';

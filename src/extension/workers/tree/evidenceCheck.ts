@@ -1,7 +1,7 @@
 import type { LedgerEvidence } from '../../../core/worker/ledger';
 import { sha256 } from '../../../store/task/recordFile';
-import { SLOT_FILES, outputsOf } from '../../../workers/slot/evidence';
-import type { FolderFile } from '../../../workers/slot/slotTree';
+import { outputsOf } from '../../../workers/slot/evidence';
+import { SLOT_FILES, type FolderFile } from '../../../workers/slot/slotTree';
 
 /**
  * What a file of a hook is against what the ledger recorded. `verified`: its hash is recorded, or listed in what is. `changed`: another
