@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { FileSystem } from '../core/shared/ports';
+import { jsonOf } from '../system/files/readJson';
 
 /** A command that a repository declares, to be offered where a step has none of its own. */
 export interface DeclaredCheck {
@@ -71,11 +72,7 @@ class Folder {
   }
 
   json(name: string): unknown {
-    try {
-      return JSON.parse(this.text(name) ?? 'null') as unknown;
-    } catch {
-      return undefined;
-    }
+    return jsonOf(this.text(name) ?? 'null');
   }
 }
 

@@ -4,6 +4,7 @@ import type { FileSystem } from '../../core/shared/ports';
 import { ensureFolder, renameWithRetry } from '../../system/files/atomicFile';
 import type { StorePaths } from '../../store/paths';
 import { HOST_NAMES, LIFECYCLE_EVENTS } from '../hosts/hosts';
+import { jsonOf } from '../../system/files/readJson';
 
 const MAX_LOG_BYTES = 512 * 1024;
 
@@ -75,10 +76,6 @@ export class EventLog {
 }
 
 function entryOf(line: string): LogEntry[] {
-  try {
-    const parsed = entrySchema.safeParse(JSON.parse(line));
-    return parsed.success ? [parsed.data] : [];
-  } catch {
-    return [];
-  }
+  const parsed = entrySchema.safeParse(jsonOf(line));
+  return parsed.success ? [parsed.data] : [];
 }

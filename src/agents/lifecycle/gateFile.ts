@@ -4,6 +4,7 @@ import type { GateState } from '../../core/inbox/stopGate';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import type { ServicePorts } from '../../service/ports';
 import { sha256 } from '../../store/task/recordFile';
+import { jsonOf } from '../../system/files/readJson';
 
 const MAX_GATE_BYTES = 64 * 1024;
 /** As many sessions are remembered at most, in files of a workspace. */
@@ -73,13 +74,5 @@ export class GateFile {
     } catch {
       // Another session prunes at the same time.
     }
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { GIT_HOOK_NAMES, type GitHookName, shellQuote } from './hookScript';
 import { readSmall } from '../read/locate';
+import { jsonOf } from '../../system/files/readJson';
 
 /** A program that writes hooks by itself, and would write over ours or leave them out. */
 export type HookManager = 'husky' | 'lefthook' | 'pre-commit';
@@ -34,14 +35,8 @@ function generatedIn(folder: string): HookManager | undefined {
 
 /** Husky before version 5 has its settings in package.json. */
 function hasHuskySettings(worktree: string): boolean {
-  const text = readSmall(join(worktree, 'package.json'));
-  if (text === undefined) return false;
-  try {
-    const settings: unknown = JSON.parse(text);
-    return typeof settings === 'object' && settings !== null && 'husky' in settings;
-  } catch {
-    return false;
-  }
+  const settings = jsonOf(readSmall(join(worktree, 'package.json')) ?? '');
+  return typeof settings === 'object' && settings !== null && 'husky' in settings;
 }
 
 /** The manager of a hooks folder: by the folder, by the hooks in it, by the worktree's settings. */

@@ -1,3 +1,5 @@
+import { jsonOf } from '../../system/files/readJson';
+
 /** The hooks that Atlas puts in. Git has none after a push, so the one before it says whom to wait for. */
 export const GIT_HOOK_NAMES = ['post-commit', 'post-merge', 'pre-push'] as const;
 
@@ -207,12 +209,8 @@ export interface SplitHook {
 function commandOf(block: string): readonly string[] | undefined {
   const line = /^# command: (.*)$/mu.exec(block)?.[1];
   if (line === undefined) return undefined;
-  try {
-    const words: unknown = JSON.parse(Buffer.from(line, 'latin1').toString('utf8'));
-    return Array.isArray(words) && words.every((word) => typeof word === 'string') ? words : undefined;
-  } catch {
-    return undefined;
-  }
+  const words = jsonOf(Buffer.from(line, 'latin1').toString('utf8'));
+  return Array.isArray(words) && words.every((word) => typeof word === 'string') ? words : undefined;
 }
 
 /** Finds our block; `undefined` where there is none, `broken` where the marks don't belong together. */

@@ -7,6 +7,7 @@ import { oneLine } from '../../core/shared/text';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import { ensureFolder, replaceFile, removeFile } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
+import { readJson } from '../../system/files/readJson';
 
 /**
  * Where a git hook says that there is something to see; commits, branches and pushed refs are read from the reflogs.
@@ -192,23 +193,11 @@ export class Spool {
   }
 
   private readKept(file: string): KeptEvent {
-    try {
-      const bytes = this.ports.files.read(join(this.keptFolder, file), MAX_EVENT_BYTES * 2);
-      const parsed = keptSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
-      if (parsed.success) {
-        const { name, reason, at, trigger, folder } = parsed.data;
-        const time = toMs(at);
-        return {
-          name,
-          reason,
-          at: Number.isNaN(time) ? 0 : time,
-          ...defined({ trigger, folder }),
-        };
-      }
-    } catch {
-      // Falls through: what it was can't be told any more.
-    }
-    return { name: file, reason: 'Its saved copy is damaged.', at: 0 };
+    const kept = readJson(this.ports.files, join(this.keptFolder, file), MAX_EVENT_BYTES * 2, keptSchema);
+    if (kept === undefined) return { name: file, reason: 'Its saved copy is damaged.', at: 0 };
+    const { name, reason, at, trigger, folder } = kept;
+    const time = toMs(at);
+    return { name, reason, at: Number.isNaN(time) ? 0 : time, ...defined({ trigger, folder }) };
   }
 
   /** Forgets the events that were put aside; returns how many. */

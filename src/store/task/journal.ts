@@ -3,6 +3,7 @@ import { AtlasError, type Result, fail, messageOf, ok } from '../../core/shared/
 import { type JournalLine, journalLineSchema } from '../../core/history/journal';
 import { codeOf, failureOf } from '../../system/files/fileErrors';
 import { sha256 } from './recordFile';
+import { jsonOf } from '../../system/files/readJson';
 
 const CHUNK = 64 * 1024;
 const LINE_FEED = 0x0a;
@@ -30,12 +31,8 @@ const EMPTY_TAIL: JournalTail = { last: undefined, lastHash: '', end: 0, tornByt
 
 /** One line of a journal, without its line feed; `undefined` for bytes that are none. */
 export function parseJournalLine(bytes: Uint8Array): JournalLine | undefined {
-  try {
-    const parsed = journalLineSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = journalLineSchema.safeParse(jsonOf(Buffer.from(bytes).toString('utf8')));
+  return parsed.success ? parsed.data : undefined;
 }
 
 /** journal.jsonl of one task: append-only and hash-chained. The caller holds the task's lock when it writes. */

@@ -4,6 +4,7 @@ import { toTimestamp } from '../../core/shared/time';
 import { ensureFolder, renameWithRetry, replaceFile } from '../../system/files/atomicFile';
 import type { StorePorts } from '../task/storePorts';
 import { sha256 } from '../task/recordFile';
+import { jsonOf } from '../../system/files/readJson';
 
 const MAX_TRUST_BYTES = 4 * 1024 * 1024;
 
@@ -122,12 +123,4 @@ function repositoryAt(known: Repositories, path: string): Repositories[string] |
 function missingIn(known: Repositories, path: string, commands: readonly string[]): string[] {
   const allowed = repositoryAt(known, path)?.commands ?? {};
   return commands.filter((command) => !Object.hasOwn(allowed, sha256(command)));
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -10,6 +10,7 @@ import { codeOf, fileError } from '../../system/files/fileErrors';
 import { readStateFile, sha256 } from '../task/recordFile';
 import type { TaskRef } from '../../core/task/taskRef';
 import type { StorePorts } from '../task/storePorts';
+import { jsonOf } from '../../system/files/readJson';
 
 const workspaceSchema = z.looseObject({
   name: z.string(),
@@ -58,12 +59,8 @@ export class WorkspaceStore {
     const path = join(this.ports.paths.workspace(name), 'workspace.json');
     const bytes = readStateFile(this.ports.files, path);
     if (!bytes.ok) return bytes;
-    try {
-      const parsed = workspaceSchema.safeParse(JSON.parse(Buffer.from(bytes.value).toString('utf8')));
-      if (parsed.success) return ok(parsed.data);
-    } catch {
-      // Falls through: not JSON is as damaged as another shape.
-    }
+    const parsed = workspaceSchema.safeParse(jsonOf(Buffer.from(bytes.value).toString('utf8')));
+    if (parsed.success) return ok(parsed.data);
     return fail('damaged', `${path} is damaged.`, {
       hint: 'Fix it by hand or move it away. The tasks are kept.',
     });

@@ -9,8 +9,17 @@ export function readJson<T>(
   schema: z.ZodMiniType<T>,
 ): T | undefined {
   try {
-    const parsed = schema.safeParse(JSON.parse(Buffer.from(files.read(path, maxBytes)).toString('utf8')));
+    const parsed = schema.safeParse(jsonOf(Buffer.from(files.read(path, maxBytes)).toString('utf8')));
     return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a text of JSON says; `undefined` for one that is none. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@ import { type ProcessIdentity, processIdentitySchema } from '../../core/recovery
 import type { Clock, FileSystem, Ids, Processes } from '../../core/shared/ports';
 import { NO_LINKS, ensureFolder } from '../files/atomicFile';
 import { codeOf } from '../files/fileErrors';
+import { jsonOf } from '../files/readJson';
 
 /** How long a caller waits for one holder of the lock, in ms, unless it says otherwise. */
 export const LOCK_TIMEOUT_MS = 5000;
@@ -310,10 +311,6 @@ function delayOf(before: number): number {
 function parseLock(generation: number, text: string): LockState {
   const [first = '', second] = text.split('\n', 2);
   if (second === RELEASED.trim()) return { kind: 'free', generation };
-  try {
-    const parsed = holderSchema.safeParse(JSON.parse(first));
-    return { kind: 'held', generation, holder: parsed.success ? parsed.data.process : undefined };
-  } catch {
-    return { kind: 'held', generation, holder: undefined };
-  }
+  const parsed = holderSchema.safeParse(jsonOf(first));
+  return { kind: 'held', generation, holder: parsed.success ? parsed.data.process : undefined };
 }

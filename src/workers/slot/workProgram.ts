@@ -14,6 +14,7 @@ import { programArguments } from './programArguments';
 import { UNTOLD } from './workEnding';
 import type { ClaimedWork } from '../operations/workerSteps';
 import { type Execution, workEnvironment } from '../workers';
+import { jsonOf } from '../../system/files/readJson';
 
 /** How much of the last that a program said is told of its failure. */
 const [TAIL_CHARACTERS, TAIL_LINES] = [2000, 20];
@@ -147,13 +148,8 @@ function executionOf(work: ClaimedWork, name: string, outcome: CommandOutcome, t
 function ownFailure({ folder }: ClaimedWork): Execution | undefined {
   const read = readForeignFile(join(folder, SLOT_FILES.result), LIMITS.resultBytes);
   if (!read.ok) return undefined;
-  try {
-    const text = Buffer.from(read.value).toString('utf8');
-    const parsed = slotResultSchema.safeParse(JSON.parse(text));
-    if (!parsed.success || parsed.data.status !== 'FAILED') return undefined;
-    return { ok: false, error: parsed.data.error ?? UNTOLD };
-  } catch {
-    // None that can be read: the end of the work says what is wrong with it.
-    return undefined;
-  }
+  const parsed = slotResultSchema.safeParse(jsonOf(Buffer.from(read.value).toString('utf8')));
+  // Of one that can't be read, the end of the work says what is wrong with it.
+  if (!parsed.success || parsed.data.status !== 'FAILED') return undefined;
+  return { ok: false, error: parsed.data.error ?? UNTOLD };
 }
