@@ -32,9 +32,7 @@ export interface CommandRun {
   readonly keepStderr: string;
   /** The receipt's id, given to the command as ATLAS_RECEIPT_ID: its processes are known by it. Used once only. */
   readonly marker: string;
-  /** Cancels. */
   readonly signal: AbortSignal;
-  /** Gets the output as it comes. */
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
   /** Is told the process id of what was started: the leader of a group of its own, but on Windows. */
   readonly onStart?: (pid: number) => void;

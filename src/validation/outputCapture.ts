@@ -11,7 +11,6 @@ export const MAX_KEPT_BYTES = 5 * 1024 * 1024;
 export interface StreamRecord {
   /** SHA-256 of everything that was written, in hex. */
   readonly sha256: string;
-  /** How much was written, in bytes. */
   readonly bytes: number;
   /** How much of it is in the kept file, in bytes: always its beginning. */
   readonly kept: number;
@@ -45,7 +44,6 @@ export class OutputCapture {
     this.listener = listener;
   }
 
-  /** How many bytes came so far. */
   get received(): number {
     return this.bytes;
   }

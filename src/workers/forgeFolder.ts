@@ -47,7 +47,6 @@ export class ForgeFolder {
   readonly path: string;
   private readonly lock: GenerationLock;
   private id: string | undefined;
-  /** Folders that were just seen to be plain, and when. */
   private readonly plain = new Set<string>();
   private plainAt = 0;
 

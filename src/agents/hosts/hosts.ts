@@ -35,7 +35,6 @@ export interface Host {
   readonly name: HostName;
   /** For people. */
   readonly title: string;
-  /** Its settings file in a repository. */
   readonly file: string;
   /** Where its agent reads instructions. */
   readonly instructions: string;

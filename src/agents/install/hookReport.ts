@@ -25,7 +25,6 @@ export interface LifecycleHookReport {
   readonly lines: readonly LifecycleHookLine[];
   /** Files that can't be read, hooks that are missing. */
   readonly problems: readonly string[];
-  /** What is worth knowing. */
   readonly notes: readonly string[];
 }
 

@@ -15,7 +15,6 @@ const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 const recordSchema = z.looseObject({
   path: z.string(),
-  /** Whether the file was there before. */
   existed: z.boolean(),
   after_sha256: z.string(),
   /** What was put in, in UTF-16 units. */
@@ -57,7 +56,6 @@ export class Installer {
     return instructions.ok ? ok([settings.value, instructions.value]) : instructions;
   }
 
-  /** What uninstalling changes. */
   planUninstall(host: Host): Result<FileChange[]> {
     const changes: FileChange[] = [];
     for (const [name, clean] of [

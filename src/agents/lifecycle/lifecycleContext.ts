@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { messageOf } from '../../core/shared/errors';
+import { messageOf, unwrap } from '../../core/shared/errors';
 import { resolveTask } from '../../core/task/resolveTask';
 import { isTerminal } from '../../core/task/taskRecord';
 import { oneLine } from '../../core/shared/text';
@@ -9,7 +9,7 @@ import { chooseTask } from '../../service/tasks/taskChoice';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { HostInput } from '../hosts/hostInput';
 import { type LifecycleEvent } from '../hosts/hosts';
-import { type InboxSummary, summarizeInbox } from './inboxSummary';
+import type { InboxItem } from '../../core/inbox/inbox';
 import { type MemoryPlace, localDate, memoryPlace } from './memory';
 import { Prompts, type SessionKind, sessionKind } from './prompts';
 
@@ -24,6 +24,13 @@ export interface Called {
 
 /** Names the trial of a hook in its environment: it is answered as ever, and changes nothing but the log. */
 export const CHECK_VARIABLE = 'ATLAS_HOOK_CHECK';
+
+/** What is left in an inbox. */
+interface InboxSummary {
+  /** The items in `processing`. */
+  readonly active: readonly InboxItem[];
+  readonly pending: number;
+}
 
 /** The task that an agent works on, as far as can be told. */
 export interface FoundTask {
@@ -95,10 +102,13 @@ export class LifecycleContext {
     return undefined;
   }
 
-  /** The inbox of the workspace; an empty one where there is no workspace yet. */
+  /** What is left in the inbox of the workspace; `undefined` where there is no workspace yet. Throws where it can't be read. */
   async inbox(): Promise<InboxSummary | undefined> {
     const { workspace } = await this.where();
-    return workspace === undefined ? undefined : summarizeInbox(await this.atlas.inbox(), workspace);
+    if (workspace === undefined) return undefined;
+    const { open } = unwrap((await this.atlas.inbox()).list(workspace, { finished: 0 }));
+    const active = open.filter(({ status }) => status === 'processing');
+    return { active, pending: open.length - active.length };
   }
 
   /** The open task that the agent works on: what `ATLAS_TASK` names, else that of its workspace. */

@@ -16,7 +16,6 @@ const JOURNAL = /^(\d{4}-\d{2}-\d{2})\.md$/u;
 
 /** Where an agent's memory lies. */
 export interface MemoryPlace {
-  /** The folder itself. */
   readonly folder: string;
   /** No link in it may lead out of this one. */
   readonly root: string;

@@ -27,7 +27,6 @@ export interface Opened {
   readonly hook: TaskRecord;
   /** SHA-256 of hook.json's bytes. */
   readonly bytesSha: string;
-  /** hook.json. */
   readonly stat: FileStat;
   readonly tail: JournalTail;
   readonly task: Task;

@@ -45,7 +45,6 @@ export interface Change {
   readonly changes: Changes;
   /** What of it is written to the folder; all, unless given: what came from there may have been changed again since. */
   readonly shown?: Changes;
-  /** The folder is left as it is. */
   readonly unseen?: boolean;
   readonly message: string;
   readonly author: CommitAuthor;
@@ -54,7 +53,6 @@ export interface Change {
 /** What another commit can go on from. */
 export interface CommitBefore {
   readonly commit: string;
-  /** All its files. */
   readonly files: TreeFiles;
   /** What git has to keep before a branch can have it. */
   readonly objects: readonly NewObject[];
@@ -150,7 +148,7 @@ export class ForgeBranches {
     total: number,
     seen: (index: number, path: string) => Uint8Array | undefined = () => undefined,
   ): Promise<TopFile[][]> {
-    const summaries = await this.objects.summaries(commits);
+    const summaries = await this.objects.trees.summaries(commits);
     const wanted = summaries.map(({ top, problem, isMissing }, index) => {
       if (problem !== undefined) return paths.map((): Wanted => ({ known: { problem, isMissing } }));
       return paths.map((path): Wanted => {

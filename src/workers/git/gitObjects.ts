@@ -17,7 +17,7 @@ import {
 import { LIMITS, bytesAllowed, sizeText } from '../../core/worker/limits';
 import { readNamed } from './looseObjects';
 import { type GitObject, ObjectReader, type ReadLimit, SIZES_ONLY, withinLimit } from './objectReader';
-import { type Refused, type TreeListing, type TreeSummary, TreeReader, takeOut } from './treeReader';
+import { type TreeListing, TreeReader, takeOut } from './treeReader';
 import type { WorkerGit } from './workerGit';
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/u;
@@ -35,12 +35,7 @@ export const ATTRIBUTES = { path: '.gitattributes', text: '* -text -filter -iden
 export type TreeFiles = ReadonlyMap<string, TreeEntry>;
 
 /** The files of a commit that can be used, and what was left out. */
-export interface CommitFiles {
-  readonly files: TreeFiles;
-  /** At most {@link LIMITS.listed}. */
-  readonly refused: readonly Refused[];
-  readonly refusedCount: number;
-}
+export type CommitFiles = Readonly<Omit<TreeListing, 'files'>> & { readonly files: TreeFiles };
 
 /** A file at the top of a commit: its content, or why that can't be used. `undefined`: there is none. */
 export type TopFile =
@@ -112,7 +107,7 @@ function buildTree(hash: HashName, files: readonly (readonly [string, TreeEntry]
 /** Reads and writes git's objects and branches, with no index and no worktree. */
 export class GitObjects {
   private readonly reader: ObjectReader;
-  private readonly trees: TreeReader;
+  readonly trees: TreeReader;
   private format: HashName | undefined;
   /** The newest commits that were asked for: a commit never changes. */
   private readonly known = new LruCache<CommitFiles>(MAX_KNOWN);
@@ -125,7 +120,6 @@ export class GitObjects {
     this.trees = new TreeReader(async (names, limit, known) => this.objects(names, limit, known));
   }
 
-  /** How the repository names objects. */
   async hash(): Promise<HashName> {
     if (this.format === undefined) {
       const said = unwrap(await this.git.run(['rev-parse', '--show-object-format']));
@@ -191,11 +185,6 @@ export class GitObjects {
     return checked;
   }
 
-  /** What is known of the trees of commits. */
-  async summaries(commits: readonly string[]): Promise<TreeSummary[]> {
-    return this.trees.summaries(commits);
-  }
-
   /** The first parent of a commit; `undefined` where it has none. */
   async parentOf(commit: string): Promise<string | undefined> {
     const [found] = await this.objects([commit], { each: LIMITS.commitBytes, total: LIMITS.commitBytes });
@@ -235,7 +224,6 @@ export class GitObjects {
     return names.map((name, index) => objects[index] ?? found.get(name));
   }
 
-  /** What some objects are, and how large. */
   async sizes(names: readonly string[]): Promise<(GitObject | undefined)[]> {
     return this.objects(names, SIZES_ONLY);
   }

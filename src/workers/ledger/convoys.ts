@@ -17,9 +17,7 @@ export interface ConvoyStatus {
   /** When it was made; `undefined` where only its tasks name it. */
   readonly at: string | undefined;
   readonly tasks: readonly ConvoyTask[];
-  /** The tasks that can be slung now. */
   readonly ready: readonly string[];
-  /** Whether all of it is complete. */
   readonly done: boolean;
 }
 

@@ -56,7 +56,7 @@ export async function problemsOf(
 ): Promise<CheckedTips> {
   const commits = fresh.map(([, commit]) => commit);
   const objects = await branches.objects.sizes(commits);
-  const summaries = await branches.objects.summaries(commits);
+  const summaries = await branches.objects.trees.summaries(commits);
   const usable: Tip[] = [];
   const unusable = blockingProblems(all, known.keys());
   let ledgerDamage: AtlasError | undefined;

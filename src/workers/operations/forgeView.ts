@@ -23,6 +23,7 @@ import {
   evidenceId,
   readLedger,
 } from '../../core/worker/ledger';
+import { keptIn } from '../../core/shared/keptIn';
 import { type LedgerRecord, appendRecords } from '../../core/worker/ledgerLines';
 import { LIMITS, measureJson, sizeText } from '../../core/worker/limits';
 import { LEDGER_BRANCH, slotBranchName, workerOfBranch } from '../../core/worker/names';
@@ -100,9 +101,7 @@ const MEMORIES = new WeakMap<ForgeBranches, Memory>();
 const MAX_WORKS = 5000;
 
 function memoryOf(branches: ForgeBranches): Memory {
-  const memory = MEMORIES.get(branches) ?? { works: new Map<string, Result<Work | undefined>>(), ledger: undefined };
-  MEMORIES.set(branches, memory);
-  return memory;
+  return keptIn(MEMORIES, branches, () => ({ works: new Map(), ledger: undefined }));
 }
 
 /** What lies in a worker's folder, by name; asked for once git was asked. */

@@ -12,7 +12,6 @@ import type { FolderFile } from '../slot/slotTree';
 
 /** What came of bringing a remote's branches and ours together; nothing of either is dropped. */
 export interface Integration {
-  /** Where our branches are now. */
   readonly tips: ReadonlyMap<string, string>;
   /** Workers whose hook another clone moved on. */
   readonly received: readonly string[];

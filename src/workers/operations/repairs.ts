@@ -44,7 +44,6 @@ const REJECTED_LINES = 'rejected.jsonl';
 export interface RepairReport {
   readonly done: readonly RepairItem[];
   readonly left: readonly RepairItem[];
-  /** What could not be fixed, and why. */
   readonly failed: readonly { readonly item: RepairItem; readonly why: string }[];
 }
 

@@ -36,7 +36,6 @@ export interface Assignment {
   readonly task: { readonly id: string; readonly type?: string } & Readonly<Record<string, unknown>>;
   /** What the worker may use; at most 5. */
   readonly tools?: readonly string[];
-  /** More for context.json. */
   readonly context?: Readonly<Record<string, unknown>>;
 }
 

@@ -48,7 +48,6 @@ import { WorkEnding } from '../slot/workEnding';
 export interface ClaimedWork {
   /** To be named in all that is said of the work later. */
   readonly lease: Lease;
-  /** The hook's folder. */
   readonly folder: string;
   readonly action: 'run' | 'resume' | 'restart';
   readonly state: SlotState;

@@ -21,7 +21,6 @@ import { SLOT_FILES, type FolderContent, type FolderFile, holdsFile, readFolder 
 
 /** What a worker left, in its folder; where that was removed, what its branch has. */
 export interface LeftBehind extends FolderContent {
-  /** Whether the folder is there. */
   readonly there: boolean;
 }
 
@@ -81,7 +80,6 @@ export function isPartial(left: LeftBehind, { resumePoint }: SlotState): boolean
 
 /** What is seen of a hook without reading what its worker left. */
 export interface SlotGlance {
-  /** Whether its worker left anything. */
   readonly partial: boolean;
   /** Whether the protocol's own files in its folder are other than its branch has them. */
   readonly differs: boolean;
