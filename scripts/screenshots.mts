@@ -104,7 +104,11 @@ async function hangWork(sample: GitWorkspace): Promise<void> {
   const check = { id: 'proofread', type: 'review', input: {}, blockedBy: tasks.map(({ id }) => id) };
   unwrap(await slinging.addTasks([...tasks, check]));
   unwrap(
-    await slinging.createConvoy({ id: 'manual', title: 'The manual in French', tasks: [...tasks, check].map(({ id }) => id) }),
+    await slinging.createConvoy({
+      id: 'manual',
+      title: 'The manual in French',
+      tasks: [...tasks, check].map(({ id }) => id),
+    }),
   );
   const claim = async (worker: string, id: string, owner: ProcessIdentity) => {
     unwrap(await slinging.sling({ worker, task: { id } }));

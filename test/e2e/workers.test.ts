@@ -156,7 +156,9 @@ describe('the workers', () => {
     unwrap(await workers.steps.claim({ worker: 'unseen' }));
     const tasks = ['summary-1', 'summary-2'].map((id) => ({ id, type: 'summary', blockedBy: ['review-4'] }));
     unwrap(await workers.slinging.addTasks([...tasks, { id: 'summary-3', type: 'summary' }]));
-    unwrap(await workers.slinging.createConvoy({ id: 'c1', title: 'Reviews', tasks: ['review-1', 'review-2', 'summary-1'] }));
+    unwrap(
+      await workers.slinging.createConvoy({ id: 'c1', title: 'Reviews', tasks: ['review-1', 'review-2', 'summary-1'] }),
+    );
     await row(/^done/).waitFor();
   }
 
