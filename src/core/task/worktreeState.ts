@@ -42,8 +42,3 @@ export const worktreeStateSchema = z.looseObject({
 export type WorktreeState = z.infer<typeof worktreeStateSchema>;
 /** An uncommitted file. */
 export type ChangedFile = z.infer<typeof changedFileSchema>;
-
-/** Whether two observations say the same; when they were made doesn't count. */
-export function isSameState(a: WorktreeState | undefined, b: WorktreeState): boolean {
-  return a !== undefined && JSON.stringify({ ...a, observed_at: '' }) === JSON.stringify({ ...b, observed_at: '' });
-}
