@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { MAX_AGENT_TEXT, cutAtHeading, cutAtLine, embedded, section } from '../../core/shared/agentText';
 import { pathText } from '../../core/hookMarkdown/escape';
 import { adviceOf, synopsisOf } from '../../service/tasks/advice';
+import { tellInterruption } from '../../service/recovery/tellInterruption';
 import { type Reaction, printedLength } from '../hosts/hostReply';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { readMemory, recentJournals } from './memory';
@@ -41,8 +42,11 @@ export async function sessionStart(occasion: LifecycleContext, host: HostName | 
 }
 
 async function recovery(occasion: LifecycleContext): Promise<string> {
-  const { task, note } = await occasion.task();
-  if (task === undefined) return '';
+  const { task: found, note } = await occasion.task();
+  if (found === undefined) return '';
+  const told = await tellInterruption(occasion.atlas, found);
+  if (!told.ok) occasion.problem('The interruption could not be recorded', told.error);
+  const task = told.ok ? told.value : found;
   const { ports } = occasion.atlas;
   const rest = `[Truncated. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
   const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];

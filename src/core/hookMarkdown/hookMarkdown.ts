@@ -87,6 +87,12 @@ export function renderEnding(input: HookMarkdownInput): string {
   return `Step ${name} (attempt ${step.attempt}) of task ${code(hook.task_id, 255)} is still running. ${how ?? ''}.`;
 }
 
+function standing({ state, history }: TaskRecord): string {
+  if (state === 'recovering') return 'interrupted';
+  if (state === 'awaiting_human') return 'waits for a human: stop';
+  return history.some(({ trigger }) => trigger === 'start_step') ? 'in progress' : 'not started';
+}
+
 /** One line that points an agent to HOOK.md; empty for a task that is over. */
 export function synopsis(hook: TaskRecord, task: Task, hookPath: string): string {
   if (isTerminal(hook.state)) return '';
@@ -94,7 +100,7 @@ export function synopsis(hook: TaskRecord, task: Task, hookPath: string): string
   const place =
     step === undefined ? '' : `, Step: ${flat(step.step_name, 64)} (${step.step_index + 1}/${task.steps.length})`;
   return (
-    `[ATLAS RECOVERY] Task '${flat(hook.task_id, 255)}' in progress. State: ${hook.state}${place}. ` +
+    `[ATLAS RECOVERY] Task '${flat(hook.task_id, 255)}' ${standing(hook)}. State: ${hook.state}${place}. ` +
     `READ ${pathText(hookPath)} BEFORE PROCEEDING.`
   );
 }

@@ -105,7 +105,7 @@ export const recover: CommandHandler = async (context, argument) => {
   const named = (argument as { recovery?: unknown } | undefined)?.recovery;
   const action = RECOVERY_ACTIONS.find((each) => each === named) ?? (await chooseAction(context, task));
   const atlas = await session.atlas.drive();
-  const result = took(context, await atlas.recover(task.ref, { action, by: 'human' }));
+  const result = took(context, await atlas.recover(task.ref, { action, by: 'human', takeOver: true }));
   context.panels.open(result.ref);
 };
 
@@ -141,7 +141,7 @@ export const resume: CommandHandler = async (context, argument) => {
   if (task.hook.state === 'recovering' || task.hook.state === 'awaiting_human') {
     took(context, await atlas.resume(task.ref, 'human'));
   } else if (fares === 'crashed') {
-    took(context, await atlas.recover(task.ref, { by: 'human' }));
+    took(context, await atlas.recover(task.ref, { by: 'human', takeOver: true }));
   }
   context.panels.open(task.ref);
   startAgent(context, task);

@@ -51,6 +51,8 @@ export interface RecoveryChoice {
   readonly action?: RecoveryAction | undefined;
   /** An agent, unless it is said to be a human. */
   readonly by?: Caller;
+  /** Whether a human takes the work over from whoever may still be doing it: the task counts as interrupted then. */
+  readonly takeOver?: boolean;
 }
 
 /** Finds crashes, plans what to do and does it. */
@@ -125,20 +127,22 @@ export class RecoveryService {
   }
 
   /**
-   * Recovers a task: applies the recorded plan, or another action that a human chose. A task that isn't known to have
-   * crashed is treated as if it had, because somebody asked.
+   * Recovers an interrupted task: applies the recorded plan, or another action that a human chose. A task that isn't
+   * interrupted stays as it is, unless a human takes it over.
    */
-  async recover(stored: StoredTask, { action, by = 'agent' }: RecoveryChoice = {}): Promise<Result<Updated>> {
+  async recover(stored: StoredTask, choice: RecoveryChoice = {}): Promise<Result<Updated>> {
+    const { action, by = 'agent', takeOver = false } = choice;
     if (stored.hook.state === 'awaiting_human') {
       return fail('illegal_transition', 'The task is waiting for a human. There is nothing to recover.', {
         hint: 'A human has to decide first.',
       });
     }
-    const detected =
-      stored.hook.state === 'recovering'
-        ? ok({ task: stored })
-        : await this.record(stored, (task) => this.asRequested(task));
+    const detected = await (takeOver && by === 'human'
+      ? this.record(stored, (task) => this.asRequested(task))
+      : this.detect(stored));
     if (!detected.ok) return detected;
+    if (detected.value.task.hook.state !== 'recovering')
+      return ok({ ...detected.value.task, changed: false, findings: [] });
     const chosen = action ?? (await this.recordedAction(detected.value.task));
     if (chosen === 'await_human')
       return fail('illegal_transition', 'The task is waiting for a human. There is nothing to recover.');

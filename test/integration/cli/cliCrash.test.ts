@@ -108,20 +108,70 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     expect(crashes(hookOf(desk, ref))).toBe(1);
   });
 
-  it('only reads its state until then', async () => {
+  it('is only read by what lists parts of it', async () => {
     const desk = new Desk(cli, 'read');
     await desk.running('task', 'Sample', 60 * MINUTE);
     const before = everything(desk.root);
     for (const args of [
-      ['status'],
       ['hook', 'checkpoints'],
-      ['hook', 'synopsis'],
       ['hook', 'export'],
       ['receipts', 'list'],
+      ['recover', '--dry-run'],
     ])
       await desk.ok(...args);
-    expect(await desk.ok('status')).toMatch(/^Health: +Interrupted 1 h ago \(no activity\)$/mu);
     expect(everything(desk.root)).toBe(before);
+  });
+
+  it.each([
+    ['status', ['status'], /^Health: +Interrupted 1 h ago \(no activity\)$/mu],
+    ['the synopsis', ['hook', 'synopsis'], /^\[ATLAS RECOVERY\] Task '.+' interrupted\. State: recovering/u],
+    ['session start', ['lifecycle', 'session-start'], /' interrupted\. [^]*### (🔁|✋) RECOVER/u],
+  ])('is told to whoever wakes up by %s, and from then on by everything', async (name, args, says) => {
+    const desk = new Desk(cli, `told by ${name}`);
+    const ref = await desk.running('task', 'Sample', 60 * MINUTE);
+    const said = await desk.runWith({ input: '{}' }, ...args);
+    expect(said.out).toMatch(says);
+    expect(hookOf(desk, ref)).toMatchObject({ state: 'recovering', recovery: { crash_type: 'timeout' } });
+    const before = everything(desk.root);
+    const markdown = readFileSync(desk.fileOf(ref, 'HOOK.md'), 'utf8');
+    expect(markdown).toContain('\n## What Interrupted You\n');
+    expect(markdown).toMatch(/\n### (🔁|✋) RECOVER: /u);
+    expect(await desk.ok('status')).toMatch(/^State: +Interrupted[^]*^Next: +RECOVER: /mu);
+    expect(await desk.ok('hook', 'synopsis')).toContain("' interrupted. ");
+    expect(everything(desk.root), 'it is recorded once').toBe(before);
+    const again = await desk.runWith({ input: '{}' }, 'lifecycle', 'session-start');
+    expect(again.out).not.toMatch(/RESUME|BEGIN/u);
+    expect(crashes(hookOf(desk, ref))).toBe(1);
+  });
+
+  it('is recovered once: whoever recovers it again changes nothing', async () => {
+    const desk = new Desk(cli, 'twice');
+    const ref = await desk.running('task', 'Sample', 60 * MINUTE);
+    const first = await desk.json('recover');
+    expect(first).toMatchObject({ exit: 0, changed: true });
+    const after = hookOf(desk, ref);
+    for (const agent of [{}, { CLAUDECODE: '1' }]) {
+      const said = await desk.runWith({ env: agent }, 'recover');
+      expect(said.out + said.err).toMatch(/isn't interrupted|waiting for a human/u);
+    }
+    expect(hookOf(desk, ref)).toEqual(after);
+  });
+
+  it('is no interruption where a live process has it: only a human takes that over', async () => {
+    const desk = new Desk(cli, 'living');
+    const ref = await desk.running('task', 'Sample');
+    const owner = workers.start('own', desk.root, [ref.workspace, ref.id]);
+    expect(await owner.speaks()).toBe('owns');
+    const before = hookOf(desk, ref);
+    const plain = await desk.json('recover');
+    expect(plain).toMatchObject({ exit: 0, changed: false });
+    const agent = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'recover', '--take-over');
+    expect(agent).toMatchObject({ code: 4 });
+    expect(agent.err).toContain('Only a human may take over');
+    expect(hookOf(desk, ref)).toEqual(before);
+    expect(await desk.json('recover', '--take-over')).toMatchObject({ exit: 0, changed: true });
+    expect(crashes(hookOf(desk, ref))).toBe(1);
+    await owner.kill();
   });
 });
 

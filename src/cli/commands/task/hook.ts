@@ -3,7 +3,7 @@ import { synopsisOf } from '../../../service/tasks/advice';
 import type { Handler } from '../../parse/commandLine';
 import { EXIT, toJson } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { taken, taskData, taskToRead } from './taskAnswer';
+import { taken, taskData, taskToRead, taskToTell } from './taskAnswer';
 
 /** `hook regenerate`: writes HOOK.md again. */
 export const regenerate: Handler = async (context, call) => {
@@ -24,7 +24,7 @@ export const exportHook: Handler = async (context, call) => {
 
 /** `hook synopsis`: one line for an agent's context; nothing where no task is open. */
 export const synopsis: Handler = async (context, call) => {
-  const chosen = await taskToRead(context, call).catch((error: unknown) => {
+  const chosen = await taskToTell(context, call).catch((error: unknown) => {
     if (error instanceof AtlasError && error.code === 'not_found') return undefined;
     throw error;
   });

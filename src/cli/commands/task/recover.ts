@@ -41,6 +41,8 @@ async function goOn({ atlas, stored }: Driven, by: Caller): Promise<Result<Updat
 export const recover: Handler = async (context, call) => {
   const wanted = RECOVERY_ACTIONS.find((action) => action === call.text('action'));
   if (call.flag('dryRun')) return dryRun(context, call);
+  const takeOver = call.flag('takeOver');
+  if (takeOver) context.humanOnly('take over work that is not known to be interrupted');
   const driven = await taskToDrive(context, call);
   const { atlas, stored } = driven;
   if (isTerminal(stored.hook.state)) {
@@ -50,8 +52,14 @@ export const recover: Handler = async (context, call) => {
   const planned = await atlas.recovery.plan(stored);
   const computed = recordedAction(stored) ?? planned.plan.action;
   if (wanted !== undefined && wanted !== computed) context.humanOnly(otherActionDecision(wanted, computed));
-  const result = await atlas.recover(stored.ref, { action: wanted, by: context.caller });
+  const result = await atlas.recover(stored.ref, { action: wanted, by: context.caller, takeOver });
   const recovered = taken(context, driven, result);
+  if (!recovered.changed) {
+    const how = takeOver || context.caller !== 'human' ? '' : ' To take it over anyway: atlas recover --take-over';
+    const said = `The task isn't interrupted. Nothing was changed.${how}`;
+    const answer = changed(context, driven, recovered, said, planData(planned, false));
+    return { ...answer, text: `${answer.text}\n${nextOf(atlas, recovered).markdown}` };
+  }
   const what = `Recovered (${ACTION_LABELS[wanted ?? computed]}): ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[recovered.hook.state]}.`;
   const answer = changed(context, driven, recovered, what, planData(planned, false));
   return { ...answer, text: `${answer.text}\n${nextOf(atlas, recovered).markdown}` };

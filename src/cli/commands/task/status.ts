@@ -15,11 +15,11 @@ import { EXIT } from '../../render/output';
 import type { AnswerData, CheckpointData, VerdictCounts } from '../schemas';
 import { paint } from '../../render/style';
 import { fields } from '../../render/table';
-import { describeState, nextOf, taskData, taskToRead } from './taskAnswer';
+import { describeState, nextOf, taskData, taskToTell } from './taskAnswer';
 
 /** `status` and `hook status`: where a task stands. */
 export const status: Handler = async (context, call) => {
-  const chosen = await taskToRead(context, call);
+  const chosen = await taskToTell(context, call);
   const atlas = await context.atlas();
   const { stored, notes } = chosen;
   const { hook, ref } = stored;

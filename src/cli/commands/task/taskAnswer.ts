@@ -9,6 +9,7 @@ import type { TaskEventType } from '../../../core/transition/states';
 import { oneLine } from '../../../core/shared/text';
 import { type Advice, adviceOf } from '../../../service/tasks/advice';
 import type { Atlas } from '../../../service/atlas';
+import { tellInterruption } from '../../../service/recovery/tellInterruption';
 import { chooseTask } from '../../../service/tasks/taskChoice';
 import type { TaskRef } from '../../../core/task/taskRef';
 import type { StoredTask, Updated } from '../../../core/task/storedTask';
@@ -41,6 +42,18 @@ export async function taskToRead(
   if (!fixed.ok && read.ok) return { stored: read.value, notes: [...notes, fixed.error.message] };
   const { stored, notes: findings } = unwrap(fixed);
   return { stored, notes: [...notes, ...findings] };
+}
+
+/**
+ * Finds the task for whoever wakes up and asks where it stands. An interruption is recorded first, so that every other
+ * surface says the same.
+ */
+export async function taskToTell(context: CliContext, call: Call): Promise<Chosen> {
+  const chosen = await taskToRead(context, call);
+  const told = await tellInterruption(await context.atlas(), chosen.stored);
+  if (told.ok) return { ...chosen, stored: told.value };
+  // A store that can't be written to is still shown.
+  return { ...chosen, notes: [...chosen.notes, `The interruption could not be recorded: ${told.error.message}`] };
 }
 
 /** Brings a task's files in line; with `finish`, ends a task that has no step left, which a crash kept from ending. */

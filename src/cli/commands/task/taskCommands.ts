@@ -174,7 +174,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'recover',
-    does: 'Diagnose an interrupted task and apply its recovery plan.',
+    does: 'Apply the recovery plan of an interrupted task. A task that is not interrupted stays as it is.',
     options: [
       { flags: '-n, --dry-run', does: 'show the plan and its reasons without applying it' },
       {
@@ -182,6 +182,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
         does: 'take this action instead of the planned one (human only)',
         choices: ACTIONS,
       },
+      { flags: '--take-over', does: 'take the step from whoever may still work on it (human only)' },
       ...TASK,
     ],
     example: 'atlas recover --dry-run',

@@ -1,0 +1,19 @@
+import { type Result, ok } from '../../core/shared/errors';
+import { isInFlight } from '../../core/task/taskRecord';
+import type { StoredTask } from '../../core/task/storedTask';
+import type { OpenAtlas } from '../createAtlas';
+
+/**
+ * A task as it is told to whoever wakes up: an interruption that is found is recorded first, so that status, synopsis,
+ * session start and HOOK.md say the same. Nothing is loaded or written for a task that isn't interrupted.
+ */
+export async function tellInterruption(
+  atlas: Pick<OpenAtlas, 'configs' | 'diagnose' | 'drive'>,
+  stored: StoredTask,
+): Promise<Result<StoredTask>> {
+  if (!isInFlight(stored.hook.state)) return ok(stored);
+  const { config } = await atlas.configs.forTask(stored.task);
+  if (atlas.diagnose(stored, config.staleThresholdMs).kind !== 'crashed') return ok(stored);
+  const detected = await (await atlas.drive()).recovery.detect(stored);
+  return detected.ok ? ok(detected.value.task) : detected;
+}
