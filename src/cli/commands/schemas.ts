@@ -222,6 +222,7 @@ export const ANSWERS = {
   'step fail': z.strictObject(changed),
   validate: z.strictObject({ ...changed, passed: z.boolean(), reason: maybe(text), receipts: z.array(validated) }),
   approve: z.strictObject(changed),
+  answer: z.strictObject(changed),
   reject: z.strictObject(changed),
   fail: z.strictObject(changed),
   abandon: z.strictObject(changed),

@@ -66,7 +66,7 @@ const READERS = {
   human_required: said,
   human_approve: said,
   human_reject: said,
-  human_resume: nothing,
+  human_resume: ({ answer, answered_by: by }: Raw) => ({ answer: text(answer), answered_by: text(by) }),
   crash_detected: nothing,
   retry_step: recovered,
   retry_from_checkpoint: recovered,

@@ -1,3 +1,4 @@
+import { lastEventOf } from '../history/historyEvent';
 import { type ForeignEdits, foreignEdits } from '../task/foreignEdits';
 import { isTerminal } from '../task/taskRecord';
 import { worktreeOf } from '../task/task';
@@ -55,6 +56,7 @@ export function whatYouWereDoing(view: HookView): string {
   return [
     '## What You Were Doing',
     stacked(stepLines(view)),
+    ...answerOf(view),
     ...doneSoFar(view),
     ...sinceLastCheckpoint(view),
     ...filesModified(view),
@@ -64,6 +66,22 @@ export function whatYouWereDoing(view: HookView): string {
     ...quoted('### Your Last Output', view.step?.last_output),
     ...quoted('### Output of the Interrupted Command', view.hook.recovery?.partial_output),
   ].join('\n\n');
+}
+
+/** What a human answered in this step, with the question; until the step ends. */
+function answerOf({ hook, step }: HookView): string[] {
+  const index = hook.history.findLastIndex(
+    (event) => event.trigger === 'human_resume' && event.details?.['answer'] !== undefined,
+  );
+  const event = lastEventOf(hook.history.slice(0, index + 1), 'human_resume');
+  const { answer, answered_by: by } = event?.details ?? {};
+  if (answer === undefined || event?.details.step_index !== step?.step_index) return [];
+  const asked = lastEventOf(hook.history.slice(0, index), 'human_required')?.details.message;
+  return [
+    by === 'human' ? "### The Human's Answer" : "### The Human's Answer, as an agent passed it on",
+    ...(asked === undefined ? [] : [`To: "${prose(asked, 2000)}"`]),
+    block(answer),
+  ];
 }
 
 /** What the checkpoints of this attempt say was done, oldest first. */

@@ -36,10 +36,10 @@ const KINDS: Readonly<Record<WaitKind, Kind>> = {
   },
   question: {
     heading: (name) => `⏸️ STOP: ${name} waits for an answer`,
-    intro: () => 'You asked a human a question, and only the answer lets the work go on.',
+    intro: () => 'You asked a human a question. The work continues only with the answer.',
     ask: () => [
-      'Ask the human to answer the question above',
-      'When they have answered, and only then, run `atlas resume` and go on with the answer',
+      'Ask the human to answer the question above, in the editor or with `atlas answer "<their answer>"`',
+      'If they tell you the answer, and only then, run `atlas answer "<their answer>"` for them',
     ],
   },
   step_failed: {
@@ -89,10 +89,11 @@ export function waitingAdvice(view: HookView): Advice {
   const { kind, message } = waitingSince(view.hook);
   const texts = KINDS[kind];
   const name = stepName(view);
-  const said = message === undefined || message.trim() === '' ? '' : ` What was said: "${prose(message, 1000)}"`;
+  const word = kind === 'question' ? 'The question' : 'What was said';
+  const said = message === undefined || message.trim() === '' ? '' : ` ${word}: "${prose(message, 2000)}"`;
   const { step } = view;
   const again =
-    step === undefined
+    step === undefined || kind === 'question'
       ? ''
       : ` After a rejection that is ${startCommand(view, nextAttempt(step))}${resumed(view, step.attempt)}`;
   return {

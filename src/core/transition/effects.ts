@@ -15,6 +15,7 @@ import { type WaitKind, waitKind } from '../task/waiting';
 
 const MAX_PROMPT = 20_000;
 const MAX_MESSAGE = 2000;
+const MAX_ANSWER = 10_000;
 
 type Effect<T extends TaskInput['type']> = (draft: TransitionBuilder, input: InputOf<T>) => void;
 
@@ -82,10 +83,11 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
     advance(draft, 'human_approve', { kind: waitKind(draft.before) });
   },
   human_reject: reject,
-  human_resume: (draft) => {
+  human_resume: (draft, { answer, by = 'agent' }) => {
     const { step, context } = draft;
     if (step !== undefined) draft.step = { ...step, started_at: step.started_at ?? context.now };
-    draft.record('human_resume', 'step_running');
+    const said = answer === undefined ? {} : { answer: cut(answer.trim(), MAX_ANSWER), answered_by: by };
+    draft.record('human_resume', 'step_running', said);
   },
   crash_detected: (draft, { recovery }) => {
     draft.recovery = recovery;

@@ -72,7 +72,8 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
     }
   | { readonly type: 'human_approve' }
   | { readonly type: 'human_reject'; readonly reason?: string }
-  | { readonly type: 'human_resume' }
+  /** `answer` is what the human said to a question, or about an interruption. */
+  | { readonly type: 'human_resume'; readonly answer?: string }
   | { readonly type: 'crash_detected'; readonly recovery: RecoveryContext }
   | { readonly type: 'retry_step' }
   | { readonly type: 'retry_from_checkpoint' }

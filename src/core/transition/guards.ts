@@ -37,7 +37,8 @@ const GUARDS: { readonly [T in TaskInput['type']]: Guard<T> } = {
   human_required: allow,
   human_approve: (hook) => (canApprove(waitKind(hook)) ? undefined : whyRefused(hook, 'human_approve')),
   human_reject: allow,
-  human_resume: (hook, _input, context) => {
+  human_resume: (hook, { answer }, context) => {
+    if (answer?.trim() === '') return 'The answer is empty.';
     if (hook.current_step === undefined) return 'There is no step to continue.';
     return isHumanStep(plannedStep(hook, context)) ? 'This step is your decision. Approve or reject it.' : undefined;
   },

@@ -73,8 +73,7 @@ describe.concurrent('what is told to be typed', { timeout: 120_000 }, () => {
     );
     const typed = [...commands].filter((command) => command.includes(' '));
     const verbs = new Set(typed.map((command) => command.split(' ').slice(1, 3).join(' ')));
-    for (const verb of ['step start', 'step complete', 'step ask', 'step fail'])
-      expect(verbs).toContain(verb);
+    for (const verb of ['step start', 'step complete', 'step ask', 'step fail']) expect(verbs).toContain(verb);
     expect(typed.length).toBeGreaterThan(10);
     // One of each form: names and numbers make no difference.
     const formOf = (command: string): string =>

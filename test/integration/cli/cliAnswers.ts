@@ -135,6 +135,10 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
       line(2, 'approve x'),
     ],
   },
+  answer: {
+    before: waiting,
+    lines: [line(2, 'answer'), line(0, 'answer PostgreSQL'), line(4, 'answer SQLite')],
+  },
   reject: {
     before: waiting,
     lines: [

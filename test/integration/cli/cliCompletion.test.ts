@@ -61,7 +61,7 @@ for (const shell of SHELLS) {
       expect(offer('nonsense', 'ver')).toEqual([]);
     });
 
-    it('offers the options of each command, and what they can be', () => {
+    it('offers the options of each command, and what they can be', { timeout: 120_000 }, () => {
       // fish offers an option when its first dashes are typed; so do the others, but for them each starts with one.
       for (const { name, options = [] } of shown) {
         const words = offer(...name.split(' '), '--');

@@ -205,11 +205,29 @@ describe('what to do now', () => {
       const approves = todo(markdown).join().includes('atlas approve');
       expect(approves).toBe(kind !== 'question' && kind !== 'interrupted');
       expect(markdown.includes('there is nothing to approve')).toBe(!approves);
-      if (kind !== 'attempts_spent') expect(markdown).toContain('What was said: "Which \\*parser\\*?"');
+      const word = kind === 'question' ? 'The question' : 'What was said';
+      if (kind !== 'attempts_spent') expect(markdown).toContain(`${word}: "Which \\*parser\\*?"`);
       return action(markdown);
     });
     expect(new Set(headings).size).toBe(WAIT_KINDS.length);
     expect(headings.every((heading) => heading.includes('STOP'))).toBe(true);
+  });
+
+  it("shows a question with the human's answer until the step ends", () => {
+    const driven = running('ai').send({ type: 'human_required', kind: 'question', message: 'Which *parser*?' });
+    expect(todo(render(driven)).join()).toContain('`atlas answer "<their answer>"`');
+    expect(todo(render(driven)).join()).not.toContain('rejection');
+    driven.send({ type: 'human_resume', answer: 'The new one.\nIt is faster.' });
+    const doing = section(render(driven), 'What You Were Doing');
+    expect(doing).toContain(
+      '### The Human\'s Answer\n\nTo: "Which \\*parser\\*?"\n\n```text\nThe new one.\nIt is faster.\n```',
+    );
+    expect(render(driven.send({ type: 'step_complete' }))).not.toContain('It is faster');
+    const passedOn = running('ai').send(
+      { type: 'human_required', kind: 'question', message: 'Which?' },
+      { type: 'human_resume', answer: 'This.', by: 'agent' },
+    );
+    expect(render(passedOn)).toContain("### The Human's Answer, as an agent passed it on");
   });
 
   it('tells the rejection and its reason at the next attempt', () => {

@@ -19,6 +19,13 @@ function decision(type: (typeof HUMAN_EVENTS)[number], what: string, done: strin
 /** `approve`: accepts the step that waits for a human. */
 export const approve = decision('human_approve', 'approve a step', 'Approved.');
 
+/** `answer`: records what a human said to a question, and continues the step; an agent may pass on what it was told. */
+export const answer: Handler = async (context, call) => {
+  const said = call.operands[0] ?? '';
+  const input = { type: 'human_resume', answer: said } as const;
+  return drive(context, call, expectedOf(call), input, 'The answer is recorded. The step continues.');
+};
+
 /** `reject`: has the step that waits done again. */
 export const reject = decision('human_reject', 'reject a step', 'Rejected. The step is sent back.');
 

@@ -127,6 +127,14 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./decisions')).approve,
   },
   {
+    name: 'answer',
+    does: 'Answer the question that the task is waiting for, and continue the step.',
+    operands: [{ usage: '<text>', does: 'the answer; HOOK.md shows it until the step ends' }],
+    options: BOUND,
+    example: 'atlas answer "Use PostgreSQL, as in production."',
+    load: async () => (await import('./decisions')).answer,
+  },
+  {
     name: 'reject',
     does: 'Reject the waiting step and send it back (human only).',
     operands: [{ usage: '[why]', does: 'what to do differently' }],
