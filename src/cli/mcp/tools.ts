@@ -191,9 +191,16 @@ export const TOOLS: readonly Tool[] = [
     name: 'atlas_complete_step',
     title: 'Complete Step',
     description: 'Complete a step that declares no checks, with its result.',
-    shape: { ...RESULT, ...BOUND },
+    shape: {
+      nothing_to_do: z.optional(line('For a git step without a result in git: why there is nothing to do.')),
+      ...RESULT,
+      ...BOUND,
+    },
     load: async () => (await import('../commands/task/step')).complete,
-    given: ({ step, ...result }) => ({ operands: [step], ...givenResult(result) }),
+    given: ({ step, nothing_to_do: nothingToDo, ...result }) => {
+      const { options, input } = givenResult(result);
+      return { operands: [step], options: { ...options, nothingToDo }, input };
+    },
   }),
   tool({
     name: 'atlas_ask_human',

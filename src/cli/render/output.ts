@@ -20,6 +20,7 @@ const EXIT_OF: Partial<Readonly<Record<AtlasErrorCode, ExitCode>>> = {
   invalid_name: EXIT.usage,
   not_found: EXIT.notFound,
   illegal_transition: EXIT.refused,
+  not_done: EXIT.refused,
   stale_caller: EXIT.refused,
   human_only: EXIT.refused,
   verification_failed: EXIT.notVerified,

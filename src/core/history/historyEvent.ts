@@ -48,7 +48,7 @@ const READERS = {
     at: text(raw['at']),
   }),
   step_output: summarized,
-  step_complete: summarized,
+  step_complete: (raw: Raw) => ({ ...summarized(raw), nothing_to_do: text(raw['nothing_to_do']) }),
   validation_command: (raw: Raw) => ({
     command: text(raw['command']),
     log: text(raw['log']),

@@ -1,7 +1,7 @@
 import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
-import { gitEffect, isAiLike } from '../task/template';
+import { type GitEffect, gitEffect, isAiLike } from '../task/template';
 import { sentenceList } from '../shared/text';
-import { command, completeCommand, startCommand, validateCommand } from './commands';
+import { command, completeCommand, nothingToDoCommand, startCommand, validateCommand } from './commands';
 import { bullets, code, numbered } from './escape';
 import { whenToCommit } from './plan';
 import { type HookView, doneSteps } from './view';
@@ -76,8 +76,21 @@ export function endingOf(view: HookView, attempt?: number): string[] {
       `When one failed, run ${command(view, 'step fail "<which check failed and why>"', attempt)} and tell the human`,
     ];
   }
-  return [`When complete, run ${completeCommand(view, attempt)}`];
+  const effect = view.type === 'git' ? gitEffect(view.step?.step_name ?? '') : undefined;
+  const complete = `When complete, run ${completeCommand(view, attempt)}`;
+  if (effect === undefined) return [complete];
+  return [
+    `${complete}: it is refused until git shows the result`,
+    `${NOTHING[effect]}, run ${nothingToDoCommand(view, attempt)}: the reason is recorded`,
+  ];
 }
+
+/** When a git step honestly ends without a result. */
+const NOTHING: Readonly<Record<GitEffect, string>> = {
+  commit: 'If there is nothing to commit',
+  push: 'If there is no remote to push to, or the branch is not to be pushed',
+  pr: 'If no pull request can be opened (no remote, no forge, or this is the base branch)',
+};
 
 /** The commands that decide the step, as code. */
 export function commandList(view: HookView): string {

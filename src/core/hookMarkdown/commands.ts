@@ -19,9 +19,15 @@ export function startCommand(view: HookView, attempt: number): string {
   return `\`atlas step start${bound(view, '', attempt)}\``;
 }
 
-/** `atlas step complete <step> --attempt <n> --summary "…"` as inline code. */
+/** `atlas step complete <step> --attempt <n> --summary "…"` as inline code; what a git step came to, git shows. */
 export function completeCommand(view: HookView, attempt?: number): string {
-  return `\`atlas step complete${bound(view, '', attempt)} --summary "<result>"\``;
+  const result = view.type === 'git' ? '' : ' --summary "<result>"';
+  return `\`atlas step complete${bound(view, '', attempt)}${result}\``;
+}
+
+/** `atlas step complete <step> --attempt <n> --nothing-to-do "…"` as inline code. */
+export function nothingToDoCommand(view: HookView, attempt?: number): string {
+  return `\`atlas step complete${bound(view, '', attempt)} --nothing-to-do "<why>"\``;
 }
 
 /** `atlas validate --step <step> --attempt <n>` as inline code, asking for a command where the step declares none. */

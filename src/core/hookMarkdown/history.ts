@@ -43,11 +43,18 @@ function completedRow(view: HookView, step: TaskStep, index: number): string[] {
   const more = own.length - shown.length;
   return [
     `${index + 1}. ${prose(step.name, 64)}`,
-    step.status === 'skipped' ? '⏭️ Done before an interruption' : '✅ Completed',
+    statusOf(view, step, index),
     step.attempts === 0 ? '–' : String(step.attempts),
     took === undefined || took === 0 ? '–' : formatDuration(took),
     own.length === 0 ? '–' : `${shown.join(', ')}${more > 0 ? ` and ${more} earlier` : ''}`,
   ];
+}
+
+function statusOf({ hook }: HookView, step: TaskStep, index: number): string {
+  if (step.status === 'skipped') return '⏭️ Done before an interruption';
+  const ended = eventsOf(hook.history, 'step_complete').findLast(({ details }) => details.step_index === index);
+  const why = ended?.details.nothing_to_do;
+  return why === undefined ? '✅ Completed' : `➖ Nothing to do: ${prose(why)}`;
 }
 
 /** A receipt with its verdict; a tick only for one that was verified and passed. */

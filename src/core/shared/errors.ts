@@ -3,6 +3,8 @@ export type AtlasErrorCode =
   | 'usage'
   | 'not_found'
   | 'illegal_transition'
+  /** A step's result isn't there yet. */
+  | 'not_done'
   | 'stale_caller'
   | 'human_only'
   | 'verification_failed'

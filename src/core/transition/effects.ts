@@ -43,7 +43,9 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
     draft.record('step_output', 'step_validating', summaryOf(input));
   },
   step_complete: (draft, input) => {
-    advance(draft, 'step_complete', summaryOf(input));
+    const { nothingToDo: why } = input;
+    const nothing = why === undefined ? {} : { nothing_to_do: oneLine(why, MAX_DESCRIPTION) };
+    advance(draft, 'step_complete', { ...summaryOf(input), ...nothing });
   },
   validation_command: (draft, input) => {
     draft.record('validation_command', 'step_validating', {

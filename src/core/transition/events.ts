@@ -46,7 +46,8 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
       readonly at?: string;
     }
   | { readonly type: 'step_output'; readonly output?: string; readonly summary?: string }
-  | { readonly type: 'step_complete'; readonly summary?: string }
+  /** `nothingToDo` is why a git step ends without a result in git. */
+  | { readonly type: 'step_complete'; readonly summary?: string; readonly nothingToDo?: string }
   | {
       readonly type: 'validation_command';
       readonly command: string;

@@ -28,7 +28,8 @@ const GUARDS: { readonly [T in TaskInput['type']]: Guard<T> } = {
   note: allow,
   checkpoint: guardCheckpoint,
   step_output: (hook, _input, context) => guardAgentStep(hook, context),
-  step_complete: (hook, _input, context) => guardComplete(plannedStep(hook, context)),
+  step_complete: (hook, input, context) =>
+    guardComplete(plannedStep(hook, context)) ?? guardNothing(input.nothingToDo, plannedStep(hook, context)),
   validation_command: (hook, input, context) =>
     guardAgentStep(hook, context) ?? (oneLine(input.command) === '' ? 'The command is empty.' : undefined),
   receipt: (hook, input, context) => guardAgentStep(hook, context) ?? guardReceipt(hook, input.receipt),
@@ -104,6 +105,14 @@ function guardComplete(planned: TaskStep | undefined): string | undefined {
   const declared = commandsOf(planned).length;
   if (declared === 0) return undefined;
   return `The step declares ${count(declared, 'check')}. It is complete only when ${declared === 1 ? 'it passes' : 'they pass'}.`;
+}
+
+function guardNothing(why: string | undefined, planned: TaskStep | undefined): string | undefined {
+  if (why === undefined) return undefined;
+  if (oneLine(why) === '') return 'Say why there is nothing to do.';
+  return planned !== undefined && stepTypeOf(planned) === 'git'
+    ? undefined
+    : 'Only a step of type git can end because there is nothing to do.';
 }
 
 /**

@@ -15,7 +15,15 @@ export function plain(text: string, max = 200): string {
 export class Cancelled extends Error {}
 
 /** Errors that a person's own choice of moment brings about; a message, not a failure. */
-const EXPECTED = new Set(['illegal_transition', 'stale_caller', 'human_only', 'usage', 'not_found', 'cancelled']);
+const EXPECTED = new Set([
+  'illegal_transition',
+  'not_done',
+  'stale_caller',
+  'human_only',
+  'usage',
+  'not_found',
+  'cancelled',
+]);
 
 /** Shows what went wrong and what to do, with a button to the log. */
 export async function showFailure(thrown: unknown, log: ChannelLogger): Promise<void> {

@@ -48,10 +48,14 @@ async function ask(title: string, prompt: string): Promise<string> {
 /** Atlas: Start Step. */
 export const startStep = command('startStep', async ({ ref }, drive) => (await drive()).startStep(ref));
 
-/** Atlas: Complete Step. */
-export const completeStep = command('completeStep', async (task, drive) =>
-  send(task, drive, { type: 'step_complete' }),
-);
+/** Atlas: Complete Step. A git step that git shows no result of ends only with a reason. */
+export const completeStep = command('completeStep', async (task, drive) => {
+  const sent = await send(task, drive, { type: 'step_complete' });
+  if (sent.ok || sent.error.code !== 'not_done') return sent;
+  const prompt = vscode.l10n.t('{0} If there is nothing to do, say why. The reason is recorded.', sent.error.message);
+  const nothingToDo = await ask(vscode.l10n.t('Complete Step'), prompt);
+  return send(task, drive, { type: 'step_complete', nothingToDo });
+});
 
 /** Atlas: Submit Step Output. */
 export const submitStepOutput = command('submitStepOutput', async (task, drive) => {

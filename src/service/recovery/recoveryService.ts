@@ -14,8 +14,7 @@ import {
   recoveryContext,
 } from '../../core/recovery/recovery';
 import { recoveryInput } from '../../core/recovery/recoveryInput';
-import { type Task, stepTypeOf, worktreeOf } from '../../core/task/task';
-import { gitEffect } from '../../core/task/template';
+import { type Task, worktreeOf } from '../../core/task/task';
 import { MAX_OUTPUT_LENGTH } from '../../core/shared/text';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import type { TaskStore } from '../../store/task/taskStore';
@@ -27,6 +26,7 @@ import { takeSnapshots } from '../../store/snapshots/snapshots';
 import type { StoredTask, Updated } from '../../core/task/storedTask';
 import { LOOK_MS, lastSnapshots, repositoryOf } from '../checkpoints/capture';
 import { lastCheckpointCommit, observeWorktree } from '../checkpoints/worktreeState';
+import { gitEvidence } from '../tasks/gitStep';
 import type { ConfigSource } from '../tasks/configSource';
 import type { AtlasReader } from '../atlasReader';
 import type { ServicePorts } from '../ports';
@@ -178,15 +178,7 @@ export class RecoveryService {
   /** What the plan is made from, gathered without the lock. */
   private async evidence(stored: StoredTask): Promise<RecoveryEvidence> {
     const { hook, task, ref } = stored;
-    const current = hook.current_step;
-    const step = current === undefined ? undefined : task.steps[current.step_index];
-    const effect = step !== undefined && stepTypeOf(step) === 'git' ? gitEffect(step.name) : undefined;
-    const repository = effect === undefined ? undefined : await repositoryOf(this.ports, task);
-    const git =
-      effect === undefined || repository === undefined
-        ? undefined
-        : await this.ports.git.evidence(repository, effect, current?.started_at);
-    const known = this.hasPullRequest(hook) && effect === 'pr' ? { ...git, pullRequest: true } : git;
+    const known = (await gitEvidence(this.ports, stored))?.evidence;
     const partialOutput = this.partialOutput(ref, hook);
     const provenReceipts = await this.provenReceipts(stored);
     return {
@@ -211,14 +203,6 @@ export class RecoveryService {
     if (proven.ok) return proven.value;
     this.ports.log.warn('Receipts could not be verified.', { error: proven.error.message });
     return undefined;
-  }
-
-  private hasPullRequest(hook: TaskRecord): boolean {
-    const attempt = hook.current_step;
-    return hook.checkpoints.some(
-      (item) =>
-        item.trigger === 'pr_created' && item.step_index === attempt?.step_index && item.attempt === attempt.attempt,
-    );
   }
 
   /** The files of the last snapshots, compared with what they are now. */

@@ -43,6 +43,11 @@ export class EventSender {
     const read = catalog.read(ref);
     // A hook.json that is lost or corrupt can be fixed under the lock; there is only nothing to capture.
     const task = read.ok ? read.value : undefined;
+    if (task !== undefined && input.type === 'step_complete' && input.nothingToDo === undefined) {
+      const { missingResult } = await import('./gitStep');
+      const missing = await missingResult(ports, task);
+      if (missing !== undefined) return { ok: false, error: missing };
+    }
     const loaded = task === undefined ? await configs.forWorktree(undefined) : await configs.forTask(task.task);
     const taken =
       task !== undefined && CAPTURING.has(input.type)

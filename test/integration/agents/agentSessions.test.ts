@@ -114,7 +114,7 @@ describe('a session that drives a step', () => {
     const host = await atWork(desk);
     expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
     await host.kill();
-    expect((await statusOf(desk)).health).toMatchObject({ kind: 'crashed', cause: 'agent_killed' });
+    expect((await statusOf(desk)).health).toMatchObject({ kind: 'recovering', cause: 'agent_killed' });
   });
 
   it('that its user ends has a human asked', async () => {
@@ -159,7 +159,7 @@ describe('a session that drives a step', () => {
     await first.kill();
     expect(await statusOf(desk)).toMatchObject({ task: { state: 'step_running' }, health: { kind: 'working' } });
     await second.kill();
-    expect((await statusOf(desk)).health).toMatchObject({ kind: 'crashed', cause: 'agent_killed' });
+    expect((await statusOf(desk)).health).toMatchObject({ kind: 'recovering', cause: 'agent_killed' });
   });
 
   it('is bound to the step that it drives next', async () => {

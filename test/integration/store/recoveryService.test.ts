@@ -149,7 +149,10 @@ describe('recovering', () => {
     expect(plan).toMatchObject({ diagnosis: { kind: 'recent' }, plan: { action: 'retry_step', rule: 'idempotent' } });
     expect(stored(ref).hook.state).toBe('step_running');
     for (const choice of [{}, { takeOver: true }, { by: 'human' }] as const)
-      expect(unwrap(await atlas.recover(ref, choice))).toMatchObject({ changed: false, hook: { state: 'step_running' } });
+      expect(unwrap(await atlas.recover(ref, choice))).toMatchObject({
+        changed: false,
+        hook: { state: 'step_running' },
+      });
     const recovered = unwrap(await atlas.recover(ref, { action: 'manual', by: 'human', takeOver: true }));
     expect(recovered.hook).toMatchObject({ state: 'awaiting_human' });
     expect(recovered.hook.history.find((event) => event.trigger === 'crash_detected')).toBeDefined();

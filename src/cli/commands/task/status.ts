@@ -1,5 +1,6 @@
 import { type ForeignEdits, foreignEdits } from '../../../core/task/foreignEdits';
-import type { StepCheckpoint } from '../../../core/task/taskRecord';
+import { recoveryDetails } from '../../../core/recovery/recoveryDetails';
+import type { StepCheckpoint, TaskRecord } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import { VERDICTS, type Verdict } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
@@ -31,7 +32,7 @@ export const status: Handler = async (context, call) => {
   const waiting = hook.state === 'awaiting_human' ? waitingSince(hook) : undefined;
   const data: AnswerData<'status'> = {
     task: taskData(atlas, stored),
-    health: healthData(diagnosis),
+    health: healthData(diagnosis, hook),
     waiting: waiting === undefined ? null : { ...waiting, message: waiting.message ?? null },
     recovery:
       hook.recovery === undefined
@@ -117,13 +118,16 @@ function describeEdits({ count: times, kind, at }: ForeignEdits, age: (time: str
   return `${EDITS[kind]} (${often}${age(at)}). Review the task, then run: atlas acknowledge`;
 }
 
-function healthData(diagnosis: Diagnosis): AnswerData<'status'>['health'] {
+/** An interruption that is recorded keeps its cause and the last sign of life. */
+function healthData(diagnosis: Diagnosis, { recovery }: TaskRecord): AnswerData<'status'>['health'] {
+  const recorded = diagnosis.kind === 'recovering' ? recoveryDetails(recovery) : undefined;
   const since =
     diagnosis.kind === 'quiet' ? diagnosis.since : diagnosis.kind === 'crashed' ? diagnosis.lastSign : undefined;
+  const known = since === undefined || Number.isNaN(since) ? undefined : toTimestamp(since);
   return {
     kind: diagnosis.kind,
-    cause: diagnosis.kind === 'crashed' ? diagnosis.cause : null,
-    since: since === undefined || Number.isNaN(since) ? null : toTimestamp(since),
+    cause: (diagnosis.kind === 'crashed' ? diagnosis.cause : recorded?.cause) ?? null,
+    since: known ?? recorded?.lastSignOfLife ?? null,
   };
 }
 

@@ -126,7 +126,13 @@ export const complete: Handler = async (context, call) => {
   const summary = await summaryOf(context, call);
   const driven = await taskToDrive(context, call, expect);
   const { ref, hook } = driven.stored;
-  const input: TaskInput = { type: 'step_complete', ...summary, expect, by: context.caller };
+  const input: TaskInput = {
+    type: 'step_complete',
+    ...summary,
+    ...defined({ nothingToDo: call.text('nothingToDo') }),
+    expect,
+    by: context.caller,
+  };
   const ended = taken(context, driven, await driven.atlas.send(ref, input, { patient: true }));
   const name = oneLine(hook.current_step?.step_name ?? '', 64);
   return afterStep(context, call, driven, ended, `Step "${name}" completed.`);

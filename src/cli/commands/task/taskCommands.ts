@@ -83,7 +83,12 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     name: 'step complete',
     does: 'Complete a step that declares no checks, with its result.',
     operands: [STEP_NAME],
-    options: [...RESULT, ATTEMPT, ...TASK],
+    options: [
+      ...RESULT,
+      { flags: '--nothing-to-do <why>', does: 'end a git step without a result in git, and record the reason' },
+      ATTEMPT,
+      ...TASK,
+    ],
     example: 'atlas step complete analyze --summary "the parser drops the last byte" --attempt 1',
     load: async () => (await import('./step')).complete,
   },
