@@ -1,3 +1,5 @@
+import { defined } from '../core/shared/defined';
+import { isTerminal } from '../core/task/taskRecord';
 import type { CheckpointTrigger } from '../core/task/taskRecord';
 import { type Result, fail, ok } from '../core/shared/errors';
 import type { Caller, Expected, TaskInput } from '../core/transition/events';
@@ -46,6 +48,7 @@ export class Atlas {
   readonly receipts: AtlasReader['receipts'];
   readonly spool: AtlasReader['spool'];
   readonly inbox: AtlasReader['inbox'];
+  private readonly markdown: MarkdownWriter;
   private readonly events: EventSender;
   private readonly validation: () => Promise<ValidationService>;
 
@@ -55,11 +58,11 @@ export class Atlas {
   ) {
     ({ owners: this.owners, workspaces: this.workspaces, catalog: this.catalog, configs: this.configs } = reader);
     ({ git: this.git, receipts: this.receipts, spool: this.spool, inbox: this.inbox } = reader);
-    const markdown = new MarkdownWriter(reader);
+    this.markdown = new MarkdownWriter(reader);
     this.store = new TaskStore({
       ...ports,
-      render: markdown.render,
-      prepare: async (ref, left) => markdown.prepare(ref, left),
+      render: this.markdown.render,
+      prepare: async (ref, left) => this.markdown.prepare(ref, left),
     });
     this.events = new EventSender(reader, this.store);
     this.recovery = new RecoveryService(reader, this.store);
@@ -214,6 +217,14 @@ export class Atlas {
     if (!read.ok) return read;
     if (read.value.hook.state === 'recovering') return this.recovery.recover(read.value, { by });
     return this.send(ref, { type: 'human_resume', by });
+  }
+
+  /** HOOK.md's text as it would be now, with what is in the worktree since it was written. Writes nothing. */
+  async hookMarkdown(stored: StoredTask): Promise<string> {
+    const { ref, hook, task, seq } = stored;
+    const worktree = isTerminal(hook.state) ? undefined : await this.recovery.worktreeState(stored);
+    await this.markdown.prepare(ref, stored);
+    return this.markdown.render(ref, { ...hook, ...defined({ worktree_state: worktree }) }, task, seq);
   }
 
   /** Recovers a task by its plan, or by another action that a human chose. */

@@ -97,10 +97,12 @@ describe("the tools of the editor's agents", () => {
     assert.match(await invoke('atlas_status', named), /Ready/u);
     assert.match(await invoke('atlas_start_step', { ...named, working_on: 'the nil checks' }), /is running/u);
     task = await taskWhen(api, task.ref, ({ hook }) => hook.state === 'step_running');
-    assert.match(await invoke('atlas_checkpoint', { ...named, description: 'half way' }), /Recorded checkpoint ckpt-/u);
+    assert.match(await invoke('atlas_read_hook', named), /the nil checks/u);
+    const half = { ...named, description: 'half way', next: 'the other half' };
+    assert.match(await invoke('atlas_checkpoint', half), /Recorded checkpoint ckpt-/u);
     const hook = await invoke('atlas_read_hook', named);
     assert.match(hook, /## Current State: `step_running`/u);
-    assert.match(hook, /the nil checks/u);
+    assert.match(hook, /Continue with: the other half/u);
     task = await taskWhen(api, task.ref, ({ hook: { checkpoints } }) => checkpoints.length > 0);
     assert.equal(task.hook.checkpoints.at(-1)?.description, 'half way');
   });

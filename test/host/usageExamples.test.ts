@@ -87,6 +87,8 @@ describe('usage example 1: a task from start to end, with checkpoints made by th
       if (step === 'validate') task = await api.send(task.ref, { type: 'human_required', kind: 'review' });
       if (task.hook.state === 'awaiting_human')
         unwrap(await human.send(task.ref, { type: 'human_approve', by: 'human' }));
+      else if (step === 'pr')
+        await api.send(task.ref, { type: 'step_complete', nothingToDo: 'the remote is a folder' });
       else await api.send(task.ref, { type: 'step_complete' });
       task = await taskWhen(api, task.ref, (now) => now.hook.current_step?.step_name !== step);
     }

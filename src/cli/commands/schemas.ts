@@ -93,7 +93,9 @@ const receipt = z.extend(bundledReceipt, {
   changed_files: z.array(text),
 });
 
-const changed = { task, changed: z.boolean(), next: text };
+/** What to do now, as HOOK.md says it, and the command to type for it. */
+const next = { next: text, next_command: maybe(text) };
+const changed = { task, changed: z.boolean(), ...next };
 
 const plan = z.strictObject({
   action: z.enum(RECOVERY_ACTIONS),
@@ -117,9 +119,11 @@ const status = {
   last_checkpoint: maybe(checkpoint),
   checkpoints: integer,
   receipts: verdictCounts,
+  /** How the commands ended of which the receipts are. */
+  results: z.strictObject({ passed: integer, failed: integer }),
   /** Edits of hook.json from outside that no human has acknowledged; `at` is when the last one was found. */
   foreign_edits: maybe(z.strictObject({ count: integer, kind: z.enum(FOREIGN_EDITS), at: time })),
-  next: text,
+  ...next,
   other_open_tasks: z.array(z.strictObject({ task_id: text, state: z.enum(TASK_STATES), description: text })),
 };
 
@@ -231,7 +235,7 @@ export const ANSWERS = {
   recover: z.strictObject({
     task,
     changed: z.boolean(),
-    next: text,
+    ...next,
     dry_run: z.boolean(),
     diagnosis: text,
     plan,
@@ -246,6 +250,7 @@ export const ANSWERS = {
     meant: z.enum(['nothing_open', 'crashed', 'human_asked']),
   }),
   'hook checkpoints': z.strictObject({ task, checkpoints: z.array(checkpoint) }),
+  'hook show': z.strictObject({ task, markdown: text }),
   'hook regenerate': z.strictObject({ task, hook_path: text }),
   'hook export': z.strictObject({ exported_at: time, hook: z.looseObject({}), task: z.looseObject({}) }),
   'hook verify-receipt': z.strictObject({ task, receipt }),

@@ -7,7 +7,7 @@ import { MarkdownWatcher } from '../../service/tasks/markdownWatcher';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import { Call } from '../parse/call';
 import type { CliContext } from '../context';
-import { readHook } from './readHook';
+import { show } from '../commands/task/hook';
 import { ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk';
 
 const TEMPLATE = 'atlas://hook/{workspace}/{task}';
@@ -43,20 +43,25 @@ export async function offerHooks(server: McpServer, context: CliContext): Promis
   server.registerResource(
     'HOOK.md',
     new ResourceTemplate(TEMPLATE, {
-      list: () => ({
-        resources: atlas.catalog.openTasks().map(({ ref, task }) => ({
-          uri: uriOf(ref),
-          name: `HOOK.md of ${refKey(ref)}`,
-          title: oneLine(task.description, 200),
-          description: 'The status of the task and what to do now.',
-          mimeType: MIME_TYPE,
-        })),
-      }),
+      // Those of other folders are other agents'; each can still be read by its name.
+      list: async () => {
+        const { workspace } = await atlas.locate(context.folder);
+        const tasks = workspace === undefined ? [] : atlas.catalog.openTasks(workspace);
+        return {
+          resources: tasks.map(({ ref, task }) => ({
+            uri: uriOf(ref),
+            name: `HOOK.md of ${refKey(ref)}`,
+            title: oneLine(task.description, 200),
+            description: 'The status of the task and what to do now.',
+            mimeType: MIME_TYPE,
+          })),
+        };
+      },
     }),
     { title: 'HOOK.md', description: 'The status of a task and what to do now.', mimeType: MIME_TYPE },
     async ({ href }) => {
       const { workspace, id } = refOf(href);
-      const answer = await readHook(context, new Call([], [], { task: `${workspace}/${id}` }));
+      const answer = await show(context, new Call([], [], { task: `${workspace}/${id}` }));
       return { contents: [{ uri: href, mimeType: MIME_TYPE, text: answer.text }] };
     },
   );

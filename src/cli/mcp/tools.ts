@@ -118,7 +118,7 @@ export const TOOLS: readonly Tool[] = [
       'Read HOOK.md: the status of the task, what is done, and what to do now. Read it first when you start or resume.',
     shape: TASK,
     readOnly: true,
-    load: async () => (await import('./readHook')).readHook,
+    load: async () => (await import('../commands/task/hook')).show,
   }),
   tool({
     name: 'atlas_start_step',

@@ -23,6 +23,13 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('../commands/task/status')).status,
   },
   {
+    name: 'hook show',
+    does: 'Print HOOK.md, with what has changed in the worktree since it was written.',
+    options: TASK,
+    example: 'atlas hook show',
+    load: async () => (await import('../commands/task/hook')).show,
+  },
+  {
     name: 'hook checkpoints',
     does: 'List the checkpoints of a task.',
     options: TASK,

@@ -1,6 +1,7 @@
+import { nextAttempt } from '../task/stepAttempt';
 import { type TaskRecord, isTerminal } from '../task/taskRecord';
 import { type Advice, endingOf, renderAdvice } from './advice';
-import { validateCommand } from './commands';
+import { completeCommand, startCommand, validateCommand } from './commands';
 import { code, flat, pathText } from './escape';
 import { overAdvice } from './terminal';
 import { checkpointsTimeline, completedSteps, validationReceipts } from './history';
@@ -39,6 +40,31 @@ export function adviceFor(view: HookView): Advice {
     case 'failed':
     case 'abandoned':
       return overAdvice(view, state);
+  }
+}
+
+/** The next `atlas` command that an agent types, without Markdown's marks; `undefined` where it only waits or is done. */
+export function nextCommand(view: HookView): string | undefined {
+  const { hook, step } = view;
+  const typed = (inline: string): string => inline.replaceAll('`', '');
+  switch (hook.state) {
+    case 'step_pending':
+      return step === undefined ? undefined : typed(startCommand(view, nextAttempt(step)));
+    case 'step_running':
+      if (view.type === 'human') return undefined;
+      return typed(
+        view.commands.length > 0 || view.type === 'validation' ? validateCommand(view) : completeCommand(view),
+      );
+    case 'step_validating':
+      return typed(validateCommand(view));
+    case 'recovering':
+      return 'atlas recover';
+    case 'initializing':
+    case 'awaiting_human':
+    case 'completed':
+    case 'failed':
+    case 'abandoned':
+      return undefined;
   }
 }
 

@@ -1,4 +1,10 @@
-import { adviceFor, renderEnding, renderWhatToDoNow, synopsis } from '../../core/hookMarkdown/hookMarkdown';
+import {
+  adviceFor,
+  nextCommand,
+  renderEnding,
+  renderWhatToDoNow,
+  synopsis,
+} from '../../core/hookMarkdown/hookMarkdown';
 import { viewOf } from '../../core/hookMarkdown/view';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { ServicePorts } from '../ports';
@@ -8,6 +14,8 @@ import { markdownInput } from './markdownWriter';
 export interface Advice {
   /** One line, without Markdown's marks. */
   readonly heading: string;
+  /** The command to type next; `undefined` where there is only to wait. */
+  readonly command: string | undefined;
   /** HOOK.md's section "What To Do Now". */
   readonly markdown: string;
 }
@@ -22,8 +30,11 @@ export function endingAdvice(ports: AdvicePorts, stored: StoredTask): string {
 /** What HOOK.md says is to be done now. */
 export function adviceOf(ports: AdvicePorts, stored: StoredTask): Advice {
   const input = markdownInput(ports, stored);
-  const { heading } = adviceFor(viewOf(input));
-  return { heading: heading.replace(/^\P{L}+/u, '').replaceAll('`', ''), markdown: renderWhatToDoNow(input) };
+  const view = viewOf(input);
+  const heading = adviceFor(view)
+    .heading.replace(/^\P{L}+/u, '')
+    .replaceAll('`', '');
+  return { heading, command: nextCommand(view), markdown: renderWhatToDoNow(input) };
 }
 
 /** The one line that tells an agent of its task; empty when the task is over. */

@@ -53,11 +53,20 @@ const MISSING: Readonly<
   },
 };
 
+/** Whether the task's work was committed in the steps before the one for it, and nothing is left. */
+async function isCommitted(ports: ServicePorts, { hook, task }: StoredTask): Promise<boolean> {
+  const repository = await repositoryOf(ports, task);
+  const since = repository && (await ports.git.evidence(repository, 'commit', hook.created_at));
+  return (since?.commitsOfAttempt ?? []).length > 0;
+}
+
 /** That a git step can't end yet, because git doesn't show its result; `undefined` where it does, or where there is none to show. */
 export async function missingResult(ports: ServicePorts, stored: StoredTask): Promise<AtlasError | undefined> {
   const found = await gitEvidence(ports, stored);
   if (found === undefined) return undefined;
   const { isThere, what, way } = MISSING[found.effect];
   if (found.evidence !== undefined && isThere(found.evidence)) return undefined;
+  if (found.effect === 'commit' && found.evidence?.clean === true && (await isCommitted(ports, stored)))
+    return undefined;
   return new AtlasError('not_done', what, { hint: `${way}: atlas step complete --nothing-to-do "<why>"` });
 }

@@ -194,6 +194,7 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
     lines: [line(3, 'run -- no-such-agent'), line(5, 'run -- sh -c', 'echo out; exit 5'), line(2, 'run')],
   },
   'hook checkpoints': { before: validated, lines: [line(0, 'hook checkpoints'), line(2, 'hook checkpoints x')] },
+  'hook show': { before: running, lines: [line(0, 'hook show'), line(2, 'hook show x')] },
   'hook regenerate': { before: running, lines: [line(0, 'hook regenerate'), line(2, 'hook regenerate x')] },
   'hook export': {
     before: validated,

@@ -38,6 +38,21 @@ describe.concurrent('a git step', { timeout: 120_000 }, () => {
     expect(desk.hookMarkdown(ref)).toContain('| 1. git_commit | ✅ Completed |');
   });
 
+  it('ends too where the steps before it committed everything', async () => {
+    const desk = new Desk(cli, 'committed before');
+    desk.template('t', { name: 'work' }, { name: 'git_commit' }, { name: 'after' });
+    await desk.running('t');
+    desk.write('.gitignore', '.atlas\n');
+    desk.write('a.txt', 'one\n');
+    desk.git('add', '.');
+    desk.git('commit', '-q', '-m', 'the work');
+    await desk.ok('step', 'complete', '--start-next');
+    desk.write('a.txt', 'two\n');
+    expect((await desk.run('step', 'complete')).code).toBe(4);
+    desk.git('checkout', '-q', 'a.txt');
+    await desk.ok('step', 'complete');
+  });
+
   it('ends without a result only with a reason, which stays', async () => {
     const desk = new Desk(cli, 'nothing to push');
     desk.template('t', { name: 'git_push' }, { name: 'git_pr' }, { name: 'after' });
@@ -121,6 +136,21 @@ describe.concurrent('what is there since the last checkpoint', { timeout: 120_00
     await desk.ok('checkpoint', 'one', '--next', 'two');
     expect(desk.hookMarkdown(ref)).toContain('### Since the Last Checkpoint');
     expect(desk.hookMarkdown(ref)).not.toContain('⚠️ Commit');
+  });
+
+  it('is shown as it is now by hook show, which writes nothing', async () => {
+    const desk = new Desk(cli, 'shown now');
+    const ref = await desk.running();
+    await desk.ok('checkpoint', 'one');
+    desk.write('later.txt', 'a\n');
+    const before = desk.digest();
+    expect(desk.hookMarkdown(ref)).not.toContain('later.txt');
+    expect(await desk.ok('hook', 'show')).toMatch(/^- `later\.txt` \(new, not added to git, \+1 −0 lines, /mu);
+    expect(desk.digest()).toBe(before);
+    const outside = await desk.run('step', 'note', 'x', '--file', '../outside.txt');
+    expect(outside.err).toContain('"../outside.txt" is not a file of the task\'s repository.');
+    expect(outside.code).not.toBe(0);
+    expect(desk.digest()).toBe(before);
   });
 
   it('names the commits since, and a commit of the checkpoint that is gone', async () => {

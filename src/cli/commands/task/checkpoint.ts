@@ -38,7 +38,7 @@ export const checkpoint: Handler = async (context, call) => {
 const NOTHING: Answer = {
   exit: EXIT.done,
   text: '',
-  data: { task: null, changed: false, next: '', checkpoint_id: null },
+  data: { task: null, changed: false, next: '', next_command: null, checkpoint_id: null },
 };
 
 /** A commit or push that git's reflog tells of is taken from there, so that it makes one checkpoint however many see it. */

@@ -5,6 +5,15 @@ import { EXIT, toJson } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { taken, taskData, taskToRead, taskToTell } from './taskAnswer';
 
+/** `hook show`: HOOK.md, with what has changed in the worktree since it was written. */
+export const show: Handler = async (context, call) => {
+  const { stored, notes } = await taskToTell(context, call);
+  const atlas = await context.drive();
+  const text = await atlas.hookMarkdown(stored);
+  const data: AnswerData<'hook show'> = { task: taskData(atlas, stored), markdown: text };
+  return { exit: EXIT.done, text, wanted: true, data, notes };
+};
+
 /** `hook regenerate`: writes HOOK.md again. */
 export const regenerate: Handler = async (context, call) => {
   const chosen = await taskToRead(context, call);

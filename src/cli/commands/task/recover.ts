@@ -12,7 +12,7 @@ import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { fields, fitted, table } from '../../render/table';
-import { type Driven, changed, nextOf, taken, taskData, taskToDrive, taskToRead } from './taskAnswer';
+import { type Driven, changed, nextData, nextOf, taken, taskData, taskToDrive, taskToRead } from './taskAnswer';
 
 /** `resume`: applies the plan of a crashed task, or goes on after a wait; says what to do now. */
 export const resume: Handler = async (context, call) => {
@@ -80,14 +80,17 @@ async function dryRun(context: CliContext, call: Call): Promise<Answer> {
   const data: AnswerData<'recover'> = {
     task: taskData(atlas, stored),
     changed: false,
-    next: nextOf(atlas, stored).heading,
+    ...nextData(nextOf(atlas, stored)),
     ...planData(planned, true),
   };
   const health = healthLabel(stored.hook, planned.diagnosis, atlas.ports.clock.now());
   return { exit: EXIT.done, text: planText(context, planned, health), wanted: true, data, notes };
 }
 
-function planData(planned: PrintablePlan, dry: boolean): Omit<AnswerData<'recover'>, 'task' | 'changed' | 'next'> {
+function planData(
+  planned: PrintablePlan,
+  dry: boolean,
+): Omit<AnswerData<'recover'>, 'task' | 'changed' | 'next' | 'next_command'> {
   const { plan, diagnosis, drift } = planned;
   return {
     dry_run: dry,

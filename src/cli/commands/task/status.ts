@@ -16,7 +16,7 @@ import { EXIT } from '../../render/output';
 import type { AnswerData, CheckpointData, VerdictCounts } from '../schemas';
 import { paint } from '../../render/style';
 import { fields } from '../../render/table';
-import { describeState, nextOf, taskData, taskToTell } from './taskAnswer';
+import { describeState, nextData, nextOf, taskData, taskToTell } from './taskAnswer';
 
 /** `status` and `hook status`: where a task stands. */
 export const status: Handler = async (context, call) => {
@@ -27,6 +27,7 @@ export const status: Handler = async (context, call) => {
   const { config } = await atlas.configs.forTask(stored.task);
   const diagnosis = atlas.diagnose(stored, config.staleThresholdMs);
   const receipts = await verdictCounts(atlas, stored);
+  const failed = hook.receipts.filter(({ exit_code: code }) => code !== 0).length;
   const others = otherOpenTasks(atlas, ref);
   const last = hook.checkpoints.at(-1);
   const waiting = hook.state === 'awaiting_human' ? waitingSince(hook) : undefined;
@@ -45,8 +46,9 @@ export const status: Handler = async (context, call) => {
     last_checkpoint: last === undefined ? null : checkpointData(last),
     checkpoints: hook.checkpoints.length,
     receipts: receipts.counts,
+    results: { passed: hook.receipts.length - failed, failed },
     foreign_edits: foreignEdits(hook) ?? null,
-    next: nextOf(atlas, stored).heading,
+    ...nextData(nextOf(atlas, stored)),
     other_open_tasks: others.map((other) => ({
       task_id: other.ref.id,
       state: other.hook.state,
@@ -92,9 +94,10 @@ function statusText(
       ['Edited Outside', data.foreign_edits === null ? undefined : describeEdits(data.foreign_edits, age)],
       ['Working On', oneLine(hook.current_step?.working_on ?? '', 200)],
       ['Last Checkpoint', checkpoint],
-      ['Receipts', describeVerdicts(data.receipts)],
+      ['Receipts', describeReceipts(data)],
       ['Updated', `${hook.updated_at} (${age(hook.updated_at)})`],
       ['Next', data.next],
+      [hook.state === 'step_running' ? 'When Done' : 'Run', data.next_command ?? undefined],
       ['HOOK.md', data.task.hook_path],
       ['Other Open Tasks', others === 0 ? undefined : String(others)],
     ],
@@ -163,6 +166,13 @@ export function describeVerdicts(counts: VerdictCounts): string {
     return number === 0 ? [] : [`${number} ${verdict === 'valid_short' ? 'valid (short)' : verdict.replace('_', ' ')}`];
   });
   return parts.length === 0 ? 'none' : parts.join(', ');
+}
+
+/** Results and verdicts apart: a receipt can be valid and say that the check failed. */
+function describeReceipts({ results: { passed, failed }, receipts }: AnswerData<'status'>): string {
+  if (passed + failed === 0) return 'none';
+  const results = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} failed`;
+  return `${results} (${describeVerdicts(receipts)})`;
 }
 
 /** What JSON says of a checkpoint. */

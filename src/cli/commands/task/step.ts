@@ -3,8 +3,9 @@ import { AtlasError } from '../../../core/shared/errors';
 import type { Updated } from '../../../core/task/storedTask';
 import type { Expected, TaskInput } from '../../../core/transition/events';
 import { STATE_LABELS } from '../../../core/task/labels';
-import { isHumanStep } from '../../../core/task/task';
-import { MAX_SUMMARY_LENGTH, oneLine } from '../../../core/shared/text';
+import { isHumanStep, worktreeOf } from '../../../core/task/task';
+import { insideWorktree } from '../../../system/files/worktreePath';
+import { MAX_SUMMARY_LENGTH, oneLine, quoted } from '../../../core/shared/text';
 import type { Call } from '../../parse/call';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
@@ -106,12 +107,22 @@ export const note: Handler = async (context, call) => {
   const input: TaskInput = {
     type: 'note',
     ...defined({ workingOn, lastOutput, prompt }),
-    ...(files.length === 0 ? {} : { filesTouched: files }),
     // Whoever notes nothing says that it is there.
     ...(workingOn === undefined && lastOutput === undefined && files.length === 0 ? { stillWorking: true } : {}),
   };
-  return drive(context, call, expect, input, 'Noted.');
+  const withFiles = ({ stored: { task } }: Driven): TaskInput =>
+    files.length === 0 ? input : { ...input, filesTouched: files.map((file) => ofRepository(file, worktreeOf(task))) };
+  return drive(context, call, expect, withFiles, 'Noted.');
 };
+
+/** A file's path as a task records it. Refused where it leads out of the task's repository. */
+function ofRepository(file: string, worktree: string | undefined): string {
+  const inside = worktree === undefined ? file : insideWorktree(worktree, file);
+  if (inside !== undefined) return inside;
+  throw new AtlasError('unsafe_path', `${quoted(file)} is not a file of the task's repository.`, {
+    hint: `Name it relative to ${oneLine(worktree ?? '', 300)}.`,
+  });
+}
 
 /** `step output`: submits the step's output, which is then validated. */
 export const output: Handler = async (context, call) => {

@@ -143,6 +143,14 @@ export function nextOf(atlas: Pick<Atlas, 'ports'>, stored: StoredTask): Advice 
   return adviceOf(atlas.ports, stored);
 }
 
+/** What JSON says of what to do now. */
+export function nextData({ heading, command }: Advice): {
+  readonly next: string;
+  readonly next_command: string | null;
+} {
+  return { next: heading, next_command: command ?? null };
+}
+
 /** `Running (implement, step 3 of 7, attempt 2 of 3)`. */
 export function describeState({ hook, task }: StoredTask): string {
   const step = hook.current_step;
@@ -166,6 +174,7 @@ export function changed(
       ['Task', `${updated.ref.id}  ${oneLine(updated.task.description, 80)}`],
       ['State', describeState(updated)],
       ['Next', isTerminal(updated.hook.state) ? undefined : next.heading],
+      [updated.hook.state === 'step_running' ? 'When Done' : 'Run', next.command],
       ['HOOK.md', atlas.ports.paths.markdown(updated.ref)],
     ],
     context.streams.columns,
@@ -173,7 +182,7 @@ export function changed(
   return {
     exit: EXIT.done,
     text,
-    data: { task: taskData(atlas, updated), changed: updated.changed, next: next.heading, ...more },
+    data: { task: taskData(atlas, updated), changed: updated.changed, ...nextData(next), ...more },
     notes: [...notes, ...updated.findings.map(({ message }) => message)],
   };
 }
