@@ -114,7 +114,7 @@ function stepLines(view: HookView): string[] {
     `**Step:** ${code(step.step_name, 64)} (${place}${next ? ', not started yet' : ''}, type \`${view.type}\`)`,
     `**Attempt:** ${step.attempt} of ${step.max_attempts}${step.started_at === undefined ? '' : `, started ${utc(step.started_at)}`}`,
     ...goalLines(view),
-    `**Working On:** ${on.trim() === '' ? '(nothing was noted)' : prose(on)}`,
+    `**Working On:** ${on.trim() === '' ? '(nothing noted yet)' : prose(on)}`,
   ];
 }
 

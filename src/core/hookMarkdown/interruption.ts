@@ -17,7 +17,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 const SEEN: Readonly<Record<string, string>> = {
   signal: 'its end was seen',
-  timeout: 'by its silence, so it may still be running',
+  timeout: 'by its silence only, so it may still be running',
 };
 
 /** `## What Interrupted You`: who fell silent, when, how that was noticed, what is certain, and who takes over. */
@@ -32,7 +32,7 @@ export function whatInterruptedYou(view: HookView): string[] {
     `**What happened:** ${CAUSES[cause ?? ''] ?? 'Something interrupted the work'}, while the task was in \`${interruption.last_known_state}\``,
     ...(agentFailure === undefined ? [] : [`**What the agent's host said:** ${code(agentFailure)}`]),
     ...(sign === undefined ? [] : [`**Last sign of life:** ${utc(sign)}`]),
-    `**Noticed:** ${utc(interruption.detected_at)}${Number.isNaN(quiet) ? '' : `, ${formatDuration(Math.max(0, quiet))} later`}, ${SEEN[interruption.crash_type] ?? 'with no certain sign of what happened'}`,
+    `**Noticed:** ${utc(interruption.detected_at)}${Number.isNaN(quiet) ? '' : `, ${formatDuration(Math.max(0, quiet))} later`}: ${SEEN[interruption.crash_type] ?? 'there is no certain sign of what happened'}`,
     ...(interruption.validation_cmd === undefined
       ? []
       : [`**Command that was running:** ${code(interruption.validation_cmd)}`]),

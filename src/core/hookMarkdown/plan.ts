@@ -21,7 +21,7 @@ export function thePlan(view: HookView): string {
   return [
     '## The Plan',
     table(['Step', 'Must deliver', 'Ends when', 'Status'], rows),
-    'Each `atlas step start` uses one of the attempts of its step; continuing a step that runs uses none. When all are used, a human decides.',
+    'Each `atlas step start` uses one of the attempts of its step; continuing a step that runs uses none. When all are used, a human decides. With `--step` and `--attempt`, a command is refused if the task has moved on meanwhile.',
   ].join('\n\n');
 }
 

@@ -105,6 +105,6 @@ export function recoveringAdvice(view: HookView): Advice {
   const plan = PLANS[actionOf(view)](view);
   const reason = view.hook.recovery?.reason ?? '';
   const why = reason.trim() === '' ? 'Atlas does not know more about it.' : `Why: ${prose(reason)}`;
-  const intro = `Your work was interrupted. The plan is \`${actionOf(view)}\`. ${why}`;
+  const intro = `The work was interrupted. The plan is \`${actionOf(view)}\`. ${why}`;
   return { ...plan, intro, donts: [...plan.donts, ...keepWhatIsDone(view)] };
 }
