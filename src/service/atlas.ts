@@ -176,7 +176,7 @@ export class Atlas {
     const input = { type: 'start_step', ...options, ...(dirtyBefore.length === 0 ? {} : { dirtyBefore }) } as const;
     if (repository === undefined || !read.ok) return this.send(ref, input);
     const since = lastCheckpointCommit(read.value.hook);
-    const worktree = await observeWorktree(this.ports, repository, since, status, LOOK_MS);
+    const worktree = await observeWorktree(this.ports, repository, since, status, LOOK_MS, true);
     return this.send(ref, input, { capture: { worktree } });
   }
 

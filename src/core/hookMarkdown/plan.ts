@@ -21,8 +21,31 @@ export function thePlan(view: HookView): string {
   return [
     '## The Plan',
     table(['Step', 'Must deliver', 'Ends when', 'Status'], rows),
+    ...publishing(view),
     'Each `atlas step start` uses one of the attempts of its step; continuing a step that runs uses none. When all are used, a human decides. With `--step` and `--attempt`, a command is refused if the task has moved on meanwhile.',
   ].join('\n\n');
+}
+
+/** What stands in the way of the steps that push or open a pull request, said before they come. */
+function publishing({ hook, task }: HookView): string[] {
+  const { remotes, base_branch: base, branch } = hook.worktree_state ?? {};
+  const later = task.steps.filter(({ status }) => status !== 'completed' && status !== 'skipped');
+  const named = (effects: readonly (string | undefined)[]): string[] =>
+    later
+      .filter((step) => stepTypeOf(step) === 'git' && effects.includes(gitEffect(step.name)))
+      .map(({ name }) => code(name, 64));
+  const end = 'ends with `--nothing-to-do "<why>"`';
+  if (remotes === 0 && named(['push', 'pr']).length > 0) {
+    const steps = named(['push', 'pr']);
+    return [
+      `The repository has no remote: unless somebody adds one, ${sentenceList(steps)} ${steps.length === 1 ? end : end.replace('ends', 'end')}.`,
+    ];
+  }
+  const isBase = branch !== undefined && (base === undefined ? /^(main|master)$/u.test(branch) : branch === base);
+  if (!isBase || named(['pr']).length === 0) return [];
+  return [
+    `The worktree is on ${code(branch)}, the base branch. A pull request needs a branch of its own: create one before the first commit, or ${sentenceList(named(['pr']))} ${end}.`,
+  ];
 }
 
 /** Who or what decides that a step is done, and by what. */

@@ -32,7 +32,7 @@ function alarms({ checkpoint }: HookView, state: WorktreeState): string[] {
       : []),
     ...(left === '' || left === state.branch || state.operation !== undefined
       ? []
-      : [`> ⚠️ The worktree is on ${on}. The last checkpoint was on ${code(left)}.`]),
+      : [`The worktree is on ${on}. The last checkpoint was on ${code(left)}.`]),
   ];
 }
 

@@ -98,6 +98,13 @@ export interface CommitsSince {
   readonly commits: readonly { readonly commit: string; readonly subject: string; readonly at: number }[];
 }
 
+/** Where a repository's branches are pushed to. */
+export interface Publishing {
+  readonly remotes: number;
+  /** The branch that a remote's HEAD names; absent where none says. */
+  readonly baseBranch?: string;
+}
+
 /** What is known of a worktree without waiting for it. */
 export interface CachedStatus {
   /** Left out where git didn't say at once: then it is unknown now. */
@@ -135,6 +142,8 @@ export interface GitReader {
     most: number,
     timeoutMs: number,
   ): Promise<CommitsSince | undefined>;
+  /** Where branches are pushed to; `undefined` when git can't say in time (ms). */
+  publishing(repository: Repository, timeoutMs: number): Promise<Publishing | undefined>;
   /** What git is in the middle of there. Starts no process. */
   operation(repository: Repository): GitOperation | undefined;
   /** What git says about the effect of a step whose attempt began at `since` (RFC 3339). */

@@ -27,6 +27,10 @@ export const worktreeStateSchema = z.looseObject({
   branch: z.optional(z.string()),
   head: z.optional(z.string()),
   operation: z.optional(z.string()),
+  /** How many remotes the repository has. */
+  remotes: z.optional(z.int()),
+  /** The branch into which a remote's pull requests go, where a remote says. */
+  base_branch: z.optional(z.string()),
   /** The commit of the checkpoint since which the commits are. */
   since: z.optional(z.string()),
   /** Whether `since` is no longer part of what HEAD has: it was rebased, reset or amended away. */

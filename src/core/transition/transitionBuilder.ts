@@ -44,7 +44,11 @@ export class TransitionBuilder {
     this.state = before.state;
     this.step = before.current_step;
     this.recovery = before.recovery;
-    this.worktree = context.capture?.worktree ?? before.worktree_state;
+    const { remotes, base_branch: base } = before.worktree_state ?? {};
+    const seen = context.capture?.worktree;
+    // Not every look asks for what changes rarely.
+    const kept = seen?.remotes === undefined ? defined({ remotes, base_branch: base }) : {};
+    this.worktree = seen === undefined ? before.worktree_state : { ...kept, ...seen };
   }
 
   get stepName(): string | undefined {

@@ -1,6 +1,14 @@
 import type { GitState } from '../../core/checkpoint/checkpoint';
 import type { Result } from '../../core/shared/errors';
-import type { CachedStatus, CommitsSince, GitReader, GitStatus, LineCounts, Repository } from '../../core/shared/ports';
+import type {
+  CachedStatus,
+  CommitsSince,
+  GitReader,
+  GitStatus,
+  LineCounts,
+  Publishing,
+  Repository,
+} from '../../core/shared/ports';
 import type { GitEvidence } from '../../core/recovery/recovery';
 import type { FileChange, GitOperation } from '../../core/task/worktreeState';
 import { operationIn } from './operation';
@@ -70,6 +78,11 @@ export class CommandGitReader implements GitReader {
   ): Promise<CommitsSince | undefined> {
     const { commitsAfter } = await import('./worktreeChanges');
     return commitsAfter(repository, since, most, timeoutMs);
+  }
+
+  async publishing(repository: Repository, timeoutMs: number): Promise<Publishing | undefined> {
+    const { publishingOf } = await import('./worktreeChanges');
+    return publishingOf(repository, timeoutMs);
   }
 
   operation(repository: Repository): GitOperation | undefined {

@@ -1,4 +1,5 @@
-import type { CommitsSince, LineCounts, Repository } from '../../core/shared/ports';
+import { defined } from '../../core/shared/defined';
+import type { CommitsSince, LineCounts, Publishing, Repository } from '../../core/shared/ports';
 import { askGit, runGit } from './gitCommand';
 import { shownPath } from './gitPath';
 
@@ -51,4 +52,16 @@ export async function commitsAfter(
     return commit === undefined ? [] : [{ commit, subject, at: Number(seconds) * 1000 }];
   });
   return { isGone: gone !== '0', total: Number(total), commits };
+}
+
+/** How many remotes there are, and which branch the HEAD of one names; `undefined` where git can't say in time (ms). */
+export async function publishingOf({ worktree }: Repository, timeoutMs: number): Promise<Publishing | undefined> {
+  const remotes = await askGit(worktree, ['remote'], { timeoutMs });
+  if (remotes === undefined) return undefined;
+  const count = remotes.split('\n').filter((name) => name !== '').length;
+  if (count === 0) return { remotes: 0 };
+  const format = '--format=%(symref:lstrip=3)';
+  const heads = await askGit(worktree, ['for-each-ref', format, 'refs/remotes/*/HEAD'], { timeoutMs });
+  const base = heads?.split('\n').find((name) => name !== '');
+  return { remotes: count, ...defined({ baseBranch: base }) };
 }

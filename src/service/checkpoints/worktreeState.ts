@@ -28,6 +28,7 @@ export function lastCheckpointCommit({ checkpoints }: Pick<TaskRecord, 'checkpoi
  * What git and the files of a worktree show now. What git can't say in time is left out.
  * @param since commits are those after this one
  * @param status what is uncommitted, where that is known; `undefined` where it couldn't be had in time
+ * @param whole whether remotes and base branch are looked up too, which change rarely
  * @param timeoutMs how long each look of git's may take; 0 for no look beside the status
  */
 export async function observeWorktree(
@@ -36,18 +37,21 @@ export async function observeWorktree(
   since: string | undefined,
   status: GitStatus | undefined,
   timeoutMs: number,
+  whole = false,
 ): Promise<WorktreeState> {
   const { branch, commit: head } = git.head(repository);
   const isTracked = status?.changes.some(({ change }) => change !== 'untracked') === true;
-  const [counts, commits] = await Promise.all([
+  const [counts, commits, publishing] = await Promise.all([
     isTracked && timeoutMs > 0 ? git.lineCounts(repository, timeoutMs) : undefined,
     since === undefined || since === head || timeoutMs === 0
       ? undefined
       : git.commitsSince(repository, since, MAX_COMMITS, timeoutMs),
+    whole ? git.publishing(repository, timeoutMs) : undefined,
   ]);
   return {
     observed_at: toTimestamp(clock.now()),
     ...defined({ branch, head, since, operation: git.operation(repository) }),
+    ...defined({ remotes: publishing?.remotes, base_branch: publishing?.baseBranch }),
     ...(commits?.isGone === true ? { since_is_gone: true } : {}),
     ...(commits === undefined
       ? since !== undefined && since === head

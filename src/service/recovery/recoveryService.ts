@@ -193,7 +193,7 @@ export class RecoveryService {
     const repository = await repositoryOf(this.ports, task);
     if (repository === undefined) return undefined;
     const status = await this.ports.git.status(repository, LOOK_MS);
-    return observeWorktree(this.ports, repository, lastCheckpointCommit(hook), status, LOOK_MS);
+    return observeWorktree(this.ports, repository, lastCheckpointCommit(hook), status, LOOK_MS, true);
   }
 
   /** Only a validation that was interrupted is decided by receipts. */

@@ -57,6 +57,8 @@ describe.concurrent('a git step', { timeout: 120_000 }, () => {
     const desk = new Desk(cli, 'nothing to push');
     desk.template('t', { name: 'git_push' }, { name: 'git_pr' }, { name: 'after' });
     const ref = await desk.running('t');
+    const noRemote = 'The repository has no remote: unless somebody adds one, `git_push` and `git_pr` end with';
+    expect(desk.hookMarkdown(ref), 'said from the start').toContain(noRemote);
     expect((await desk.run('step', 'complete')).err).toContain('Git shows no upstream branch');
     expect((await desk.run('step', 'complete', '--nothing-to-do', ' ')).code).toBe(4);
     await desk.ok('step', 'complete', '--nothing-to-do', 'there is no remote', '--start-next');
@@ -173,6 +175,6 @@ describe.concurrent('what is there since the last checkpoint', { timeout: 120_00
     await desk.ok('reject', 'again');
     await desk.ok('step', 'start');
     expect(desk.hookMarkdown(ref)).toMatch(/^> ⚠️ Commit `[0-9a-f]{12}` of the last checkpoint is missing/mu);
-    expect(desk.hookMarkdown(ref)).toContain('> ⚠️ The worktree is on `elsewhere`. The last checkpoint was on `main`.');
+    expect(desk.hookMarkdown(ref)).toContain('\nThe worktree is on `elsewhere`. The last checkpoint was on `main`.');
   });
 });

@@ -298,6 +298,20 @@ describe('the plan', () => {
     ]);
   });
 
+  it('says from the start what keeps a branch from being pushed or merged', () => {
+    const steps = [stepOf('work', 'ai'), stepOf('git_push', 'git'), stepOf('git_pr', 'git')];
+    const planAt = (state: object, driven = new DrivenHook(steps)): string => {
+      const worktree = { observed_at: '2026-01-17T14:30:22Z', ...state };
+      return section(render(driven, { hook: { ...driven.now, worktree_state: worktree } }), 'The Plan');
+    };
+    expect(planAt({ remotes: 0 })).toContain('`git_push` and `git_pr` end with `--nothing-to-do "<why>"`');
+    expect(planAt({ remotes: 1, branch: 'main' })).toContain('on `main`, the base branch');
+    expect(planAt({ remotes: 1, branch: 'dev', base_branch: 'dev' })).toContain('on `dev`, the base branch');
+    for (const fine of [{}, { remotes: 1, branch: 'fix' }, { remotes: 1, branch: 'main', base_branch: 'dev' }])
+      expect(planAt(fine)).not.toMatch(/no remote|base branch/u);
+    expect(planAt({ remotes: 0 }, new DrivenHook([stepOf('work', 'ai')]))).not.toContain('no remote');
+  });
+
   it('says when to commit', () => {
     const steps = [stepOf('work', 'ai'), stepOf('git_commit', 'git')];
     const before = new DrivenHook(steps).send({ type: 'start_step' });
