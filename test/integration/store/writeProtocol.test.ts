@@ -114,7 +114,9 @@ describe('a change', () => {
   it('finds nothing to fix in a task that was only written by us', async () => {
     store = makeStore();
     const ref = await store.running();
-    for (const input of [{ type: 'step_complete' }, { type: 'start_step' }, { type: 'step_complete' }] as const) {
+    const nothingToDo = 'there is no repository';
+    const inputs = [{ type: 'step_complete' }, { type: 'start_step' }, { type: 'step_complete', nothingToDo }] as const;
+    for (const input of inputs) {
       const sent = unwrap(await store.other().send(ref, input));
       expect(sent.findings).toEqual([]);
     }
