@@ -86,7 +86,7 @@ function isPlainStep(value: unknown): boolean {
     ['name', 'type', 'status'].every((name) => typeof value[name] === 'string') &&
     isTimeOrAbsent(value['started_at']) &&
     isTimeOrAbsent(value['completed_at']) &&
-    isTextOrAbsent(value['error']) &&
+    ['error', 'goal', 'done_when'].every((name) => isTextOrAbsent(value[name])) &&
     Number.isSafeInteger(attempts) &&
     (idempotent === undefined || typeof idempotent === 'boolean') &&
     (validation === undefined || isListOf(validation, isText)) &&

@@ -170,8 +170,8 @@ export const taskRecordSchema = z.looseObject({
   ),
   checkpoints: listOf(stepCheckpointSchema),
   receipts: listOf(validationReceiptSchema),
-  /** What the worktree was like when Atlas last looked at it. */
-  worktree_state: z.optional(worktreeStateSchema),
+  /** What the worktree was like when Atlas last looked at it; another writer's nonsense there is no damage to the task. */
+  worktree_state: z.catch(z.optional(worktreeStateSchema), undefined),
   schema_version: z._default(z.string(), SCHEMA_VERSION),
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Tokens, marked } from 'marked';
 import { describe, expect, it } from 'vitest';
-import type { TaskRecord } from '../../../src/core/task/taskRecord';
+import { type TaskRecord, taskRecordSchema } from '../../../src/core/task/taskRecord';
 import { block, code, codeCell, flat, prose, table } from '../../../src/core/hookMarkdown/escape';
 import type { Task } from '../../../src/core/task/task';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
@@ -51,7 +51,13 @@ function filled(driven: DrivenHook, text: string): { hook: TaskRecord; task: Tas
       description: text,
       template_id: text,
       metadata: { worktree: text, branch: text },
-      steps: task.steps.map((item) => ({ ...item, name: text, validation: item.validation?.map(() => text) })),
+      steps: task.steps.map((item) => ({
+        ...item,
+        name: text,
+        goal: text,
+        done_when: text,
+        validation: item.validation?.map(() => text),
+      })),
     },
     hook: {
       ...now,
@@ -67,8 +73,20 @@ function filled(driven: DrivenHook, text: string): { hook: TaskRecord; task: Tas
       },
       history: now.history.map((event) => ({
         ...event,
-        details: { ...event.details, reason: text, message: text },
+        details: { ...event.details, reason: text, message: text, summary: text, answer: text, nothing_to_do: text },
       })),
+      worktree_state: {
+        observed_at: now.updated_at,
+        branch: text,
+        head: text,
+        operation: text,
+        since: text,
+        since_is_gone: true,
+        base_branch: text,
+        remotes: 1,
+        commits: [{ commit: text, subject: text, at: now.updated_at }],
+        files: [{ path: text, change: 'modified', added: 1, removed: 2 }],
+      },
       checkpoints: now.checkpoints.map((item) => ({
         ...item,
         description: text,
@@ -113,6 +131,14 @@ const validated = (): DrivenHook =>
 const SITUATIONS: readonly [string, () => DrivenHook][] = [
   ['running', validated],
   ['validating', () => validated().send({ type: 'step_output' }).validated('npm test', 1)],
+  [
+    'answered',
+    () =>
+      validated().send(
+        { type: 'human_required', kind: 'question', message: 'm' },
+        { type: 'human_resume', answer: 'this' },
+      ),
+  ],
   ['waiting', () => validated().send({ type: 'human_required', kind: 'question', message: 'm' })],
   [
     'rejected',
@@ -121,6 +147,15 @@ const SITUATIONS: readonly [string, () => DrivenHook][] = [
   ['recovering', () => validated().crashed('retry_from_checkpoint')],
   ['abandoned', () => validated().send({ type: 'abandon', reason: 'r' })],
 ];
+
+describe('what another writer says of the worktree', () => {
+  it.each([7, 'text', [], { files: 'x' }, { observed_at: 'never' }, null])('is nothing where it is %j', (state) => {
+    const { now } = validated();
+    const read = taskRecordSchema.parse({ ...JSON.parse(JSON.stringify(now)), worktree_state: state });
+    expect(read.worktree_state).toBeUndefined();
+    expect(read.history).toHaveLength(now.history.length);
+  });
+});
 
 describe('text from outside', () => {
   it.each(SITUATIONS)('changes nothing but words: %s', (_name, drive) => {

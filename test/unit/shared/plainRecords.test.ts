@@ -75,6 +75,7 @@ const FILES = [
     schema: (data: unknown) => asRead(taskSchema.safeParse(again(data))),
     fields: [
       ...(['name', 'type', 'status', 'started_at', 'completed_at', 'error', 'attempts', 'idempotent'] as const),
+      ...(['goal', 'done_when'] as const),
       ...(['validation', 'max_attempts', 'step_index', 'step_name', 'duration_ms', 'from_status'] as const),
       ...(['to_status', 'timestamp', 'reason', 'unknown'] as const),
     ],
