@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuiltCli } from '../../support/drivers/cli';
@@ -26,6 +27,8 @@ describe.concurrent('a git step', { timeout: 120_000 }, () => {
     const desk = new Desk(cli, 'committing');
     desk.template('t', { name: 'git_commit' }, { name: 'after' });
     desk.write('a.txt', 'one\n');
+    // The repository's first commit may be of the second in which the step starts.
+    desk.git('reflog', 'expire', '--expire=all', '--all');
     const ref = await desk.running('t');
     const early = await desk.run('step', 'complete', 'git_commit', '--attempt', '1');
     expect(early).toMatchObject({ code: 4, out: '' });
@@ -41,11 +44,13 @@ describe.concurrent('a git step', { timeout: 120_000 }, () => {
   it('ends too where the steps before it committed everything', async () => {
     const desk = new Desk(cli, 'committed before');
     desk.template('t', { name: 'work' }, { name: 'git_commit' }, { name: 'after' });
-    await desk.running('t');
+    await desk.running('t', 'Sample', 2 * MINUTE);
     desk.write('.gitignore', '.atlas\n');
     desk.write('a.txt', 'one\n');
     desk.git('add', '.');
-    desk.git('commit', '-q', '-m', 'the work');
+    // git counts whole seconds: a commit of this one would be of the next step's attempt too.
+    const env = cli.environment({ GIT_COMMITTER_DATE: new Date(Date.now() - MINUTE).toISOString() });
+    execFileSync('git', ['commit', '-q', '-m', 'the work'], { cwd: desk.folder, env });
     await desk.ok('step', 'complete', '--start-next');
     desk.write('a.txt', 'two\n');
     expect((await desk.run('step', 'complete')).code).toBe(4);
