@@ -44,6 +44,7 @@ describe.concurrent('a git step', { timeout: 120_000 }, () => {
   it('ends too where the steps before it committed everything', async () => {
     const desk = new Desk(cli, 'committed before');
     desk.template('t', { name: 'work' }, { name: 'git_commit' }, { name: 'after' });
+    desk.git('reflog', 'expire', '--expire=all', '--all');
     await desk.running('t', 'Sample', 2 * MINUTE);
     desk.write('.gitignore', '.atlas\n');
     desk.write('a.txt', 'one\n');
