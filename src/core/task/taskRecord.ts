@@ -171,7 +171,10 @@ export const taskRecordSchema = z.looseObject({
   checkpoints: listOf(stepCheckpointSchema),
   receipts: listOf(validationReceiptSchema),
   /** What the worktree was like when Atlas last looked at it; another writer's nonsense there is no damage to the task. */
-  worktree_state: z.catch(z.optional(worktreeStateSchema), undefined),
+  worktree_state: z.pipe(
+    z.optional(z.unknown()),
+    z.transform((state) => worktreeStateSchema.safeParse(state).data),
+  ),
   schema_version: z._default(z.string(), SCHEMA_VERSION),
 });
 

@@ -52,6 +52,7 @@ function initialHook(context: TransitionContext): TaskRecord {
     recovery: undefined,
     checkpoints: [],
     receipts: [],
+    worktree_state: undefined,
     schema_version: SCHEMA_VERSION,
   };
 }

@@ -129,7 +129,7 @@ export class TransitionBuilder {
         recovery === undefined || recovery === before.recovery ? recovery : recoveryContextSchema.parse(recovery),
       checkpoints: asRead(this.checkpoints, before.checkpoints, (item) => stepCheckpointSchema.parse(item)),
       receipts: asRead(this.receipts, before.receipts, (item) => validationReceiptSchema.parse(item)),
-      ...(worktree === undefined ? {} : { worktree_state: worktreeStateSchema.parse(worktree) }),
+      worktree_state: worktree === undefined ? undefined : worktreeStateSchema.parse(worktree),
     };
     return { hook, changed: true };
   }
