@@ -145,7 +145,7 @@ export const resume: CommandHandler = async (context, argument) => {
   if (task.hook.state === 'recovering' || task.hook.state === 'awaiting_human') {
     took(context, await atlas.resume(task.ref, 'human'));
   } else if (fares === 'crashed') {
-    took(context, await atlas.recover(task.ref, { by: 'human', takeOver: true }));
+    took(context, await atlas.recover(task.ref, { by: 'human' }));
   }
   context.panels.open(task.ref);
   startAgent(context, task);

@@ -137,9 +137,10 @@ export class RecoveryService {
         hint: 'A human has to decide first.',
       });
     }
-    const detected = await (takeOver && by === 'human'
-      ? this.record(stored, (task) => this.asRequested(task))
-      : this.detect(stored));
+    let detected = await this.detect(stored);
+    // What really interrupted the task is told, also to a human who takes it over.
+    if (detected.ok && detected.value.task.hook.state !== 'recovering' && takeOver && by === 'human')
+      detected = await this.record(detected.value.task, (task) => this.asRequested(task));
     if (!detected.ok) return detected;
     if (detected.value.task.hook.state !== 'recovering')
       return ok({ ...detected.value.task, changed: false, findings: [] });
