@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import * as z from 'zod/mini';
 import { COMMANDS } from '../../../src/cli/parse/commands';
 import { commandNamed, parseCommandLine, wantsJson, wantsQuiet } from '../../../src/cli/parse/commandLine';
 import { AtlasError, type Result } from '../../../src/core/shared/errors';
-import { serializeRecord } from '../../../src/core/task/taskRecord';
+import { type TaskRecord, serializeRecord } from '../../../src/core/task/taskRecord';
+import { worktreeStateSchema } from '../../../src/core/task/worktreeState';
 import { recordDamage, serializeTask } from '../../../src/core/task/task';
 import { parseDuration } from '../../../src/core/shared/time';
 import { classifyHeadMove, readReflog, subjectOf } from '../../../src/git/read/reflog';
@@ -52,18 +54,24 @@ function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
+/**
+ * What of an input has to be kept. A worktree's state that is nonsense is let go, as the next look at the worktree
+ * replaces it; one that is sound has to be kept whole.
+ */
+function kept(input: Uint8Array, value: unknown): unknown {
+  const text = Buffer.from(input).toString('utf8');
+  const data: unknown = JSON.parse(text.replace(/^\ufeff/u, ''));
+  const observed = data !== null && typeof data === 'object' && 'worktree_state' in data ? data : undefined;
+  if (observed === undefined || z.safeParse(worktreeStateSchema, observed.worktree_state).success) return data;
+  must((value as TaskRecord).worktree_state === undefined, 'nonsense was taken for the state of a worktree');
+  return { ...observed, worktree_state: undefined };
+}
+
 /** Reads what a reader accepted back from its own bytes, and looks whether anything was lost on the way. */
 function roundTrip<T>(input: Uint8Array, read: (data: Uint8Array) => Result<T>, write: (value: T) => string): Outcome {
   const first = read(input);
   if (!first.ok) return refusalOf(first.error);
-  const lost = lostOf(
-    JSON.parse(
-      Buffer.from(input)
-        .toString('utf8')
-        .replace(/^\ufeff/u, ''),
-    ),
-    first.value,
-  );
+  const lost = lostOf(kept(input, first.value), first.value);
   must(lost === undefined, `${lost ?? ''} was lost`);
   const text = write(first.value);
   const again = read(Buffer.from(text));
