@@ -87,8 +87,10 @@ function partsBeside() {
   };
 }
 
-/** What changes tasks, or is asked for by people only. */
-const NOT_READING = ['atlas', 'git/gitHooks', 'receipts/receiptService', 'git/spoolService'].map(
+/** What changes tasks: where a hook has something to record after all, it is the command's. */
+const DRIVING = 'src/service/driving.ts';
+/** What is asked for by people only, or by what changes tasks. */
+const NOT_READING = ['git/gitHooks', 'receipts/receiptService', 'git/spoolService'].map(
   (name) => `src/service/${name}.ts`,
 );
 
@@ -103,11 +105,15 @@ function readingOnly() {
     setup: (build) => {
       build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir, kind }) => {
         const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
-        const isLeftOut = kind === 'dynamic-import' && NOT_READING.includes(file);
+        const isLeftOut = kind === 'dynamic-import' && [DRIVING, ...NOT_READING].includes(file);
         return isLeftOut ? { path: file, namespace: 'left-out' } : undefined;
       });
+      build.onResolve({ filter: /./, namespace: 'left-out' }, ({ path: part }) => ({ path: part, external: true }));
       build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path: file }) => ({
-        contents: `throw new Error('A hook that only reads has no ${file}.');`,
+        contents:
+          file === DRIVING
+            ? `exports.drivingAtlas = (ports) => require('./command.js').drivingAtlas(ports);`
+            : `throw new Error('A hook that only reads has no ${file}.');`,
       }));
     },
   };

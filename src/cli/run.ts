@@ -1,4 +1,7 @@
 import { AtlasError, type Result, unwrap } from '../core/shared/errors';
+import type { Atlas } from '../service/atlas';
+import { createAtlas } from '../service/createAtlas';
+import type { ServicePorts } from '../service/ports';
 import { answering } from './render/answering';
 import {
   type Parsed,
@@ -37,6 +40,11 @@ export async function runCli(
   const called = (said?.spec ?? commandNamed(args, specs))?.name ?? '';
   const name = program === 'atlas' ? called : nameFromForge(called);
   return answering({ name, byHost: args[0] === 'lifecycle' }, context, async () => answerOf(parsed, context));
+}
+
+/** What changes tasks, for the bundle of hooks, which only reads until there is something to record. */
+export async function drivingAtlas(ports: ServicePorts): Promise<Atlas> {
+  return createAtlas(ports).drive();
 }
 
 async function answerOf(parsed: Result<Parsed>, context: CliContext): Promise<Answer> {

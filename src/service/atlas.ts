@@ -2,9 +2,10 @@ import { defined } from '../core/shared/defined';
 import { isTerminal } from '../core/task/taskRecord';
 import type { CheckpointTrigger } from '../core/task/taskRecord';
 import { type Result, fail, ok } from '../core/shared/errors';
-import type { Caller, Expected, TaskInput } from '../core/transition/events';
+import type { Caller, Expected, InputOf, TaskInput } from '../core/transition/events';
 import type { Diagnosis } from '../core/recovery/liveness';
 import { lazy } from '../core/shared/lazy';
+import type { WorktreeState } from '../core/task/worktreeState';
 import { createTask, declaredCommands } from '../core/task/task';
 import { findTemplate } from '../core/task/template';
 import { oneLine } from '../core/shared/text';
@@ -14,8 +15,15 @@ import type { TaskRef } from '../core/task/taskRef';
 import type { StoredTask, Updated } from '../core/task/storedTask';
 import { AtlasReader, type Place } from './atlasReader';
 import type { GitHooks } from './git/gitHooks';
-import { LOOK_MS, PATIENT_STATUS_MS, capture, repositoryOf } from './checkpoints/capture';
-import { lastCheckpointCommit, observeWorktree } from './checkpoints/worktreeState';
+import { PATIENT_STATUS_MS, capture } from './checkpoints/capture';
+import {
+  LOOK_MS,
+  lastCheckpointCommit,
+  observeWorktree,
+  repositoryOf,
+  showsTheSame,
+  worktreeNow,
+} from './checkpoints/worktreeState';
 import { configIssues, refuseIssues } from './tasks/configIssues';
 import { CleanupService } from './tasks/cleanupService';
 import type { ServicePorts } from './ports';
@@ -219,10 +227,23 @@ export class Atlas {
     return this.send(ref, { type: 'human_resume', by });
   }
 
+  /**
+   * Records that a session begins, or took the step over from another, and what the worktree shows then: whoever reads
+   * HOOK.md after that reads what is.
+   */
+  async observe(
+    { ref, hook }: StoredTask,
+    looker: Omit<InputOf<'observe'>, 'type'>,
+    worktree?: WorktreeState,
+  ): Promise<Result<Updated>> {
+    const isNew = worktree !== undefined && !showsTheSame(worktree, hook.worktree_state);
+    return this.send(ref, { type: 'observe', ...looker }, isNew ? { capture: { worktree } } : {});
+  }
+
   /** HOOK.md's text as it would be now, with what is in the worktree since it was written. Writes nothing. */
   async hookMarkdown(stored: StoredTask): Promise<string> {
     const { ref, hook, task, seq } = stored;
-    const worktree = isTerminal(hook.state) ? undefined : await this.recovery.worktreeState(stored);
+    const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.ports, stored);
     await this.markdown.prepare(ref, stored);
     return this.markdown.render(ref, { ...hook, ...defined({ worktree_state: worktree }) }, task, seq);
   }

@@ -12,6 +12,6 @@ export interface OpenAtlas extends AtlasReader {
 /** Composes Atlas for a store. */
 export function createAtlas(ports: ServicePorts): OpenAtlas {
   const reader: AtlasReader = new AtlasReader(ports, async () => (await drive()).store);
-  const drive = lazy(async () => new (await import('./atlas')).Atlas(ports, reader));
+  const drive = lazy(async () => (await import('./driving')).drivingAtlas(ports, reader));
   return Object.assign(reader, { drive });
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { messageOf } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
 import { isInFlight } from '../../core/task/taskRecord';
 import { processIdentitySchema } from '../../core/recovery/liveness';
 import type { Atlas } from '../../service/atlas';
@@ -16,6 +17,7 @@ import { readJson } from '../../system/files/readJson';
 import { sha256 } from '../../store/task/recordFile';
 
 const MAX_SESSION_BYTES = 16 * 1024;
+const MAX_SESSION_ID = 200;
 /** Those of processes that ended are forgotten when there are more. */
 const KEPT = 20;
 
@@ -35,6 +37,17 @@ const SESSION_VARIABLES = ['ATLAS_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_SE
 /** The session that a command is run by, as its host names it. */
 export function callingSession(env: NodeJS.ProcessEnv): string | undefined {
   return SESSION_VARIABLES.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+}
+
+/** A session that took a step over from another, both as a history shows them. */
+export interface Takeover {
+  readonly session: string;
+  readonly tookOverFrom: string;
+}
+
+/** A session's id, which its host made, as a history shows it. */
+export function shownSession(id: string): string {
+  return oneLine(id, MAX_SESSION_ID);
 }
 
 /**
@@ -60,19 +73,34 @@ export class AgentSessions {
     replaceFile(files, ids, this.pathOf(sessionId), text, { durable: false });
   }
 
-  /** Binds the session that runs this command to the step that it drives. What goes wrong keeps nobody from anything. */
-  drives(env: NodeJS.ProcessEnv, { ref, hook }: StoredTask): void {
+  /**
+   * Binds the session that runs this command to the step that it drives. What goes wrong keeps nobody from anything.
+   * @returns both sessions, where another was bound to the step's attempt until now
+   */
+  drives(env: NodeJS.ProcessEnv, { ref, hook }: StoredTask): Takeover | undefined {
     const id = callingSession(env);
     const step = hook.current_step;
     // Under `atlas run`, that process is the owner.
-    if (id === undefined || (env['ATLAS_AGENT'] ?? '') !== '' || step === undefined || !isInFlight(hook.state)) return;
+    if (id === undefined || (env['ATLAS_AGENT'] ?? '') !== '' || step === undefined || !isInFlight(hook.state))
+      return undefined;
     try {
       const session = this.read(this.pathOf(id));
-      if (session?.sessionId !== id || this.ports.processes.vitality(session.process) !== 'alive') return;
-      new SessionOwners(this.ports).bind(ref, session, { stepIndex: step.step_index, attempt: step.attempt });
+      if (session?.sessionId !== id || this.ports.processes.vitality(session.process) !== 'alive') return undefined;
+      const bound = { stepIndex: step.step_index, attempt: step.attempt };
+      const from = new SessionOwners(this.ports).bind(ref, session, bound);
+      return from === undefined ? undefined : { session: shownSession(id), tookOverFrom: shownSession(from) };
     } catch (error) {
       this.ports.log.warn("The agent's session could not be recorded.", { task: ref.id, error: messageOf(error) });
+      return undefined;
     }
+  }
+
+  /** Whether it may be the step's own agent that runs this command: nothing says that another session works on it. */
+  mayWorkOn(env: NodeJS.ProcessEnv, { ref, hook }: StoredTask): boolean {
+    const id = callingSession(env);
+    const others = new SessionOwners(this.ports).boundTo(ref, hook.current_step).filter((each) => each !== id);
+    // A session that Atlas knows is bound by all that it drives: here it would be the first time.
+    return others.length === 0 && (id === undefined || this.read(this.pathOf(id)) === undefined);
   }
 
   private pathOf(sessionId: string): string {

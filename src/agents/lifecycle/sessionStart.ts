@@ -1,6 +1,10 @@
 import { join } from 'node:path';
+import { isTerminal } from '../../core/task/taskRecord';
+import type { StoredTask } from '../../core/task/storedTask';
+import { shownSession } from './agentSessions';
 import { MAX_AGENT_TEXT, cutAtHeading, cutAtLine, embedded, section } from '../../core/shared/agentText';
 import { pathText } from '../../core/hookMarkdown/escape';
+import { showsTheSame, worktreeNow } from '../../service/checkpoints/worktreeState';
 import { adviceOf, synopsisOf } from '../../service/tasks/advice';
 import { tellInterruption } from '../../service/recovery/tellInterruption';
 import { type Reaction, printedLength } from '../hosts/hostReply';
@@ -46,12 +50,24 @@ async function recovery(occasion: LifecycleContext): Promise<string> {
   if (found === undefined) return '';
   const told = await tellInterruption(occasion.atlas, found);
   if (!told.ok) occasion.problem('The interruption could not be recorded', told.error);
-  const task = told.ok ? told.value : found;
+  const task = await looked(occasion, told.ok ? told.value : found);
   const { ports } = occasion.atlas;
   const rest = `[Truncated. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
   const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];
   const text = parts.filter((part) => part !== '').join('\n\n');
   return section('atlas-recovery', cutAtLine(embedded(text), MAX_RECOVERY, rest));
+}
+
+/** A task with what its worktree shows now: whoever starts reads the file, not what a command adds to it. */
+async function looked(occasion: LifecycleContext, task: StoredTask): Promise<StoredTask> {
+  if (occasion.check !== undefined || isTerminal(task.hook.state)) return task;
+  const now = await worktreeNow(occasion.atlas.ports, task);
+  if (now === undefined || showsTheSame(now, task.hook.worktree_state)) return task;
+  const { sessionId } = occasion.called.input;
+  const session = sessionId === undefined ? {} : { session: shownSession(sessionId) };
+  const seen = await (await occasion.atlas.drive()).observe(task, session, now);
+  if (!seen.ok) occasion.problem('What changed in the worktree could not be recorded', seen.error);
+  return seen.ok ? seen.value : task;
 }
 
 async function reminder(occasion: LifecycleContext): Promise<string> {

@@ -74,6 +74,7 @@ const READERS = {
   skip_step: nothing,
   manual_required: (raw: Raw) => ({ ...said(raw), ...recovered(raw) }),
   finish: nothing,
+  observe: (raw: Raw) => ({ session: text(raw['session']), took_over_from: text(raw['took_over_from']) }),
   acknowledge: nothing,
   adopted_edit: said,
   fail: said,

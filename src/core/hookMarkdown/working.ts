@@ -98,10 +98,13 @@ function whereToContinue(view: HookView): string {
     : `Continue with: ${prose(on)}`;
 }
 
+/** What may stand in the history after a step's start without any work having been done. */
+const NO_WORK: readonly string[] = ['adopted_edit', 'observe'];
+
 /** Whether work on the attempt was recorded already; a step that was just started has none. */
 function isUnderWay({ hook, step }: HookView): boolean {
   const started = hook.history.findLastIndex(({ trigger }) => trigger === 'start_step');
-  return step !== undefined && hook.history.slice(started + 1).some(({ trigger }) => trigger !== 'adopted_edit');
+  return step !== undefined && hook.history.slice(started + 1).some(({ trigger }) => !NO_WORK.includes(trigger));
 }
 
 const DOING: Readonly<Partial<Record<HookView['type'], string>>> = {

@@ -102,7 +102,7 @@ const USER_ENDED = new Set([0, 130, 143]);
 /** The same, where the exit is known as a signal: with the exit code that a shell gives. */
 const USER_SIGNALS: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge']);
+const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge', 'observe']);
 
 /** History triggers that show a live agent; an interval checkpoint and what Atlas does itself don't. */
 function isAgentSign(event: TaskRecord['history'][number]): boolean {
@@ -128,6 +128,8 @@ function lastChange(hook: TaskRecord): number {
   for (let index = hook.history.length - 1; index >= 0; index -= 1) {
     const event = hook.history[index];
     if (event === undefined) break;
+    // Whoever only looks makes the task no younger.
+    if (event.trigger === 'observe') continue;
     if (earlierTime(event) === undefined) {
       return Math.max(newest, index === hook.history.length - 1 ? toMs(hook.updated_at) : toMs(event.timestamp));
     }

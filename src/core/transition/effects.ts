@@ -114,6 +114,9 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
   finish: (draft) => {
     draft.record('finish', 'completed');
   },
+  observe: (draft, { session, tookOverFrom }) => {
+    draft.record('observe', draft.state, defined({ session, took_over_from: tookOverFrom }));
+  },
   acknowledge: (draft) => {
     draft.record('acknowledge', draft.state, { edits: foreignEdits(draft.before)?.count ?? 0 });
   },

@@ -82,6 +82,8 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
   | { readonly type: 'skip_step' }
   | { readonly type: 'manual_required'; readonly message?: string }
   | { readonly type: 'finish' }
+  /** A session begins, or takes the step over from another that is bound to it; both as their hosts name them. */
+  | { readonly type: 'observe'; readonly session?: string; readonly tookOverFrom?: string }
   | { readonly type: 'acknowledge' }
   | { readonly type: 'fail'; readonly reason?: string }
   | { readonly type: 'abandon'; readonly reason?: string }

@@ -56,6 +56,7 @@ const GUARDS: { readonly [T in TaskInput['type']]: Guard<T> } = {
   manual_required: guardPastSetup,
   finish: (hook) =>
     hook.current_step === undefined ? undefined : `Step "${hook.current_step.step_name}" isn't done yet.`,
+  observe: allow,
   acknowledge: (hook) =>
     foreignEdits(hook) === undefined ? 'No edit made outside Atlas needs to be acknowledged.' : undefined,
   fail: allow,

@@ -27,6 +27,7 @@ const REFUSED = {
   skip_step: 'There is nothing to recover',
   manual_required: 'There is nothing to recover',
   finish: "The task isn't finished",
+  observe: 'The task is over',
   acknowledge: 'There is no edit to acknowledge',
   fail: "The task can't be marked as failed",
   abandon: "The task can't be abandoned",

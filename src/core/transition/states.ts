@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   'skip_step',
   'manual_required',
   'finish',
+  'observe',
   'acknowledge',
   'fail',
   'abandon',
@@ -35,6 +36,9 @@ export type TaskEventType = (typeof EVENT_TYPES)[number];
 /** The states that an event can lead to, by the event; an event that isn't there is refused. */
 type Row = Partial<Record<TaskEventType, readonly TaskState[]>>;
 
+/** A session looks at the task: what the worktree shows is recorded, the state stays. */
+const looks = <S extends TaskState>(state: S) => ({ observe: [state], acknowledge: [state] }) as const;
+
 const ENDS = { fail: ['failed'], abandon: ['abandoned'] } as const satisfies Row;
 const CRASH = { crash_detected: ['recovering'] } as const satisfies Row;
 
@@ -44,13 +48,13 @@ const CRASH = { crash_detected: ['recovering'] } as const satisfies Row;
  */
 export const TRANSITIONS = {
   none: { init: ['initializing'] },
-  initializing: { setup_complete: ['step_pending'], ...CRASH, acknowledge: ['initializing'], ...ENDS },
+  initializing: { setup_complete: ['step_pending'], ...CRASH, ...looks('initializing'), ...ENDS },
   step_pending: {
     start_step: ['step_running', 'awaiting_human'],
     checkpoint: ['step_pending'],
     finish: ['completed'],
     ...CRASH,
-    acknowledge: ['step_pending'],
+    ...looks('step_pending'),
     ...ENDS,
   },
   step_running: {
@@ -60,7 +64,7 @@ export const TRANSITIONS = {
     step_complete: ['step_pending', 'completed'],
     human_required: ['awaiting_human'],
     ...CRASH,
-    acknowledge: ['step_running'],
+    ...looks('step_running'),
     ...ENDS,
   },
   step_validating: {
@@ -70,7 +74,7 @@ export const TRANSITIONS = {
     validate_pass: ['step_pending', 'completed'],
     validate_fail: ['awaiting_human'],
     ...CRASH,
-    acknowledge: ['step_validating'],
+    ...looks('step_validating'),
     ...ENDS,
   },
   awaiting_human: {
@@ -79,7 +83,7 @@ export const TRANSITIONS = {
     human_reject: ['step_pending'],
     human_resume: ['step_running'],
     ...CRASH,
-    acknowledge: ['awaiting_human'],
+    ...looks('awaiting_human'),
     ...ENDS,
   },
   recovering: {
@@ -90,7 +94,7 @@ export const TRANSITIONS = {
     retry_validation: ['step_validating'],
     skip_step: ['step_pending', 'completed'],
     manual_required: ['awaiting_human'],
-    acknowledge: ['recovering'],
+    ...looks('recovering'),
     ...ENDS,
   },
   completed: { acknowledge: ['completed'] },

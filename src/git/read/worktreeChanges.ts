@@ -28,15 +28,8 @@ export async function commitsAfter(
   most: number,
   timeoutMs: number,
 ): Promise<CommitsSince | undefined> {
-  const counted = await runGit(worktree, ['rev-list', '--left-right', '--count', `${since}...HEAD`, '--'], {
-    timeoutMs,
-  });
-  if (!counted.ok) return undefined;
-  // 128: the commit is no longer in the repository at all.
-  if (counted.value.code === 128) return { isGone: true, total: undefined, commits: [] };
-  const [, gone = '', total = ''] = /^(\d+)\s+(\d+)/u.exec(counted.value.stdout) ?? [];
-  if (counted.value.code !== 0 || total === '') return undefined;
-  const args = [
+  const count = ['rev-list', '--left-right', '--count', `${since}...HEAD`, '--'];
+  const list = [
     'log',
     `--max-count=${most}`,
     '-z',
@@ -45,7 +38,15 @@ export async function commitsAfter(
     `${since}..HEAD`,
     '--',
   ];
-  const printed = total === '0' ? '' : await askGit(worktree, args, { timeoutMs });
+  const [counted, printed] = await Promise.all([
+    runGit(worktree, count, { timeoutMs }),
+    askGit(worktree, list, { timeoutMs }),
+  ]);
+  if (!counted.ok) return undefined;
+  // 128: the commit is no longer in the repository at all.
+  if (counted.value.code === 128) return { isGone: true, total: undefined, commits: [] };
+  const [, gone = '', total = ''] = /^(\d+)\s+(\d+)/u.exec(counted.value.stdout) ?? [];
+  if (counted.value.code !== 0 || total === '') return undefined;
   if (printed === undefined) return undefined;
   const commits = printed.split('\0').flatMap((line) => {
     const [, commit, seconds, subject = ''] = /^(\S+) (\d+) (.*)$/su.exec(line) ?? [];
@@ -56,12 +57,14 @@ export async function commitsAfter(
 
 /** How many remotes there are, and which branch the HEAD of one names; `undefined` where git can't say in time (ms). */
 export async function publishingOf({ worktree }: Repository, timeoutMs: number): Promise<Publishing | undefined> {
-  const remotes = await askGit(worktree, ['remote'], { timeoutMs });
+  const format = '--format=%(symref:lstrip=3)';
+  const [remotes, heads] = await Promise.all([
+    askGit(worktree, ['remote'], { timeoutMs }),
+    askGit(worktree, ['for-each-ref', format, 'refs/remotes/*/HEAD'], { timeoutMs }),
+  ]);
   if (remotes === undefined) return undefined;
   const count = remotes.split('\n').filter((name) => name !== '').length;
   if (count === 0) return { remotes: 0 };
-  const format = '--format=%(symref:lstrip=3)';
-  const heads = await askGit(worktree, ['for-each-ref', format, 'refs/remotes/*/HEAD'], { timeoutMs });
   const base = heads?.split('\n').find((name) => name !== '');
   return { remotes: count, ...defined({ baseBranch: base }) };
 }

@@ -7,12 +7,10 @@ import { toMs } from '../../core/shared/time';
 import type { TaskRef } from '../../core/task/taskRef';
 import { listArtifacts, takeSnapshots } from '../../store/snapshots/snapshots';
 import type { ServicePorts } from '../ports';
-import { observeWorktree } from './worktreeState';
+import { LOOK_MS, observeWorktree, repositoryOf } from './worktreeState';
 
 /** How long somebody who asked for a change waits for `git status`, in ms; later, `git_dirty` is left out. */
 export const PATIENT_STATUS_MS = 3000;
-/** How long each look of git's at what is in a worktree may take, in ms. */
-export const LOOK_MS = 2000;
 /** The most files that git may add to a step's list. */
 const MAX_TOUCHED = 500;
 
@@ -21,15 +19,6 @@ export interface CaptureOptions {
   /** Somebody asked for this and waits for git a while; else nothing waits for it. */
   readonly patient?: boolean;
   readonly alsoFiles?: readonly string[];
-}
-
-/** The repository of the worktree in which a task was started; `undefined` if it is gone or there was none. */
-export async function repositoryOf(ports: ServicePorts, task: Task): Promise<Repository | undefined> {
-  const worktree = worktreeOf(task);
-  if (worktree === undefined) return undefined;
-  const repository = await ports.git.locate(worktree);
-  // A folder that lies in another repository since the worktree was removed is not the task's.
-  return repository?.worktree === worktree ? repository : undefined;
 }
 
 /** Files that were uncommitted before the current attempt began. */

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../core/shared/defined';
 import type { GitStatus, LineCounts, Repository } from '../../core/shared/ports';
 import { oneLine } from '../../core/shared/text';
 import { toTimestamp } from '../../core/shared/time';
+import type { StoredTask } from '../../core/task/storedTask';
+import { type Task, worktreeOf } from '../../core/task/task';
 import type { TaskRecord } from '../../core/task/taskRecord';
 import type { ChangedFile, WorktreeState } from '../../core/task/worktreeState';
 import { insideWorktree } from '../../system/files/worktreePath';
@@ -17,7 +20,19 @@ const MAX_STATS = 1000;
 const MAX_COUNTED_BYTES = 1024 * 1024;
 const MAX_SUBJECT = 300;
 
+/** How long a look at what is in a worktree may take, in ms. */
+export const LOOK_MS = 2000;
+
 type Ports = Pick<ServicePorts, 'git' | 'files' | 'clock'>;
+
+/** The repository of the worktree in which a task was started; `undefined` if it is gone or there was none. */
+export async function repositoryOf(ports: ServicePorts, task: Task): Promise<Repository | undefined> {
+  const worktree = worktreeOf(task);
+  if (worktree === undefined) return undefined;
+  const repository = await ports.git.locate(worktree);
+  // A folder that lies in another repository since the worktree was removed is not the task's.
+  return repository?.worktree === worktree ? repository : undefined;
+}
 
 /** The commit of the newest checkpoint that knows one. */
 export function lastCheckpointCommit({ checkpoints }: Pick<TaskRecord, 'checkpoints'>): string | undefined {
@@ -67,6 +82,24 @@ export async function observeWorktree(
         }),
     ...(status === undefined ? {} : changedFiles({ files }, repository, status, counts)),
   };
+}
+
+/** What there is in a task's worktree now, as far as git says within {@link LOOK_MS}; `undefined` where it has none. */
+export async function worktreeNow(ports: ServicePorts, { hook, task }: StoredTask): Promise<WorktreeState | undefined> {
+  const began = performance.now();
+  const repository = await repositoryOf(ports, task);
+  if (repository === undefined) return undefined;
+  const status = await ports.git.status(repository, LOOK_MS);
+  const left = Math.max(0, Math.round(LOOK_MS - (performance.now() - began)));
+  return observeWorktree(ports, repository, lastCheckpointCommit(hook), status, left, true);
+}
+
+/** Whether two looks at a worktree showed the same; one that git didn't answer in time shows nothing new. */
+export function showsTheSame(now: WorktreeState, before: WorktreeState | undefined): boolean {
+  if (before === undefined) return false;
+  const { observed_at: _now, ...seen } = now;
+  const { observed_at: _before, ...known } = before;
+  return isDeepStrictEqual({ ...known, ...seen }, known);
 }
 
 function changedFiles(

@@ -14,7 +14,7 @@ import { StoreKeyFolder } from '../../store/keys/keyFolder';
 import { ReceiptFiles } from '../../store/receipts/receiptFiles';
 import { ReceiptLedger } from '../../store/receipts/receiptLedger';
 import type { StoredTask } from '../../core/task/storedTask';
-import { repositoryOf } from '../checkpoints/capture';
+import { repositoryOf } from '../checkpoints/worktreeState';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
 import { keptIn } from '../../core/shared/keptIn';

@@ -20,7 +20,7 @@ import type { StoredTask, Updated } from '../../core/task/storedTask';
 import { TaskIndexes } from '../../store/task/taskIndexes';
 import type { CommandOutcome } from '../../validation/commandRunner';
 import { type MadeReceipt, ReceiptMaker } from '../../validation/receiptMaker';
-import { repositoryOf } from '../checkpoints/capture';
+import { repositoryOf } from '../checkpoints/worktreeState';
 import { CommandTrust } from '../tasks/commandTrust';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';

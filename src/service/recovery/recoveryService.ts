@@ -20,12 +20,11 @@ import { toMs, toTimestamp } from '../../core/shared/time';
 import type { TaskStore } from '../../store/task/taskStore';
 import type { OwnerStore } from '../../store/sessions/owners';
 import { artifactPath } from '../../store/paths';
-import type { WorktreeState } from '../../core/task/worktreeState';
 import type { TaskRef } from '../../core/task/taskRef';
 import { takeSnapshots } from '../../store/snapshots/snapshots';
 import type { StoredTask, Updated } from '../../core/task/storedTask';
-import { LOOK_MS, lastSnapshots, repositoryOf } from '../checkpoints/capture';
-import { lastCheckpointCommit, observeWorktree } from '../checkpoints/worktreeState';
+import { lastSnapshots } from '../checkpoints/capture';
+import { worktreeNow } from '../checkpoints/worktreeState';
 import { gitEvidence } from '../tasks/gitStep';
 import type { ConfigSource } from '../tasks/configSource';
 import type { AtlasReader } from '../atlasReader';
@@ -88,7 +87,7 @@ export class RecoveryService {
   private async record(stored: StoredTask, look: (task: StoredTask) => Diagnosis): Promise<Result<Detected>> {
     const { config } = await this.configs.forTask(stored.task);
     const evidence = await this.evidence(stored);
-    const worktree = await this.worktreeState(stored);
+    const worktree = await worktreeNow(this.ports, stored);
     const capture = worktree === undefined ? undefined : { worktree };
     let diagnosis: Diagnosis = { kind: 'recovering' };
     const updated = await this.store.update(
@@ -187,14 +186,6 @@ export class RecoveryService {
       drift: await this.drift(hook, task),
       ...defined({ partialOutput }),
     };
-  }
-
-  /** What there is in a task's worktree now; `undefined` where it has none. */
-  async worktreeState({ hook, task }: StoredTask): Promise<WorktreeState | undefined> {
-    const repository = await repositoryOf(this.ports, task);
-    if (repository === undefined) return undefined;
-    const status = await this.ports.git.status(repository, LOOK_MS);
-    return observeWorktree(this.ports, repository, lastCheckpointCommit(hook), status, LOOK_MS, true);
   }
 
   /** Only a validation that was interrupted is decided by receipts. */

@@ -1,7 +1,7 @@
 import { type Task, worktreeOf } from '../../core/task/task';
 import { firstCommitOf, hasCommit } from '../../git/read/firstCommit';
 import { TrustFile, type TrustedPlace } from '../../store/workspace/trustFile';
-import { repositoryOf } from '../checkpoints/capture';
+import { repositoryOf } from '../checkpoints/worktreeState';
 import type { ServicePorts } from '../ports';
 
 /**

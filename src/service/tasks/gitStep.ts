@@ -4,7 +4,7 @@ import type { TaskRecord } from '../../core/task/taskRecord';
 import { stepTypeOf } from '../../core/task/task';
 import { type GitEffect, gitEffect } from '../../core/task/template';
 import type { StoredTask } from '../../core/task/storedTask';
-import { repositoryOf } from '../checkpoints/capture';
+import { repositoryOf } from '../checkpoints/worktreeState';
 import type { ServicePorts } from '../ports';
 
 /** Whether this attempt's pull request was recorded. */

@@ -14,23 +14,28 @@ export interface AgentSession {
 
 /** The owners' files of agents' sessions, each written by what the session runs. */
 export class SessionOwners extends OwnerStore {
-  /** Makes an agent's session the one at work on a step and attempt; a session before it handed the work over. */
-  bind(ref: TaskRef, session: AgentSession, bound: { stepIndex: number; attempt: number }): void {
+  /**
+   * Makes an agent's session the one at work on a step and attempt; a session before it handed the work over.
+   * @returns the session that was bound to the same attempt until now
+   */
+  bind(ref: TaskRef, session: AgentSession, bound: { stepIndex: number; attempt: number }): string | undefined {
+    const own = { step_index: bound.stepIndex, attempt: bound.attempt };
+    const from = this.boundTo(ref, own).find((id) => id !== session.sessionId);
     const { files, paths, clock } = this.ports;
     ensureFolder(files, paths.owners(ref));
     for (const { path, owner } of this.found(ref)) {
       const { session_id: id, process } = owner.file;
       if (id !== undefined && process.incarnation !== session.process.incarnation) this.remove(path);
     }
-    const own: OwnerFile = {
+    const file: OwnerFile = {
       kind: 'agent',
       process: session.process,
       session_id: session.sessionId,
-      step_index: bound.stepIndex,
-      attempt: bound.attempt,
+      ...own,
       started_at: toTimestamp(clock.now()),
     };
-    this.write(ref, own, join(paths.owners(ref), `${session.process.incarnation}.json`));
+    this.write(ref, file, join(paths.owners(ref), `${session.process.incarnation}.json`));
+    return from;
   }
 
   /** What a session owns of a task: its own file, if it is there and hasn't ended. */
@@ -39,6 +44,18 @@ export class SessionOwners extends OwnerStore {
       ({ owner: { file } }) => file.session_id === sessionId && file.signed_off_at === undefined,
     );
     return own === undefined ? undefined : { path: own.path, file: own.owner.file };
+  }
+
+  /** The sessions at work on a step's attempt. */
+  boundTo(ref: TaskRef, step: { step_index: number; attempt: number } | undefined): string[] {
+    return this.found(ref).flatMap(({ owner: { file } }) =>
+      file.session_id !== undefined &&
+      file.signed_off_at === undefined &&
+      file.step_index === step?.step_index &&
+      file.attempt === step?.attempt
+        ? [file.session_id]
+        : [],
+    );
   }
 
   /** Says that an agent's session gave a sign of life, where it owns the task. */

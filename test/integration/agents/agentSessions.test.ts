@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hostProcess } from '../../../src/agents/hosts/hostProcess';
+import type { RecordedEvent, TaskRecord } from '../../../src/core/task/taskRecord';
 import { SystemProcesses } from '../../../src/system/processes';
 import { BuiltCli, type Said } from '../../support/drivers/cli';
 import { Desk } from '../../support/drivers/cliDesk';
@@ -162,6 +163,36 @@ describe('a session that drives a step', () => {
     expect((await statusOf(desk)).health).toMatchObject({ kind: 'recovering', cause: 'agent_killed' });
   });
 
+  it('that takes the step over from another says so in the history, once', async () => {
+    const desk = await begun();
+    const first = await atWork(desk);
+    const second = new FakeHost(desk, 'second');
+    await second.fires('session-start', { source: 'startup' });
+    await second.runs('checkpoint');
+    await second.runs('checkpoint');
+    await first.runs('checkpoint');
+    const takeovers = (await historyOf(desk)).filter(({ details }) => details?.['took_over_from'] !== undefined);
+    expect(
+      takeovers.map(({ trigger, details }) => [trigger, details?.['session'], details?.['took_over_from']]),
+    ).toEqual([
+      ['observe', 'second', 'first'],
+      ['observe', 'first', 'second'],
+    ]);
+  });
+
+  it('that begins records what the worktree shows by then, where that is new', async () => {
+    const desk = await begun();
+    const host = await atWork(desk);
+    const ref = await refOf(desk);
+    desk.write('half.ts', 'one\ntwo\n');
+    expect(desk.hookMarkdown(ref)).not.toContain('half.ts');
+    await host.fires('session-start', { source: 'compact' });
+    expect(desk.hookMarkdown(ref)).toMatch(/^- `half\.ts` \(new, not added to git, \+2 −0 lines/mu);
+    const events = (await historyOf(desk)).length;
+    await host.fires('session-start', { source: 'compact' });
+    expect(await historyOf(desk)).toHaveLength(events);
+  });
+
   it('is bound to the step that it drives next', async () => {
     const desk = await begun();
     const host = await atWork(desk);
@@ -233,6 +264,11 @@ describe("the agent's process", () => {
     ).toBeUndefined();
   });
 });
+
+async function historyOf(desk: Desk): Promise<readonly RecordedEvent[]> {
+  const text = readFileSync(desk.fileOf(await refOf(desk), 'hook.json'), 'utf8');
+  return (JSON.parse(text) as TaskRecord).history;
+}
 
 async function refOf(desk: Desk): Promise<{ workspace: string; id: string }> {
   const { task } = (await desk.json('status')) as unknown as { task: { workspace_id: string; task_id: string } };

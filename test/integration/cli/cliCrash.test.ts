@@ -45,8 +45,6 @@ function everything(root: string): string {
 }
 
 const DRIVING: readonly (readonly string[])[] = [
-  ['checkpoint', 'x'],
-  ['step', 'note', 'x'],
   ['step', 'start'],
   ['step', 'complete'],
   ['step', 'output'],
@@ -85,26 +83,25 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
   it.each([
     ['note', ['step', 'note', 'still here']],
     ['checkpoint', ['checkpoint', 'half way']],
-  ])(
-    'is not crashed for a %s that names the step and attempt that runs: that is a sign of life',
-    async (name, args) => {
-      const desk = new Desk(cli, `named-${name}`);
+  ])('is not crashed for a %s of the step that runs: that is a sign of life', async (name, args) => {
+    for (const [bound, index] of [[[], 0] as const, [['--step', 'implement', '--attempt', '1'], 1] as const]) {
+      const desk = new Desk(cli, `named-${name}-${index}`);
       const ref = await desk.running('task', 'Sample', 60 * MINUTE);
-      const bound = ['--step', 'implement', '--attempt', '1'];
       await desk.ok(...args, ...bound);
       expect(crashes(hookOf(desk, ref))).toBe(0);
       expect(await desk.ok('status')).not.toContain('Interrupted');
-    },
-  );
+    }
+  });
 
   it.each([
-    ['the step alone', ['--step', 'implement']],
-    ['the attempt alone', ['--attempt', '1']],
-    ['another attempt', ['--step', 'implement', '--attempt', '2']],
-  ])('is crashed for whoever names %s', async (name, bound) => {
+    ['ends the step without its attempt', ['step', 'complete', 'implement']],
+    ['ends the attempt without its step', ['step', 'complete', '--attempt', '1']],
+    ['notes something of another attempt', ['step', 'note', 'x', '--step', 'implement', '--attempt', '2']],
+    ['notes something of another step', ['step', 'note', 'x', '--step', 'plan']],
+  ])('is crashed for whoever %s', async (name, args) => {
     const desk = new Desk(cli, `half ${name.replaceAll(' ', '_')}`);
     const ref = await desk.running('task', 'Sample', 60 * MINUTE);
-    expect((await desk.run('step', 'note', 'still here', ...bound)).code).toBe(4);
+    expect((await desk.run(...args)).code).toBe(4);
     expect(crashes(hookOf(desk, ref))).toBe(1);
   });
 
@@ -126,6 +123,11 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     ['status', ['status'], /^Health: +Interrupted 1 h ago \(no activity\)$/mu],
     ['the synopsis', ['hook', 'synopsis'], /^\[ATLAS RECOVERY\] Task '.+' interrupted\. State: recovering/u],
     ['session start', ['lifecycle', 'session-start'], /' interrupted\. [^]*### (🔁|✋) RECOVER/u],
+    [
+      "a host's session start",
+      ['lifecycle', 'session-start', '--host', 'codex'],
+      /' interrupted\. .*### (🔁|✋) RECOVER/u,
+    ],
   ])('is told to whoever wakes up by %s, and from then on by everything', async (name, args, says) => {
     const desk = new Desk(cli, `told by ${name}`);
     const ref = await desk.running('task', 'Sample', 60 * MINUTE);

@@ -12,11 +12,18 @@ type Position = TaskState | 'none';
  */
 const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskState>>>> = {
   none: { init: 'initializing' },
-  initializing: { setup_complete: 'step_pending', crash_detected: 'recovering', fail: 'failed', abandon: 'abandoned' },
+  initializing: {
+    setup_complete: 'step_pending',
+    crash_detected: 'recovering',
+    observe: 'initializing',
+    fail: 'failed',
+    abandon: 'abandoned',
+  },
   step_pending: {
     start_step: 'step_running',
     checkpoint: 'step_pending',
     crash_detected: 'recovering',
+    observe: 'step_pending',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -27,6 +34,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     step_complete: 'step_pending',
     human_required: 'awaiting_human',
     crash_detected: 'recovering',
+    observe: 'step_running',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -37,6 +45,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     validate_pass: 'step_pending',
     validate_fail: 'awaiting_human',
     crash_detected: 'recovering',
+    observe: 'step_validating',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -46,6 +55,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     human_reject: 'step_pending',
     human_resume: 'step_running',
     crash_detected: 'recovering',
+    observe: 'awaiting_human',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -57,6 +67,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     retry_validation: 'step_validating',
     skip_step: 'step_pending',
     manual_required: 'awaiting_human',
+    observe: 'recovering',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -110,10 +121,10 @@ const WAYS_OUT = {
 } as const satisfies Record<TaskState | 'none', readonly string[]>;
 
 describe('the table of states and events', () => {
-  it('has ten rows and twenty-five events', () => {
+  it('has ten rows and twenty-six events', () => {
     expect(Object.keys(TRANSITIONS)).toHaveLength(10);
-    expect(PAIRS).toHaveLength(250);
-    expect(LEGAL.length + ILLEGAL.length).toBe(250);
+    expect(PAIRS).toHaveLength(260);
+    expect(LEGAL.length + ILLEGAL.length).toBe(260);
   });
 
   it.each(LEGAL)('$event leads from $state to $target', ({ state, event, target }) => {

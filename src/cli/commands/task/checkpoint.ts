@@ -2,7 +2,7 @@ import { defined } from '../../../core/shared/defined';
 import { AtlasError, type Result, ok } from '../../../core/shared/errors';
 import { type GitSource, isAutomaticEnabled } from '../../../core/checkpoint/checkpoint';
 import { CHECKPOINT_TRIGGERS, type CheckpointTrigger, isTerminal } from '../../../core/task/taskRecord';
-import { repositoryOf } from '../../../service/checkpoints/capture';
+import { repositoryOf } from '../../../service/checkpoints/worktreeState';
 import type { Updated } from '../../../core/task/storedTask';
 import type { Handler } from '../../parse/commandLine';
 import { type Answer, EXIT } from '../../render/output';
@@ -15,10 +15,12 @@ import { type Driven, changed, expectedOf, taken, taskData, taskToDrive, taskToR
 /** `checkpoint`: records how far the work is. With `--auto`, nothing to do is success, and silent. */
 export const checkpoint: Handler = async (context, call) => {
   const auto = call.flag('auto');
-  const driven = await taskToDrive(context, call, expectedOf(call)).catch((error: unknown) => {
-    if (auto && error instanceof AtlasError && error.code === 'not_found') return undefined;
-    throw error;
-  });
+  const driven = await taskToDrive(context, call, expectedOf(call), auto ? 'work' : 'progress').catch(
+    (error: unknown) => {
+      if (auto && error instanceof AtlasError && error.code === 'not_found') return undefined;
+      throw error;
+    },
+  );
   if (driven === undefined) return NOTHING;
   const { atlas, stored } = driven;
   const trigger = CHECKPOINT_TRIGGERS.find((each) => each === call.text('trigger')) ?? 'manual';
@@ -31,7 +33,7 @@ export const checkpoint: Handler = async (context, call) => {
   if (auto && !made.changed) return NOTHING;
   const id = made.changed ? made.hook.checkpoints.at(-1)?.checkpoint_id : undefined;
   const what = id === undefined ? 'This checkpoint is already recorded.' : `Recorded checkpoint ${id}.`;
-  const answer = changed(context, driven, made, what, { checkpoint_id: id ?? null });
+  const answer = await changed(context, driven, made, what, { checkpoint_id: id ?? null });
   return auto ? { ...answer, text: '' } : answer;
 };
 

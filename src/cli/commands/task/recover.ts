@@ -23,7 +23,7 @@ export const resume: Handler = async (context, call) => {
   const what = resumed.changed
     ? `Resumed: ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[resumed.hook.state]}.`
     : `The task was not interrupted. State: ${STATE_LABELS[stored.hook.state]}.`;
-  const answer = changed(context, driven, resumed, what, { to_do: toDo });
+  const answer = await changed(context, driven, resumed, what, { to_do: toDo });
   return { ...answer, text: `${answer.text}\n${toDo}`, wanted: true };
 };
 
@@ -57,11 +57,11 @@ export const recover: Handler = async (context, call) => {
   if (!recovered.changed) {
     const how = takeOver || context.caller !== 'human' ? '' : ' To take it over anyway: atlas recover --take-over';
     const said = `The task isn't interrupted. Nothing was changed.${how}`;
-    const answer = changed(context, driven, recovered, said, planData(planned, false));
+    const answer = await changed(context, driven, recovered, said, planData(planned, false));
     return { ...answer, text: `${answer.text}\n${nextOf(atlas, recovered).markdown}` };
   }
   const what = `Recovered (${ACTION_LABELS[wanted ?? computed]}): ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[recovered.hook.state]}.`;
-  const answer = changed(context, driven, recovered, what, planData(planned, false));
+  const answer = await changed(context, driven, recovered, what, planData(planned, false));
   return { ...answer, text: `${answer.text}\n${nextOf(atlas, recovered).markdown}` };
 };
 

@@ -20,13 +20,20 @@ export async function drive(
   context: CliContext,
   call: Call,
   expect: Expected,
-  input: TaskInput | ((driven: Driven) => TaskInput),
+  input: TaskInput,
   what: string | ((step: string) => string),
 ): Promise<Answer> {
-  const driven = await taskToDrive(context, call, expect);
-  const { atlas, stored } = driven;
-  const made = typeof input === 'function' ? input(driven) : input;
-  const sent = await atlas.send(stored.ref, { ...made, expect, by: context.caller }, { patient: true });
+  return sendTo(context, await taskToDrive(context, call, expect), input, what);
+}
+
+async function sendTo(
+  context: CliContext,
+  driven: Driven,
+  input: TaskInput,
+  what: string | ((step: string) => string),
+): Promise<Answer> {
+  const { atlas, stored, expect } = driven;
+  const sent = await atlas.send(stored.ref, { ...input, expect, by: context.caller }, { patient: true });
   const step = `"${oneLine(stored.hook.current_step?.step_name ?? '', 64)}"`;
   return changed(context, driven, taken(context, driven, sent), typeof what === 'string' ? what : what(step));
 }
@@ -44,14 +51,14 @@ export const startStep: Handler = async (context, call) => {
 };
 
 /** What is said of a step that was started: what to do in it is printed whole. */
-function answerOfStart(context: CliContext, driven: Driven, started: Updated, ended?: string): Answer {
+async function answerOfStart(context: CliContext, driven: Driven, started: Updated, ended?: string): Promise<Answer> {
   const { hook } = started;
   const name = oneLine(hook.current_step?.step_name ?? '', 64);
   const what =
     hook.state === 'step_running' ? `Step "${name}" is running.` : `Step "${name}": ${STATE_LABELS[hook.state]}.`;
   const toDo = nextOf(driven.atlas, started).markdown;
   const said = ended === undefined ? what : `${ended}\n${what}`;
-  const answer = changed(context, driven, started, said, { to_do: toDo });
+  const answer = await changed(context, driven, started, said, { to_do: toDo });
   return { ...answer, text: `${answer.text}\n${toDo}` };
 }
 
@@ -68,10 +75,10 @@ export async function afterStep(
   if (!call.flag('startNext') || !ready) return changed(context, driven, ended, what, more);
   const started = await driven.atlas.startStep(ended.ref);
   if (started.ok) {
-    const answer = answerOfStart(context, driven, started.value, what);
+    const answer = await answerOfStart(context, driven, started.value, what);
     return { ...answer, data: { ...answer.data, ...more } };
   }
-  const answer = changed(context, driven, ended, what, more);
+  const answer = await changed(context, driven, ended, what, more);
   return { ...answer, notes: [...(answer.notes ?? []), `The next step was not started: ${started.error.message}`] };
 }
 
@@ -110,9 +117,10 @@ export const note: Handler = async (context, call) => {
     // Whoever notes nothing says that it is there.
     ...(workingOn === undefined && lastOutput === undefined && files.length === 0 ? { stillWorking: true } : {}),
   };
-  const withFiles = ({ stored: { task } }: Driven): TaskInput =>
-    files.length === 0 ? input : { ...input, filesTouched: files.map((file) => ofRepository(file, worktreeOf(task))) };
-  return drive(context, call, expect, withFiles, 'Noted.');
+  const driven = await taskToDrive(context, call, expect, 'progress');
+  const worktree = worktreeOf(driven.stored.task);
+  const touched = files.length === 0 ? {} : { filesTouched: files.map((file) => ofRepository(file, worktree)) };
+  return sendTo(context, driven, { ...input, ...touched }, 'Noted.');
 };
 
 /** A file's path as a task records it. Refused where it leads out of the task's repository. */
@@ -151,12 +159,11 @@ export const complete: Handler = async (context, call) => {
 
 /** `step ask`: asks the human; on a human's step, for their review. */
 export const ask: Handler = async (context, call) => {
-  const input = ({ stored: { hook, task } }: Driven): TaskInput => {
-    const kind = isHumanStep(task.steps[hook.current_step?.step_index ?? -1]) ? 'review' : 'question';
-    return { type: 'human_required', kind, message: call.operands[0] ?? '' };
-  };
-  const what = 'The question was sent to the human. Stop here until they answer.';
-  return drive(context, call, expectedOf(call), input, what);
+  const driven = await taskToDrive(context, call, expectedOf(call));
+  const { hook, task } = driven.stored;
+  const kind = isHumanStep(task.steps[hook.current_step?.step_index ?? -1]) ? 'review' : 'question';
+  const input: TaskInput = { type: 'human_required', kind, message: call.operands[0] ?? '' };
+  return sendTo(context, driven, input, 'The question was sent to the human. Stop here until they answer.');
 };
 
 /** `step fail`: says that the step can't be done. */

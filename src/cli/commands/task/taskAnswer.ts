@@ -75,18 +75,26 @@ export interface Driven extends Chosen {
 
 /**
  * Finds the task to be changed, and looks for a crash first. A caller that names the step and attempt that run is a
- * sign of life of that attempt, so its own silence until now is no crash.
+ * sign of life of that attempt, so its own silence until now is no crash. So is one that only records progress, unless
+ * something says that it is another session's.
  */
-export async function taskToDrive(context: CliContext, call: Call, expect: Expected = {}): Promise<Driven> {
+export async function taskToDrive(
+  context: CliContext,
+  call: Call,
+  expect: Expected = {},
+  records: 'work' | 'progress' = 'work',
+): Promise<Driven> {
   const atlas = await context.drive();
   const chosen = unwrap(await chooseTask(atlas.reader, wishOf(context, call), 'write'));
   const { stored, notes } = unwrap(await repair(atlas, chosen.ref));
   const diagnosis = await atlas.recovery.diagnose(stored);
   const step = stored.hook.current_step;
-  const alive = step !== undefined && expect.step === step.step_name && expect.attempt === step.attempt;
-  if (diagnosis.kind !== 'crashed' || (alive && diagnosis.cause === 'silence')) {
-    return { atlas, stored, notes, expect };
-  }
+  if (diagnosis.kind !== 'crashed') return { atlas, stored, notes, expect };
+  const { step: name = step?.step_name, attempt = step?.attempt } = expect;
+  const meant = step !== undefined && name === step.step_name && attempt === step.attempt;
+  const named = expect.step !== undefined && expect.attempt !== undefined;
+  const alive = named || (records === 'progress' && new AgentSessions(atlas.ports).mayWorkOn(context.env, stored));
+  if (meant && alive && diagnosis.type === 'timeout') return { atlas, stored, notes, expect };
   const detected = unwrap(await atlas.recovery.detect(stored));
   const reason = detected.task.hook.recovery?.reason ?? '';
   const crash = `The task was interrupted (${CAUSE_LABELS[diagnosis.cause]}). ${reason}`;
@@ -160,14 +168,16 @@ export function describeState({ hook, task }: StoredTask): string {
 }
 
 /** The answer of a command that changed a task: what happened, where the task stands, what is next. */
-export function changed(
+export async function changed(
   context: CliContext,
   { atlas, notes }: Driven,
-  updated: Updated,
+  after: Updated,
   what: string,
   more: object = {},
-): Answer {
-  new AgentSessions(atlas.ports).drives(context.env, updated);
+): Promise<Answer> {
+  const takeover = new AgentSessions(atlas.ports).drives(context.env, after);
+  const noted = takeover === undefined ? undefined : await atlas.observe(after, takeover);
+  const updated = noted?.ok === true ? { ...noted.value, changed: after.changed, findings: after.findings } : after;
   const next = nextOf(atlas, updated);
   const text = `${what}\n${fields(
     [

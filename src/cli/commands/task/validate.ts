@@ -55,7 +55,7 @@ export const validate: Handler = async (context, call) => {
     ? `Passed: ${count(receipts.length, 'receipt')} signed.`
     : `Failed: ${oneLine(reason ?? 'a command failed', 500)}`;
   if (passed) return afterStep(context, call, driven, task, what, data);
-  const answer = changed(context, driven, task, what, data);
+  const answer = await changed(context, driven, task, what, data);
   const error = new AtlasError('verification_failed', reason ?? 'Validation failed.');
   return { ...answer, exit: EXIT.failed, error };
 };
