@@ -55,7 +55,7 @@ export function healthLabel(diagnosis: Diagnosis, now: number): string | undefin
       return age < 60_000 ? vscode.l10n.t('Quiet') : vscode.l10n.t('Quiet for {0}', coarseAge(age));
     }
     case 'agent_left':
-      return vscode.l10n.t('Agent left');
+      return vscode.l10n.t('Agent exited');
     case 'over':
     case 'waiting':
     case 'working':

@@ -27,7 +27,13 @@ interface Told {
   readonly heading: string;
 }
 
-const SURFACES = ['status', 'hook synopsis', 'lifecycle session-start', 'hook show', 'recover --dry-run'] as const;
+const SURFACES = [
+  'status',
+  'hook synopsis',
+  'lifecycle session-start --host claude',
+  'hook show',
+  'recover --dry-run',
+] as const;
 type Surface = (typeof SURFACES)[number];
 
 function plain(heading: string | undefined): string {
@@ -53,7 +59,7 @@ async function tells(desk: Desk, surface: Surface): Promise<Partial<Told>> {
   switch (surface) {
     case 'hook synopsis':
       return state === undefined ? {} : { state };
-    case 'lifecycle session-start':
+    case 'lifecycle session-start --host claude':
       return out === '' ? {} : { ...ofMarkdown(out), ...(state === undefined ? {} : { state }) };
     case 'hook show':
       return ofMarkdown(out);
