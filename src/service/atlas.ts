@@ -24,7 +24,7 @@ import {
   showsTheSame,
   worktreeNow,
 } from './checkpoints/worktreeState';
-import { configIssues, refuseIssues } from './tasks/configIssues';
+import { brokenTemplate, configIssues, refuseIssues } from './tasks/configIssues';
 import { CleanupService } from './tasks/cleanupService';
 import type { ServicePorts } from './ports';
 import { EventSender, type Sending } from './tasks/eventSender';
@@ -105,13 +105,14 @@ export class Atlas {
     const title = oneLine(start.title, MAX_TITLE);
     if (title === '') return fail('usage', 'The task has no title.', { hint: 'Describe what the agent should do.' });
     const place = await this.locate(start.folder);
-    if (start.ignoreConfig !== true) {
-      const sound = refuseIssues(await configIssues(this.configs, place.worktree), place.worktree);
-      if (!sound.ok) return sound;
-    }
     const loaded = await this.configs.templates(place.worktree);
     const template = findTemplate(start.template, loaded.templates);
-    if (!template.ok) return template;
+    const broken = loaded.broken.get(start.template.trim().toLowerCase());
+    if (start.ignoreConfig !== true) {
+      const sound = refuseIssues(await configIssues(this.configs, place.worktree), place.worktree, broken);
+      if (!sound.ok) return sound;
+    }
+    if (!template.ok) return broken === undefined ? template : brokenTemplate(start.template, broken, place.worktree);
     const { config } = await this.configs.forWorktree(place.worktree);
     const branch = place.repository === undefined ? undefined : this.ports.git.head(place.repository).branch;
     const workspace = this.workspaces.ensure(place.repository?.main ?? place.worktree, branch);

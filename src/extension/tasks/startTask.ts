@@ -101,7 +101,7 @@ async function loadTemplates(
   context: CommandContext,
   folder: string | undefined,
 ): ReturnType<CommandContext['session']['atlas']['configs']['templates']> {
-  if (folder === undefined) return { templates: BUILTIN_TEMPLATES satisfies readonly TaskTemplate[], issues: [] };
+  if (folder === undefined) return { templates: BUILTIN_TEMPLATES, issues: [], broken: new Map() };
   const place = await context.session.atlas.locate(folder);
   return context.session.atlas.configs.templates(place.worktree);
 }

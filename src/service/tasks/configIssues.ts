@@ -28,15 +28,30 @@ export function issuesLine(issues: readonly ConfigIssue[], worktree: string): st
   return `Ignored: ${describeIssue(first, worktree)}${more}`;
 }
 
-/** Fails with `invalid_config` where a task's checks could be missing because of a mistake in the configuration. */
-export function refuseIssues(issues: readonly ConfigIssue[], worktree: string): Result<void> {
-  if (issues.length === 0) return ok(undefined);
+/**
+ * Fails with `invalid_config` where a task's checks could be missing because of a mistake in the configuration.
+ * @param wanted the mistake of the template that was asked for, which is said first
+ */
+export function refuseIssues(found: readonly ConfigIssue[], worktree: string, wanted?: ConfigIssue): Result<void> {
+  if (found.length === 0) return ok(undefined);
+  const issues = wanted === undefined ? found : [wanted, ...found.filter((issue) => !isSame(issue, wanted))];
   const lines = issues.slice(0, SHOWN).map((issue) => `  ${describeIssue(issue, worktree)}`);
   const rest = issues.length > SHOWN ? [`  … and ${issues.length - SHOWN} more`] : [];
   const head = `The task was not started. ${count(issues.length, 'problem')} in its configuration may disable its checks:`;
   return fail('invalid_config', [head, ...lines, ...rest].join('\n'), {
     hint: 'Fix the configuration, then start the task again.',
     cause: issues,
+  });
+}
+
+function isSame(one: ConfigIssue, other: ConfigIssue): boolean {
+  return one.file === other.file && one.message === other.message;
+}
+
+/** Why there is no template of a name though a file would make one: `invalid_template`, with its mistake and place. */
+export function brokenTemplate(name: string, issue: ConfigIssue, worktree: string): Result<never> {
+  return fail('invalid_template', `Template ${JSON.stringify(name)} has a mistake: ${describeIssue(issue, worktree)}`, {
+    hint: 'Fix the file, then start the task again.',
   });
 }
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, parse } from 'node:path';
 import { messageOf } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
 import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../core/task/template';
@@ -17,6 +17,8 @@ const MAX_TEMPLATES = 200;
 export interface LoadedTemplates {
   readonly templates: readonly TaskTemplate[];
   readonly issues: readonly ConfigIssue[];
+  /** The names that files with a mistake would give their template, each with its mistake. */
+  readonly broken: ReadonlyMap<string, ConfigIssue>;
 }
 
 /**
@@ -30,6 +32,7 @@ export async function loadTemplates(
 ): Promise<LoadedTemplates> {
   const own: TaskTemplate[] = [];
   const issues: ConfigIssue[] = [];
+  const broken = new Map<string, ConfigIssue>();
   const folder = worktree === undefined ? undefined : templateFolder(worktree);
   const listed = folder === undefined ? { names: [] } : namesIn(files, folder, worktree);
   if (listed.problem !== undefined) issues.push({ file: folder ?? '', position: START, message: listed.problem });
@@ -38,7 +41,11 @@ export async function loadTemplates(
       const file = join(folder, name);
       const loaded = await loadTemplate(files, file, worktree, parsed);
       if ('template' in loaded) own.push(loaded.template);
-      else issues.push({ file, ...loaded });
+      else {
+        const issue = { file, position: loaded.position, message: loaded.message };
+        issues.push(issue);
+        for (const wanted of [parse(name).name, ...(loaded.names ?? [])]) broken.set(wanted.toLowerCase(), issue);
+      }
     }
   }
   const ids = own.map((template) => template.id);
@@ -51,10 +58,13 @@ export async function loadTemplates(
   }
   const first = own.filter((template, index) => ids.indexOf(template.id) === index);
   const shadowed = new Set(ids);
-  return { templates: [...first, ...BUILTIN_TEMPLATES.filter((template) => !shadowed.has(template.id))], issues };
+  const builtin = BUILTIN_TEMPLATES.filter((template) => !shadowed.has(template.id));
+  return { templates: [...first, ...builtin], issues, broken };
 }
 
-type Loaded = { readonly template: TaskTemplate } | Omit<ConfigIssue, 'file'>;
+/** `names`: those that the file gives its template, as far as they can be read. */
+type Loaded =
+  { readonly template: TaskTemplate } | (Omit<ConfigIssue, 'file'> & { readonly names?: readonly string[] });
 
 /** A template file as it was read. */
 export interface ParsedTemplate {
@@ -103,14 +113,21 @@ async function loadTemplate(
 
 async function parseTemplate(text: string): Promise<Loaded> {
   const { parseYaml } = await import('./yaml');
+  const names = namesGiven(text);
   try {
     const yaml = parseYaml(text);
-    if (yaml.error !== undefined) return yaml.error;
+    if (yaml.error !== undefined) return { ...yaml.error, names };
     const template = templateFromFile(yaml.data);
     if (template.ok) return { template: template.value };
     const path = Array.isArray(template.error.cause) ? (template.error.cause as (string | number)[]) : [];
-    return { position: yaml.positionOf(path), message: template.error.message };
+    return { position: yaml.positionOf(path), message: template.error.message, names };
   } catch (error) {
-    return { position: START, message: messageOf(error) };
+    return { position: START, message: messageOf(error), names };
   }
+}
+
+/** The id and the aliases on one line that a text names, whether or not it is a template. */
+function namesGiven(text: string): string[] {
+  const given = text.matchAll(/^["']?(?:id|aliases)["']?:(.*)$/gmu);
+  return [...given].flatMap(([, value = '']) => value.match(/[a-z][a-z0-9_-]*/gu) ?? []);
 }

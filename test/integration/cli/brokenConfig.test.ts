@@ -159,6 +159,30 @@ describe('a configuration with', () => {
     },
   );
 
+  it.each([
+    ['its own id', 'release', 'rollout.yaml', 'id: release\nsteps:\n  - name: b\n    validate: ["true"]\n', '4:5'],
+    ['its file', 'rollout', 'rollout.yaml', 'id: [\n', '2:1'],
+    ['an alias', 'ship', 'rollout.yml', 'id: release\naliases: [ship, out]\nsteps: []\n', '3:1'],
+    ['an id in broken YAML', 'release', 'rollout.yaml', 'id: release\nsteps: [\n', '3:1'],
+  ])(
+    'a mistake in the template that is asked for by %s: it is named with its place',
+    async (by, name, file, text, at) => {
+      const desk = new Desk(cli, `asked for by ${by}`);
+      // Those of other files would fill the list before it.
+      for (let index = 0; index < 12; index += 1) desk.write(`.atlas/templates/a${index}.yaml`, 'id: 1\n');
+      desk.write(`.atlas/templates/${file}`, text);
+      const said = `.atlas/templates/${file}:${at}: `;
+      expect((await desk.run('start', 'Sample', '--template', name)).err).toContain(`\n  ${said}`);
+      const ignored = await desk.run('start', 'Sample', '--template', name, '--ignore-config');
+      expect(ignored).toMatchObject({ code: 1, out: '' });
+      expect(ignored.err).toContain(`atlas: Template "${name}" has a mistake: ${said}`);
+      expect((await desk.run('start', 'Sample', '--template', 'other', '--ignore-config')).err).toContain(
+        'There is no template "other".',
+      );
+      expect((await desk.run('status')).code).toBe(3);
+    },
+  );
+
   it('a mistake: an agent can neither start a task nor ignore it', async () => {
     const desk = new Desk(cli, 'by an agent');
     desk.write('.atlas/config.yaml', 'comands: ["true"]\n');
