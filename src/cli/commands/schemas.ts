@@ -105,6 +105,9 @@ const plan = z.strictObject({
   considered: z.array(z.strictObject({ rule: text, matched: z.boolean(), why: text })),
 });
 
+/** A task that can't be read: damaged, say, or made by a newer version of Atlas. */
+const unreadableTask = z.strictObject({ task_id: text, code: text, message: text });
+
 const status = {
   task,
   health: z.strictObject({
@@ -125,6 +128,7 @@ const status = {
   foreign_edits: maybe(z.strictObject({ count: integer, kind: z.enum(FOREIGN_EDITS), at: time })),
   ...next,
   other_open_tasks: z.array(z.strictObject({ task_id: text, state: z.enum(TASK_STATES), description: text })),
+  unreadable_tasks: z.array(unreadableTask),
 };
 
 const validated = z.strictObject({
@@ -297,6 +301,7 @@ export const ANSWERS = {
         open_tasks: integer,
         tasks: integer,
         problem: maybe(text),
+        unreadable_tasks: z.array(unreadableTask),
       }),
     ),
   }),

@@ -63,6 +63,13 @@ async function checkTask(exam: Examination, ref: TaskRef, marked: boolean): Prom
   await checkOwners(exam, ref);
 }
 
+function checkEnded(exam: Examination, ref: TaskRef, names: readonly string[]): void {
+  checkEdits(exam, ref);
+  if (names.includes('task.json')) return;
+  const { damage } = inspectTask(exam.atlas, ref, false);
+  if (damage !== undefined) exam.problem('task', refKey(ref), damage.message, hintOf(exam, ref, damage));
+}
+
 /** An edit from outside is a problem until a human has said that it is none. */
 function checkEdits(exam: Examination, ref: TaskRef): void {
   const read = exam.atlas.catalog.read(ref);
@@ -151,7 +158,7 @@ async function checkRecords(exam: Examination, ref: TaskRef, whole: boolean): Pr
   if (files.stat(folder)?.kind !== 'folder') return;
   const names = files.list(folder);
   if (names.includes('journal.jsonl')) checkChain(exam, ref, whole);
-  if (!whole && names.includes('hook.json')) checkEdits(exam, ref);
+  if (!whole && names.includes('hook.json')) checkEnded(exam, ref, names);
   for (const name of names.filter((each) => ASIDE.test(each)))
     exam.ok('task', refKey(ref), `${join(folder, name)} was found damaged and set aside. It is no longer used.`);
   await checkTemporaries(exam, folder, names);

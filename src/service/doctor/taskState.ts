@@ -42,7 +42,8 @@ export function inspectTask(atlas: Atlas, ref: TaskRef, marked: boolean): TaskSt
   const journal = new Journal(files, paths.journal(ref));
   const task = atlas.store.readTask(ref);
   const tail = journal.tailBeside(() => stateFileHash(files, paths.hook(ref)));
-  const broken = [task, tail].find((read) => !read.ok);
+  const lacksTask = !task.ok && task.error.code === 'not_found' && files.stat(paths.hook(ref)) !== undefined;
+  const broken = [lacksTask ? read : task, tail].find((each) => !each.ok);
   if (!task.ok || !tail.ok)
     return { pending, damage: broken?.ok === false ? broken.error : undefined, hook: undefined };
   const { tornBytes } = tail.value;

@@ -1,4 +1,4 @@
-import { type Result, fail } from '../../core/shared/errors';
+import { type AtlasError, type Result, fail } from '../../core/shared/errors';
 import { isTerminal } from '../../core/task/taskRecord';
 import type { TaskReader } from '../../store/task/taskReader';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
@@ -90,6 +90,17 @@ export class Catalog {
         return read.ok && (read.value.suspect || !isTerminal(read.value.hook.state)) ? [read.value] : [];
       })
       .sort((a, b) => (a.hook.updated_at < b.hook.updated_at ? 1 : -1));
+  }
+
+  /** The tasks of a workspace that can't be read, each with why: open ones, and those that nobody began with Atlas. */
+  unreadable(workspace: string): { readonly ref: TaskRef; readonly error: AtlasError }[] {
+    const { paths, files } = this.ports;
+    const isThere = (path: string): boolean => files.stat(path) !== undefined;
+    const foreign = this.finished(workspace).filter((ref) => !isThere(paths.taskFile(ref)) && isThere(paths.hook(ref)));
+    return [...this.open(workspace), ...foreign].flatMap((ref) => {
+      const read = this.read(ref);
+      return read.ok || files.stat(paths.task(ref)) === undefined ? [] : [{ ref, error: read.error }];
+    });
   }
 
   /** Ids of the tasks of a workspace that are not open, newest first. Reads none of them. */

@@ -54,15 +54,14 @@ export async function chooseTask(
   const place = await placeOf(atlas, wish);
   if (!place.ok) return place;
   const { workspace, what } = place.value;
-  const open = workspace === undefined ? [] : atlas.catalog.open(workspace);
   const readable = workspace === undefined ? [] : atlas.catalog.openTasks(workspace);
   const choice = resolveTask(readable, { fits: has?.of, among: mode === 'read' ? 'recent' : 'nothing' });
   if (choice.kind === 'several') return severalTasks(choice.tasks, what);
   if (choice.kind === 'one' && choice.why === 'only') return ok({ ref: choice.task.ref, note: undefined });
   if (choice.kind === 'one') return ok({ ref: choice.task.ref, note: lastChanged(choice, what) });
   // A task that can't be read is not "no task": whoever asks has to hear of it.
-  const [unreadable] = open.filter((ref) => !atlas.catalog.read(ref).ok);
-  if (has === undefined && unreadable !== undefined) return ok({ ref: unreadable, note: undefined });
+  const [unreadable] = workspace === undefined || has !== undefined ? [] : atlas.catalog.unreadable(workspace);
+  if (unreadable !== undefined) return ok({ ref: unreadable.ref, note: undefined });
   return noOpenTask(atlas, workspace, what, mode, has);
 }
 
@@ -167,6 +166,15 @@ function existing(atlas: AtlasReader, refs: readonly TaskRef[], named: string, o
   return fail('usage', [`${found.length} workspaces have a task ${named}:`, ...listed].join('\n'), {
     hint: 'Name the workspace too, with --workspace.',
   });
+}
+
+/** One line on each of a workspace's tasks that can't be read. */
+export function unreadableNotes(unreadable: ReturnType<AtlasReader['catalog']['unreadable']>): string[] {
+  const notes = unreadable
+    .slice(0, MAX_LISTED)
+    .map(({ error }) => `${error.message} To see what to do, run: atlas doctor`);
+  const more = unreadable.length - MAX_LISTED;
+  return more > 0 ? [...notes, `${count(more, 'more task')} can't be read.`] : notes;
 }
 
 /** The tasks of the caller's workspace that are open beside one. */

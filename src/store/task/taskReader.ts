@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
 import { type Task, recordDamage } from '../../core/task/task';
 import { failureOf } from '../../system/files/fileErrors';
@@ -25,12 +25,28 @@ export class TaskReader {
     const hook = parseRecord(paths.hook(ref), bytes.value);
     if (!hook.ok) return hook;
     const task = this.readTask(ref);
-    if (!task.ok) return task;
+    if (!task.ok) return task.error.code === 'not_found' ? this.without(ref) : task;
     const damage = recordDamage(hook.value, task.value, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { hint: SEE_DOCTOR });
     const newest = new Journal(files, paths.journal(ref)).newest();
     const inLine = newest?.hookSha256 === sha256(bytes.value) && this.isMarkdownNew(ref, newest.seq);
     return ok({ ref, hook: hook.value, task: task.value, seq: newest?.seq ?? 0, suspect: !inLine });
+  }
+
+  /** A hook.json alone says neither what the task is nor which steps it has. */
+  private without(ref: TaskRef): Result<never> {
+    return fail('damaged', `Task ${ref.id} has a hook.json, but no task.json.`, {
+      hint: `Restore task.json from a backup, or move ${this.ports.paths.task(ref)} out of the store.`,
+    });
+  }
+
+  /** Why nothing can be fixed in a task, where that is known without its lock: it lacks what no journal has. */
+  protected unfixable(ref: TaskRef): AtlasError | undefined {
+    const { paths, files } = this.ports;
+    const isThere = (path: string): boolean => files.stat(path) !== undefined;
+    if (isThere(paths.taskFile(ref)) || !isThere(paths.hook(ref))) return undefined;
+    const read = this.read(ref);
+    return read.ok ? undefined : read.error;
   }
 
   /** HOOK.md is written last: one with another number is from before a writer died. */

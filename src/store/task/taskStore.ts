@@ -121,7 +121,8 @@ export class TaskStore extends TaskReader {
 
   /** Fixes what was interrupted and records foreign edits, without sending an event. */
   async reconcile(ref: TaskRef, context: ChangeContext): Promise<Result<Updated>> {
-    return this.update(ref, () => ok(undefined), context);
+    const error = this.unfixable(ref);
+    return error === undefined ? this.update(ref, () => ok(undefined), context) : { ok: false, error };
   }
 
   /** Writes HOOK.md again from what is stored. */

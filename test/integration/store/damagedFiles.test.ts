@@ -250,7 +250,7 @@ describe('task.json', () => {
     writeFileSync(path(), '{');
     expect(await store.other().reconcile(ref)).toMatchObject({ ok: false, error: { code: 'damaged' } });
     rmSync(path());
-    expect(await store.other().reconcile(ref)).toMatchObject({ ok: false, error: { code: 'not_found' } });
+    expect(await store.other().reconcile(ref)).toMatchObject({ ok: false, error: { code: 'damaged' } });
     expect(readFileSync(hookPath, 'utf8')).toBe(before);
   });
 });

@@ -3,12 +3,13 @@ import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { count } from '../../../core/shared/text';
 import { formatDuration, parseDuration } from '../../../core/shared/time';
-import { knownWorkspace } from '../../../service/tasks/taskChoice';
+import { knownWorkspace, unreadableNotes } from '../../../service/tasks/taskChoice';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { table } from '../../render/table';
+import { unreadableData } from '../task/taskAnswer';
 
 /** `cleanup --hooks`: removes the hook files of tasks whose retention is over. */
 export const cleanup: Handler = async (context, call) => {
@@ -74,7 +75,9 @@ export const listWorkspaces: Handler = async (context) => {
   const atlas = await context.atlas();
   const open = new Map<string, number>();
   for (const { workspace } of atlas.catalog.open()) open.set(workspace, (open.get(workspace) ?? 0) + 1);
-  const workspaces = atlas.workspaces.names().map((name) => {
+  const names = atlas.workspaces.names();
+  const unreadable = new Map(names.map((name) => [name, atlas.catalog.unreadable(name)]));
+  const workspaces = names.map((name) => {
     const read = atlas.workspaces.read(name);
     return {
       workspace_id: name,
@@ -82,6 +85,7 @@ export const listWorkspaces: Handler = async (context) => {
       open_tasks: open.get(name) ?? 0,
       tasks: atlas.workspaces.taskIds(name).length,
       problem: read.ok ? null : read.error.message,
+      unreadable_tasks: unreadableData(unreadable.get(name) ?? []),
     };
   });
   const data: AnswerData<'workspace list'> = { workspaces };
@@ -98,7 +102,7 @@ export const listWorkspaces: Handler = async (context) => {
           ]),
           context.streams.columns,
         );
-  return { exit: EXIT.done, text, wanted: true, data };
+  return { exit: EXIT.done, text, wanted: true, data, notes: unreadableNotes([...unreadable.values()].flat()) };
 };
 
 /** `workspace destroy`: removes a workspace with all its tasks, after asking. */

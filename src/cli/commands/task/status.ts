@@ -8,7 +8,7 @@ import { roughAge, toMs, toTimestamp } from '../../../core/shared/time';
 import { WAIT_LABELS, actionLabel, healthLabel } from '../../../core/task/labels';
 import { waitKind, waitingSince } from '../../../core/task/waiting';
 import type { AtlasReader } from '../../../service/atlasReader';
-import { otherOpenTasks } from '../../../service/tasks/taskChoice';
+import { otherOpenTasks, unreadableNotes } from '../../../service/tasks/taskChoice';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
@@ -16,7 +16,7 @@ import { EXIT } from '../../render/output';
 import type { AnswerData, CheckpointData, VerdictCounts } from '../schemas';
 import { paint } from '../../render/style';
 import { fields } from '../../render/table';
-import { describeState, nextData, nextOf, taskData, taskToTell } from './taskAnswer';
+import { describeState, nextData, nextOf, taskData, taskToTell, unreadableData } from './taskAnswer';
 
 /** `status` and `hook status`: where a task stands. */
 export const status: Handler = async (context, call) => {
@@ -29,6 +29,7 @@ export const status: Handler = async (context, call) => {
   const receipts = await verdictCounts(atlas, stored);
   const failed = hook.receipts.filter(({ exit_code: code }) => code !== 0).length;
   const others = otherOpenTasks(atlas, ref);
+  const unreadable = atlas.catalog.unreadable(ref.workspace).filter((each) => each.ref.id !== ref.id);
   const last = hook.checkpoints.at(-1);
   const waiting = hook.state === 'awaiting_human' ? waitingSince(hook) : undefined;
   const data: AnswerData<'status'> = {
@@ -54,9 +55,16 @@ export const status: Handler = async (context, call) => {
       state: other.hook.state,
       description: other.task.description,
     })),
+    unreadable_tasks: unreadableData(unreadable),
   };
   const text = statusText(context, stored, data, diagnosis, atlas.ports.clock.now());
-  return { exit: EXIT.done, text, wanted: true, data, notes: [...notes, ...receipts.notes] };
+  return {
+    exit: EXIT.done,
+    text,
+    wanted: true,
+    data,
+    notes: [...notes, ...receipts.notes, ...unreadableNotes(unreadable)],
+  };
 };
 
 function statusText(

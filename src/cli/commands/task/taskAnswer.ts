@@ -16,7 +16,7 @@ import type { StoredTask, Updated } from '../../../core/task/storedTask';
 import type { Call } from '../../parse/call';
 import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
-import type { TaskData } from '../schemas';
+import type { AnswerData, TaskData } from '../schemas';
 import { fields } from '../../render/table';
 
 /** A task that a command works on, with what its caller should know. */
@@ -144,6 +144,13 @@ export function taskData(atlas: Pick<Atlas, 'ports'>, { ref, hook, task }: Store
     updated_at: hook.updated_at,
     hook_path: atlas.ports.paths.markdown(ref),
   };
+}
+
+/** What JSON says of tasks that can't be read. */
+export function unreadableData(
+  unreadable: ReturnType<Atlas['catalog']['unreadable']>,
+): AnswerData<'status'>['unreadable_tasks'] {
+  return unreadable.map(({ ref, error }) => ({ task_id: ref.id, code: error.code, message: error.message }));
 }
 
 /** What to do now, as HOOK.md says it. */
