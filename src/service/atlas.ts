@@ -10,6 +10,7 @@ import { createTask, declaredCommands } from '../core/task/task';
 import { findTemplate } from '../core/task/template';
 import { oneLine } from '../core/shared/text';
 import { toMs, toTimestamp } from '../core/shared/time';
+import { readStateFile } from '../store/task/recordFile';
 import { TaskStore } from '../store/task/taskStore';
 import type { TaskRef } from '../core/task/taskRef';
 import type { StoredTask, Updated } from '../core/task/storedTask';
@@ -247,6 +248,12 @@ export class Atlas {
     const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.ports, stored);
     await this.markdown.prepare(ref, stored);
     return this.markdown.render(ref, { ...hook, ...defined({ worktree_state: worktree }) }, task, seq);
+  }
+
+  /** HOOK.md as it stands there; `undefined` where it can't be read. */
+  writtenMarkdown(ref: TaskRef): string | undefined {
+    const bytes = readStateFile(this.ports.files, this.ports.paths.markdown(ref));
+    return bytes.ok ? Buffer.from(bytes.value).toString('utf8') : undefined;
   }
 
   /** Recovers a task by its plan, or by another action that a human chose. */

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { explain } from '../../core/shared/errors';
+import { type AtlasError, explain } from '../../core/shared/errors';
 import { resolveTask } from '../../core/task/resolveTask';
 import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
@@ -74,19 +74,21 @@ export class StatusBar implements vscode.Disposable {
     this.item.show();
   }
 
-  private firstDamaged(): { ref: TaskRef; message: string } | undefined {
+  private firstDamaged(): { ref: TaskRef; error: AtlasError } | undefined {
     for (const workspace of this.session.ownWorkspaces()) {
       for (const ref of this.session.atlas.catalog.open(workspace)) {
         const read = this.session.atlas.catalog.read(ref);
-        if (!read.ok) return { ref, message: explain(read.error) };
+        if (!read.ok) return { ref, error: read.error };
       }
     }
     return undefined;
   }
 
-  private showDamaged(damaged: { ref: TaskRef; message: string }): void {
-    this.item.text = `$(error) ${vscode.l10n.t('Atlas: damaged task')}`;
-    this.item.tooltip = plain(`${refKey(damaged.ref)}: ${damaged.message}`, 500);
+  private showDamaged(damaged: { ref: TaskRef; error: AtlasError }): void {
+    const newer = damaged.error.code === 'too_new';
+    const what = newer ? vscode.l10n.t('Atlas: update needed') : vscode.l10n.t('Atlas: damaged task');
+    this.item.text = `${newer ? '$(lock)' : '$(error)'} ${what}`;
+    this.item.tooltip = plain(`${refKey(damaged.ref)}: ${explain(damaged.error)}`, 500);
     this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
     this.item.color = undefined;
     this.item.command = {

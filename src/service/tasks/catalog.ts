@@ -42,6 +42,11 @@ export class Catalog {
     return read;
   }
 
+  /** What is known of a task that a newer version of Atlas wrote, to show it; everything else refuses it. */
+  readNewer(ref: TaskRef): Result<StoredTask> {
+    return this.store.read(ref, 'any');
+  }
+
   /** Where a task lies: its folder, and the files that it is read from. Kept, since rows ask thousands of times. */
   private placesOf(ref: TaskRef): { readonly folder: string; readonly files: readonly string[] } {
     const { paths } = this.ports;

@@ -64,8 +64,11 @@ export function readMarkdownSeq(files: FileSystem, path: string): number | undef
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** JSON that is of no newer version: that must be neither changed nor taken for damaged. */
-function parseJson(path: string, bytes: Uint8Array): Result<unknown> {
+/** Which versions of a file are read: of a newer one only what is known, and only to show it. */
+export type FileVersions = 'known' | 'any';
+
+/** JSON, of no newer version unless that is wanted: that must be neither changed nor taken for damaged. */
+function parseJson(path: string, bytes: Uint8Array, versions: FileVersions = 'known'): Result<unknown> {
   if (bytes.length === 0) return fail('damaged', `${path} is empty.`);
   let data: unknown;
   try {
@@ -73,7 +76,7 @@ function parseJson(path: string, bytes: Uint8Array): Result<unknown> {
   } catch (error) {
     return fail('damaged', `${path} is not valid JSON: ${messageOf(error)}`, { cause: error });
   }
-  const tooNew = checkVersion(path, data);
+  const tooNew = versions === 'any' ? undefined : checkVersion(path, data);
   return tooNew === undefined ? ok(data) : { ok: false, error: tooNew };
 }
 
@@ -113,23 +116,22 @@ function checked<T>(path: string, schema: z.ZodMiniType<T>, data: unknown): Resu
 }
 
 /** A hook from the bytes of hook.json; `damaged` or `too_new` when it can't be had. */
-export function parseRecord(path: string, bytes: Uint8Array): Result<TaskRecord> {
-  return parseWithLists(path, bytes, taskRecordSchema, RECORD_LISTS);
+export function parseRecord(path: string, bytes: Uint8Array, versions?: FileVersions): Result<TaskRecord> {
+  return parseWithLists(path, parseJson(path, bytes, versions), taskRecordSchema, RECORD_LISTS);
 }
 
 /** A task from the bytes of task.json; `damaged` or `too_new` when it can't be had. */
-export function parseTask(path: string, bytes: Uint8Array): Result<Task> {
-  return parseWithLists(path, bytes, taskSchema, TASK_LISTS);
+export function parseTask(path: string, bytes: Uint8Array, versions?: FileVersions): Result<Task> {
+  return parseWithLists(path, parseJson(path, bytes, versions), taskSchema, TASK_LISTS);
 }
 
 /** Long lists of what is plainly sound are not looked at by the schema, which would take many times as long. */
 function parseWithLists<T>(
   path: string,
-  bytes: Uint8Array,
+  json: Result<unknown>,
   schema: z.ZodMiniType<T>,
   lists: Parameters<typeof takePlainLists>[1],
 ): Result<T> {
-  const json = parseJson(path, bytes);
   if (!json.ok) return json;
   const { rest, plain } = takePlainLists(json.value, lists);
   const parsed = checked(path, schema, rest);

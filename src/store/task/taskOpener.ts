@@ -75,13 +75,14 @@ export class TaskOpener {
     }
     const found = this.readTask(ref);
     if (!found.ok) return found;
-    const tail = this.cutTornEnd(ref, findings);
-    if (!tail.ok) return tail;
     const bytes = readStateFile(files, paths.hook(ref));
     const sha = bytes.ok ? sha256(bytes.value) : '';
     const read = bytes.ok ? parseRecord(paths.hook(ref), bytes.value) : bytes;
     const rebuildable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
     if (!read.ok && !rebuildable) return read;
+    // Only now: nothing of a newer version's task is written.
+    const tail = this.cutTornEnd(ref, findings);
+    if (!tail.ok) return tail;
     const hook = read.ok
       ? this.settle(ref, read.value, sha, tail.value, findings)
       : this.rebuild(ref, tail.value, read.error, findings);

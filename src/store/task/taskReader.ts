@@ -2,7 +2,7 @@ import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors
 import type { FileSystem } from '../../core/shared/ports';
 import { type Task, recordDamage } from '../../core/task/task';
 import { failureOf } from '../../system/files/fileErrors';
-import { parseRecord, parseTask, readMarkdownSeq, readStateFile, sha256 } from './recordFile';
+import { type FileVersions, parseRecord, parseTask, readMarkdownSeq, readStateFile, sha256 } from './recordFile';
 import { Journal } from './journal';
 import type { StorePaths } from '../paths';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
@@ -15,16 +15,19 @@ export const SEE_DOCTOR = 'Run "Atlas: Run Doctor". The other tasks are not affe
 export class TaskReader {
   constructor(readonly ports: { readonly paths: StorePaths; readonly files: FileSystem }) {}
 
-  /** Reads a task without the lock: what is shown may be about to change, but is whole. */
-  read(ref: TaskRef): Result<StoredTask & { readonly suspect: boolean }> {
+  /**
+   * Reads a task without the lock: what is shown may be about to change, but is whole.
+   * @param versions `any` to show what is known of a task that a newer version of Atlas wrote
+   */
+  read(ref: TaskRef, versions?: FileVersions): Result<StoredTask & { readonly suspect: boolean }> {
     const { paths, files } = this.ports;
     const safe = this.checkFolder(ref);
     if (!safe.ok) return safe;
     const bytes = readStateFile(files, paths.hook(ref));
     if (!bytes.ok) return bytes;
-    const hook = parseRecord(paths.hook(ref), bytes.value);
+    const hook = parseRecord(paths.hook(ref), bytes.value, versions);
     if (!hook.ok) return hook;
-    const task = this.readTask(ref);
+    const task = this.readTask(ref, versions);
     if (!task.ok) return task.error.code === 'not_found' ? this.without(ref) : task;
     const damage = recordDamage(hook.value, task.value, ref.id);
     if (damage.length > 0) return fail('damaged', `${damage.join('; ')}.`, { hint: SEE_DOCTOR });
@@ -40,13 +43,13 @@ export class TaskReader {
     });
   }
 
-  /** Why nothing can be fixed in a task, where that is known without its lock: it lacks what no journal has. */
+  /** Why nothing can be fixed in a task: it lacks what no journal has, or is a newer version's. Known without its lock. */
   protected unfixable(ref: TaskRef): AtlasError | undefined {
     const { paths, files } = this.ports;
-    const isThere = (path: string): boolean => files.stat(path) !== undefined;
-    if (isThere(paths.taskFile(ref)) || !isThere(paths.hook(ref))) return undefined;
     const read = this.read(ref);
-    return read.ok ? undefined : read.error;
+    if (read.ok) return undefined;
+    const lacksTask = files.stat(paths.taskFile(ref)) === undefined && files.stat(paths.hook(ref)) !== undefined;
+    return lacksTask || read.error.code === 'too_new' ? read.error : undefined;
   }
 
   /** HOOK.md is written last: one with another number is from before a writer died. */
@@ -54,10 +57,10 @@ export class TaskReader {
     return readMarkdownSeq(this.ports.files, this.ports.paths.markdown(ref)) === seq;
   }
 
-  readTask(ref: TaskRef): Result<Task> {
+  readTask(ref: TaskRef, versions?: FileVersions): Result<Task> {
     const path = this.ports.paths.taskFile(ref);
     const bytes = readStateFile(this.ports.files, path);
-    return bytes.ok ? parseTask(path, bytes.value) : bytes;
+    return bytes.ok ? parseTask(path, bytes.value, versions) : bytes;
   }
 
   /** The folders down to the task have to be folders: a link could lead out of the store. */

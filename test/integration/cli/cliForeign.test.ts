@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TaskRef } from '../../../src/core/task/taskRef';
@@ -80,5 +80,74 @@ describe('a task with a hook.json and no task.json', () => {
     const checked = await desk.run('doctor');
     expect(checked.code).toBe(1);
     expect(checked.out).toContain('has a hook.json, but no task.json.');
+  });
+});
+
+/** Makes one of a task's files one of the next major version, with a field that nobody knows yet. */
+function newer(desk: Desk, ref: TaskRef, name: 'hook.json' | 'task.json'): void {
+  const file = desk.fileOf(ref, name);
+  const data = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  const version = { ...('version' in data ? { version: '2.0' } : {}), schema_version: '2.0' };
+  writeFileSync(file, JSON.stringify({ ...data, ...version, of_the_future: [1] }));
+}
+
+describe.each(['hook.json', 'task.json'] as const)('a task whose %s is of a newer version', (name) => {
+  it('is shown as far as it is understood, and nothing else: no command writes a byte', async () => {
+    const desk = new Desk(cli, `newer ${name}`);
+    // Long silent: otherwise reading it would record the interruption.
+    const ref = await desk.running('task', 'Sample', 3_600_000);
+    newer(desk, ref, name);
+    // A write that was interrupted, which a change would cut off.
+    appendFileSync(desk.fileOf(ref, 'journal.jsonl'), '{"seq":');
+    const markdown = desk.hookMarkdown(ref);
+    const before = desk.digest();
+    const why = `${name} has schema version 2.0, but this version of Atlas supports 1.0. Update Atlas. Until then, the task is read-only.`;
+    const shown = await desk.run('status');
+    expect(shown.code).toBe(0);
+    expect(shown.out).toMatch(/^Task: +\S+ {2}Sample$/mu);
+    expect(shown.out).toMatch(/^State: +Running \(implement, step 1 of 8/mu);
+    expect(shown.out).toMatch(/^Next: +Update Atlas$/mu);
+    expect(shown.out).not.toMatch(/^(Run|When Done):/mu);
+    expect(shown.err).toContain(why);
+    expect(await desk.json('status')).toMatchObject({ task: { state: 'step_running' }, next_command: null });
+    expect(await desk.run('hook', 'show')).toMatchObject({ code: 0, out: markdown });
+    for (const args of [
+      ['hook', 'checkpoints'],
+      ['receipts', 'list'],
+    ]) {
+      const listed = await desk.run(...args);
+      expect(listed.code, args.join(' ')).toBe(0);
+      expect(listed.err).toContain(why);
+    }
+    const listed = await desk.run('workspace', 'list');
+    expect(listed.out).toMatch(/ 1 +1 /u);
+    expect(listed.err).toContain('has schema version 2.0');
+    expect((await desk.run('doctor', '--fix')).out.replaceAll(/\s+/gu, ' ')).toContain('Update Atlas. Until then');
+    for (const args of [
+      ['step', 'start'],
+      ['step', 'note', 'x'],
+      ['step', 'complete'],
+      ['step', 'ask', 'x?'],
+      ['step', 'fail', 'x'],
+      ['checkpoint', 'x'],
+      ['validate'],
+      ['approve'],
+      ['reject'],
+      ['fail', 'x'],
+      ['abandon'],
+      ['resume'],
+      ['recover'],
+      ['recover', '--dry-run'],
+      ['acknowledge', '--task', ref.id],
+      ['answer', 'x'],
+      ['hook', 'regenerate'],
+      ['hook', 'synopsis'],
+      ['run', '--', 'true'],
+    ]) {
+      const refused = await desk.run(...args);
+      expect({ ...refused, args }).toMatchObject({ code: 7, out: '' });
+      expect(refused.err.replaceAll(/\n\s*/gu, ' '), args.join(' ')).toContain(why);
+    }
+    expect(desk.digest()).toBe(before);
   });
 });

@@ -150,7 +150,9 @@ describe.concurrent('--json of', { timeout: 120_000 }, () => {
     const file = desk.fileOf(ref, 'hook.json');
     const hook = JSON.parse(readFileSync(file, 'utf8')) as object;
     writeFileSync(file, JSON.stringify({ ...hook, schema_version: '99.0' }));
-    expect(documentOf(await desk.run('status', '--json'), 'status', 'status').error?.code).toBe('too_new');
+    expect(documentOf(await desk.run('status', '--json'), 'status', 'status').success).toBe(true);
+    const refused = await desk.run('step', 'note', 'x', '--json');
+    expect(documentOf(refused, 'step note', 'step note').error?.code).toBe('too_new');
     const doctor = await desk.run('doctor', '--json');
     expect(doctor.code).toBe(1);
     expect(documentOf(doctor, 'doctor', 'doctor')).toMatchObject({ problems: 1 });

@@ -16,7 +16,7 @@ import { roughAge, toMs } from '../../../core/shared/time';
 import { countVerdicts } from '../task/status';
 import { paint } from '../../render/style';
 import { table } from '../../render/table';
-import { taskData, taskToRead } from '../task/taskAnswer';
+import { taskData, taskToRead, taskToShow } from '../task/taskAnswer';
 
 const MAX_BUNDLE_BYTES = 256 * 1024 * 1024;
 const MAX_KEYS_BYTES = 1024 * 1024;
@@ -119,7 +119,7 @@ export const verifyReceipt: Handler = async (context, call) => {
 
 /** `receipts list`: all receipts of a task with their verdicts. */
 export const list: Handler = async (context, call) => {
-  const { stored, notes } = await taskToRead(context, call);
+  const { stored, notes } = await taskToShow(context, call);
   const judged = await judge(context, stored);
   const atlas = await context.atlas();
   const reports = judged.map(({ report }) => report);

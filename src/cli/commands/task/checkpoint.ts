@@ -10,7 +10,7 @@ import type { AnswerData } from '../schemas';
 import { roughAge, toMs } from '../../../core/shared/time';
 import { checkpointData } from './status';
 import { table } from '../../render/table';
-import { type Driven, changed, expectedOf, taken, taskData, taskToDrive, taskToRead } from './taskAnswer';
+import { type Driven, changed, expectedOf, taken, taskData, taskToDrive, taskToShow } from './taskAnswer';
 
 /** `checkpoint`: records how far the work is. With `--auto`, nothing to do is success, and silent. */
 export const checkpoint: Handler = async (context, call) => {
@@ -70,7 +70,7 @@ async function make(
 
 /** `hook checkpoints`: all checkpoints of a task, with their triggers. */
 export const checkpoints: Handler = async (context, call) => {
-  const { stored, notes } = await taskToRead(context, call);
+  const { stored, notes } = await taskToShow(context, call);
   const atlas = await context.atlas();
   const items = stored.hook.checkpoints.map(checkpointData);
   const now = atlas.ports.clock.now();

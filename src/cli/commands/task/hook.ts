@@ -7,9 +7,11 @@ import { taken, taskData, taskToRead, taskToTell } from './taskAnswer';
 
 /** `hook show`: HOOK.md, with what has changed in the worktree since it was written. */
 export const show: Handler = async (context, call) => {
-  const { stored, notes } = await taskToTell(context, call);
+  const { stored, notes, newer } = await taskToTell(context, call);
   const atlas = await context.drive();
-  const text = await atlas.hookMarkdown(stored);
+  // What a newer version of Atlas wrote is shown as it stands.
+  const text =
+    (newer === undefined ? undefined : atlas.writtenMarkdown(stored.ref)) ?? (await atlas.hookMarkdown(stored));
   const data: AnswerData<'hook show'> = { task: taskData(atlas, stored), markdown: text };
   return { exit: EXIT.done, text, wanted: true, data, notes };
 };
@@ -37,6 +39,7 @@ export const synopsis: Handler = async (context, call) => {
     if (error instanceof AtlasError && error.code === 'not_found') return undefined;
     throw error;
   });
+  if (chosen?.newer !== undefined) throw chosen.newer;
   const line = chosen === undefined ? '' : synopsisOf((await context.atlas()).ports, chosen.stored);
   const data: AnswerData<'hook synopsis'> = { synopsis: line };
   const notes = line === '' ? [] : (chosen?.notes ?? []);

@@ -49,7 +49,7 @@ export const status: Handler = async (context, call) => {
     receipts: receipts.counts,
     results: { passed: hook.receipts.length - failed, failed },
     foreign_edits: foreignEdits(hook) ?? null,
-    ...nextData(nextOf(atlas, stored)),
+    ...(chosen.newer === undefined ? nextData(nextOf(atlas, stored)) : { next: 'Update Atlas', next_command: null }),
     other_open_tasks: others.map((other) => ({
       task_id: other.ref.id,
       state: other.hook.state,

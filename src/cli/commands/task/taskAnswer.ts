@@ -1,7 +1,7 @@
 import { defined } from '../../../core/shared/defined';
 import { openEvents } from '../../../core/task/taskActions';
 import { AgentSessions } from '../../../agents/lifecycle/agentSessions';
-import { AtlasError, type Result, ok, unwrap } from '../../../core/shared/errors';
+import { AtlasError, type Result, explain, ok, unwrap } from '../../../core/shared/errors';
 import type { Expected } from '../../../core/transition/events';
 import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
@@ -25,15 +25,29 @@ export interface Chosen {
   readonly notes: readonly string[];
 }
 
-/** Finds the task to be shown. What an interrupted writer left is fixed first, where that can be done. */
-export async function taskToRead(
-  context: CliContext,
-  call: Call,
-  has?: { readonly what: string; readonly of: (task: StoredTask) => boolean },
-): Promise<Chosen> {
+/** A task that is only shown; of one of a newer version of Atlas, what this one understands. */
+export interface Shown extends Chosen {
+  /** Why it is only shown: nothing is fixed, recorded or advised. */
+  readonly newer?: AtlasError;
+}
+
+/** What a task needs to be meant where none is named. */
+type Needs = NonNullable<Parameters<typeof chooseTask>[3]>;
+
+/** Finds the task to be read. What an interrupted writer left is fixed first, where that can be done. */
+export async function taskToRead(context: CliContext, call: Call, has?: Needs): Promise<Chosen> {
+  const shown = await taskToShow(context, call, has);
+  if (shown.newer !== undefined) throw shown.newer;
+  return shown;
+}
+
+/** As `taskToRead`, for what only shows the task. */
+export async function taskToShow(context: CliContext, call: Call, has?: Needs): Promise<Shown> {
   const atlas = await context.atlas();
   const chosen = unwrap(await chooseTask(atlas, wishOf(context, call), 'read', has));
   const notes = chosen.note === undefined ? [] : [chosen.note];
+  const newer = newerTask(atlas, chosen.ref);
+  if (newer !== undefined) return { ...newer, notes: [...notes, ...newer.notes] };
   const read = atlas.catalog.read(chosen.ref);
   const unfinished = read.ok && read.value.hook.state === 'step_pending' && read.value.hook.current_step === undefined;
   if (read.ok && !read.value.suspect && !unfinished) return { stored: read.value, notes };
@@ -48,12 +62,21 @@ export async function taskToRead(
  * Finds the task for whoever wakes up and asks where it stands. An interruption is recorded first, so that every other
  * surface says the same.
  */
-export async function taskToTell(context: CliContext, call: Call): Promise<Chosen> {
-  const chosen = await taskToRead(context, call);
+export async function taskToTell(context: CliContext, call: Call): Promise<Shown> {
+  const chosen = await taskToShow(context, call);
+  if (chosen.newer !== undefined) return chosen;
   const told = await tellInterruption(await context.atlas(), chosen.stored);
   if (told.ok) return { ...chosen, stored: told.value };
   // A store that can't be written to is still shown.
   return { ...chosen, notes: [...chosen.notes, `The interruption could not be recorded: ${told.error.message}`] };
+}
+
+function newerTask(atlas: Pick<Atlas, 'catalog'>, ref: TaskRef): Shown | undefined {
+  const read = atlas.catalog.read(ref);
+  if (read.ok || read.error.code !== 'too_new') return undefined;
+  const known = atlas.catalog.readNewer(ref);
+  // What is so new that it can't be understood is refused for that, not for its form.
+  return known.ok ? { stored: known.value, notes: [explain(read.error)], newer: read.error } : undefined;
 }
 
 /** Brings a task's files in line; with `finish`, ends a task that has no step left, which a crash kept from ending. */

@@ -1,4 +1,6 @@
 import * as vscode from 'vscode';
+import { type AtlasError, explain } from '../../../core/shared/errors';
+import { refKey } from '../../../core/task/taskRef';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { type RecordedEvent, RECOVERY_ACTIONS, type StepCheckpoint } from '../../../core/task/taskRecord';
 import type { TaskStep } from '../../../core/task/task';
@@ -66,12 +68,15 @@ export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: 
 const EDITED_ICON = new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
 
 /** The row of a task that can't be read: it is there, and says what to do. */
-export function damagedRow(node: TreeNode & { kind: 'task' }, message: string): vscode.TreeItem {
+export function damagedRow(node: TreeNode & { kind: 'task' }, error: AtlasError | undefined): vscode.TreeItem {
   const item = row(node, node.ref.id, vscode.TreeItemCollapsibleState.None);
-  item.description = vscode.l10n.t('damaged');
-  item.iconPath = new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'));
+  const newer = error?.code === 'too_new';
+  item.description = newer ? vscode.l10n.t('read-only: update Atlas') : vscode.l10n.t('damaged');
+  item.iconPath = newer
+    ? new vscode.ThemeIcon('lock')
+    : new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'));
   item.contextValue = 'damaged';
-  item.tooltip = message;
+  item.tooltip = error === undefined ? refKey(node.ref) : explain(error);
   item.command = { command: 'atlas.runDoctor', title: vscode.l10n.t('Run Doctor'), arguments: [node] };
   return item;
 }

@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { explain } from '../../../core/shared/errors';
 import { refKey, type TaskRef } from '../../../core/task/taskRef';
 import type { TaskRecord } from '../../../core/task/taskRecord';
 import type { WindowTasks } from '../../windowTasks';
@@ -202,7 +201,7 @@ export class TasksTree extends RowTree<TreeNode> {
     const view = this.looks.view(node.ref);
     if (view !== undefined) return taskRow(node, view, now, this.areFew(node.ref));
     const read = this.looks.read(node.ref);
-    return damagedRow(node, read.ok ? refKey(node.ref) : explain(read.error));
+    return damagedRow(node, read.ok ? undefined : read.error);
   }
 
   /** Whether few enough tasks are open that also those show their steps that only wait. */
