@@ -170,13 +170,50 @@ function python(folder: Folder): DeclaredCheck[] {
   return found;
 }
 
+/** JSON as VS Code writes it, with comments and trailing commas. What isn't closed ends with the text. */
+function commentedJson(text: string): unknown {
+  const plain = text.replace(/("(?:\\[^]|[^"\\])*(?:"|$))|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/g, '$1');
+  return jsonOf(plain.replace(/("(?:\\[^]|[^"\\])*(?:"|$))|,(?=\s*[}\]])/g, '$1'));
+}
+
+/** A command longer than this can't be read before it is chosen. */
+const MAX_COMMAND = 200;
+/** What a shell takes for a word of its own. */
+const WORD = /^[\w./:=@%+,-]+$/;
+
+/** A task's command as it is typed; `undefined` where it needs more than a shell in the folder. */
+function taskCommand({ command, args = [], type, options, isBackground }: Readonly<Record<string, unknown>>): string {
+  if (typeof command !== 'string' || !Array.isArray(args) || options !== undefined || isBackground === true) return '';
+  if (type !== undefined && type !== 'shell' && type !== 'process') return '';
+  const words = args.map((arg: unknown) => (isRecord(arg) ? arg['value'] : arg));
+  if (!words.every((word) => typeof word === 'string')) return '';
+  const quoted = words.map((word) => (WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`));
+  // The line of a shell task is its own; the program of a process is one word.
+  const line = [type === 'process' && !WORD.test(command) ? '' : command, ...quoted].join(' ').trim();
+  const isPlain = line.length <= MAX_COMMAND && !/\p{Cc}|\$\{/u.test(line) && command.trim() !== '';
+  return isPlain && !line.startsWith("'") ? line : '';
+}
+
+function editorTasks(folder: Folder): DeclaredCheck[] {
+  const data = commentedJson(folder.text('.vscode/tasks.json') ?? 'null');
+  const tasks: unknown[] = isRecord(data) && Array.isArray(data['tasks']) ? data['tasks'] : [];
+  return tasks.filter(isRecord).flatMap((task) => {
+    const label = task['label'] ?? task['taskName'];
+    const group = isRecord(task['group']) ? task['group']['kind'] : task['group'];
+    const command = taskCommand(task);
+    if (typeof label !== 'string' || command === '') return [];
+    const isCheck = group === 'test' || rankOf(label.trim().toLowerCase().replaceAll(/\s+/g, '-')) !== undefined;
+    return isCheck ? [{ command, source: `.vscode/tasks.json task "${label}"` }] : [];
+  });
+}
+
 /**
  * The checks that a folder's manifests declare, the likeliest of each manifest first, each command once. Only reads;
  * never fails. Names that a shell would take for more than a word are left out.
  */
 export function declaredChecks(files: FileSystem, folder: string): DeclaredCheck[] {
   const place = new Folder(files, folder);
-  const all = [packageScripts, makefile, goModule, cargo, python].flatMap((find) => find(place));
+  const all = [packageScripts, makefile, goModule, cargo, python, editorTasks].flatMap((find) => find(place));
   const first = new Map<string, DeclaredCheck>();
   for (const check of all) if (!first.has(check.command)) first.set(check.command, check);
   return [...first.values()].slice(0, MAX_CHECKS);

@@ -97,6 +97,11 @@ const receipt = z.extend(bundledReceipt, {
 const next = { next: text, next_command: maybe(text) };
 const changed = { task, changed: z.boolean(), ...next };
 
+/** Of a step that begins: the checks that the repository has, where the step declares none and is there to validate. */
+const begun = { to_do: text, offered_checks: z.array(z.strictObject({ command: text, source: text })) };
+/** The same of the next step, with `--start-next`. */
+const startedNext = { to_do: z.optional(begun.to_do), offered_checks: z.optional(begun.offered_checks) };
+
 const plan = z.strictObject({
   action: z.enum(RECOVERY_ACTIONS),
   rule: text,
@@ -222,13 +227,19 @@ export const ANSWERS = {
   }),
   status: z.strictObject(status),
   'hook status': z.strictObject(status),
-  'step start': z.strictObject({ ...changed, to_do: text }),
+  'step start': z.strictObject({ ...changed, ...begun }),
   'step note': z.strictObject(changed),
   'step output': z.strictObject(changed),
-  'step complete': z.strictObject(changed),
+  'step complete': z.strictObject({ ...changed, ...startedNext }),
   'step ask': z.strictObject(changed),
   'step fail': z.strictObject(changed),
-  validate: z.strictObject({ ...changed, passed: z.boolean(), reason: maybe(text), receipts: z.array(validated) }),
+  validate: z.strictObject({
+    ...changed,
+    ...startedNext,
+    passed: z.boolean(),
+    reason: maybe(text),
+    receipts: z.array(validated),
+  }),
   approve: z.strictObject(changed),
   answer: z.strictObject(changed),
   reject: z.strictObject(changed),

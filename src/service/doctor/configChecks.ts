@@ -1,4 +1,5 @@
 import type { ConfigIssue } from '../../core/config/configIssue';
+import { oneLine, sentenceList } from '../../core/shared/text';
 import type { DoctorArea, Examination } from './report';
 
 /** Looks at config.yaml, and at the settings and templates of the folders' repositories. */
@@ -19,6 +20,29 @@ export async function checkConfig(exam: Examination): Promise<void> {
       note('template', issue, 'Fix the line. Until then, this template is ignored.');
   };
   await exam.check('config', atlas.ports.paths.config, async () => look(undefined));
-  for (const folder of options.folders)
-    await exam.check('config', folder, async () => look((await atlas.locate(folder)).worktree));
+  for (const folder of options.folders) {
+    await exam.check('config', folder, async () => {
+      const { worktree } = await atlas.locate(folder);
+      await look(worktree);
+      await offerChecks(exam, worktree);
+    });
+  }
+}
+
+/** So many checks a sentence names. */
+const NAMED = 5;
+
+/** Says which checks a repository has, where its tasks get none from the settings. Nothing is run. */
+async function offerChecks(exam: Examination, worktree: string): Promise<void> {
+  const { config } = await exam.atlas.configs.forWorktree(worktree);
+  if (config.validation.commands.length > 0) return;
+  const { declaredChecks } = await import('../../validation/declaredChecks');
+  const found = declaredChecks(exam.atlas.ports.files, worktree).map(({ command }) => oneLine(command, 200));
+  if (found.length === 0) return;
+  exam.ok(
+    'config',
+    worktree,
+    `No checks are declared. Found in this repository: ${sentenceList(found.slice(0, NAMED))}.`,
+    'List those that every validation should run below hooks.validation.commands in .atlas/config.yaml.',
+  );
 }

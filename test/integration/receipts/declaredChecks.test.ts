@@ -23,6 +23,45 @@ const scripts = (...names: string[]): string =>
 const checks = (): ReturnType<typeof declaredChecks> => declaredChecks(new NodeFileSystem(), folder);
 const commands = (): string[] => checks().map(({ command }) => command);
 
+describe("the tasks of VS Code's tasks.json", () => {
+  it('are offered if they are of the group test or are called like checks', () => {
+    mkdirSync(path.join(folder, '.vscode'));
+    write(
+      '.vscode/tasks.json',
+      String.raw`{
+        // Comments and trailing commas, as the editor writes them.
+        "version": "2.0.0", /* "tasks": [] */
+        "tasks": [
+          { "label": "Go through all // of it", "type": "shell", "command": "make all-tests", "group": { "kind": "test" } },
+          { "label": "Type Check", "type": "process", "command": "npx", "args": ["tsc", "-p", { "value": "a b" }], },
+          { "label": "lint", "command": "npm run lint" },
+          { "label": "test watch", "command": "npm run w" },
+          { "label": "deploy", "command": "make deploy" },
+          { "label": "test: background", "command": "npm run t", "isBackground": true, "group": "test" },
+          { "label": "test with variables", "command": "\${workspaceFolder}/t" },
+          { "label": "test elsewhere", "command": "make t", "options": { "cwd": "x" } },
+          { "label": "test of two lines", "command": "make\nrm" },
+          { "label": "test of none", "dependsOn": ["lint"] },
+          { "label": "test of npm", "type": "npm", "script": "test" },
+        ],
+      }`.replaceAll(String.raw`\$`, '$'),
+    );
+    expect(checks()).toEqual([
+      { command: 'make all-tests', source: '.vscode/tasks.json task "Go through all // of it"' },
+      { command: "npx tsc -p 'a b'", source: '.vscode/tasks.json task "Type Check"' },
+      { command: 'npm run lint', source: '.vscode/tasks.json task "lint"' },
+    ]);
+  });
+
+  it.each(['"', '/*', '"\\"', ',', '{"tasks":[{', '// x'])('take no time, whatever they are made of (%s)', (part) => {
+    mkdirSync(path.join(folder, '.vscode'));
+    write('.vscode/tasks.json', part.repeat(Math.floor((1024 * 1024) / part.length)));
+    const start = performance.now();
+    expect(checks()).toEqual([]);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+});
+
 describe('the scripts of package.json', () => {
   it('are offered if they look like checks, the likeliest first', () => {
     write(

@@ -9,6 +9,7 @@ import { announceStart } from './consent';
 import type { CliContext } from '../../context';
 import { atlasCommand } from '../maintenance/gitHooks';
 import type { AnswerData } from '../schemas';
+import { offeredAtStart } from './offeredChecks';
 import { changed } from './taskAnswer';
 
 /** `start`: a new task. */
@@ -29,7 +30,12 @@ export const start: Handler = async (context, call) => {
   const announced = await announceStart(context, atlas, started);
   if (context.caller === 'human') await atlas.allowCommands(started);
   const hooks = await offerHooks(context, atlas, started, call.flag('gitHooks'));
-  const driven = { atlas, stored: started, notes: hooks.notes, expect: {} };
+  const driven = {
+    atlas,
+    stored: started,
+    notes: [...hooks.notes, ...(await offeredAtStart(atlas, started))],
+    expect: {},
+  };
   const data = {
     git_hooks: hooks.state,
     commands: [...announced.commands],

@@ -10,6 +10,7 @@ import type { Call } from '../../parse/call';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import type { Answer } from '../../render/output';
+import { offeredChecks, offeredLines } from './offeredChecks';
 import { type Driven, changed, expectedOf, nextOf, taken, taskToDrive } from './taskAnswer';
 
 /** The most of an output or prompt that is read, in bytes; what is kept of it is much less. */
@@ -59,7 +60,10 @@ async function answerOfStart(context: CliContext, driven: Driven, started: Updat
   const toDo = nextOf(driven.atlas, started).markdown;
   const said = ended === undefined ? what : `${ended}\n${what}`;
   const answer = await changed(context, driven, started, said, { to_do: toDo });
-  return { ...answer, text: `${answer.text}\n${toDo}` };
+  const offered = await offeredChecks(driven.atlas, started);
+  const lines = offeredLines(offered).map((line) => `${line}\n`);
+  const text = `${answer.text}\n${toDo}${lines.join('')}`;
+  return { ...answer, text, data: { ...answer.data, offered_checks: offered } };
 }
 
 /** The answer of a command that ended a step; with `--start-next`, the next one is started first. */

@@ -1,5 +1,5 @@
 import { AtlasError, unwrap } from '../../../core/shared/errors';
-import { commandsOf, worktreeOf } from '../../../core/task/task';
+import { commandsOf } from '../../../core/task/task';
 import { currentCommands } from '../../../core/task/taskAlignment';
 import type { Expected } from '../../../core/transition/events';
 import { count, oneLine } from '../../../core/shared/text';
@@ -12,6 +12,7 @@ import { announceRun } from './consent';
 import type { CliContext } from '../../context';
 import { EXIT, passOn } from '../../render/output';
 import type { AnswerData } from '../schemas';
+import { checksOf, offeredLines } from './offeredChecks';
 import { afterStep, summaryOf } from './step';
 import { type Driven, changed, expectedOf, taken, taskToDrive } from './taskAnswer';
 
@@ -70,21 +71,11 @@ function seenStep({ hook }: StoredTask): Expected {
 async function requireChecks({ atlas, stored }: Driven, commands: readonly string[]): Promise<void> {
   const planned = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
   if (commands.length > 0 || planned === undefined || commandsOf(planned).length > 0) return;
-  const worktree = worktreeOf(stored.task);
-  const { declaredChecks } = await import('../../../validation/declaredChecks');
-  const found = worktree === undefined ? [] : declaredChecks(atlas.ports.files, worktree);
-  const lines = found.map(
-    ({ command, source }) => `  atlas validate --command ${quoted(command)}   (${oneLine(source, 100)})`,
-  );
   const message = `Step "${oneLine(planned.name, 64)}" declares no checks, and no command was given.`;
-  const offered = lines.length === 0 ? [] : ['Checks found in this repository:', ...lines];
+  const offered = offeredLines(await checksOf(atlas, stored));
   throw new AtlasError('usage', [message, ...offered].join('\n'), {
     hint: 'Name the command that checks the work: atlas validate --command "<command>"',
   });
-}
-
-function quoted(text: string): string {
-  return /^[\w./:=@-]+$/u.test(text) ? text : `'${oneLine(text, 200).replaceAll("'", "'\\''")}'`;
 }
 
 /** Shows what runs and what it prints, as it comes. */
