@@ -7,7 +7,7 @@ import type { Diagnosis } from '../core/recovery/liveness';
 import { lazy } from '../core/shared/lazy';
 import type { WorktreeState } from '../core/task/worktreeState';
 import { createTask, declaredCommands } from '../core/task/task';
-import { findTemplate } from '../core/task/template';
+import { findTemplate, unknownTemplate } from '../core/task/template';
 import { oneLine } from '../core/shared/text';
 import { toMs, toTimestamp } from '../core/shared/time';
 import { readStateFile } from '../store/task/recordFile';
@@ -113,7 +113,10 @@ export class Atlas {
       const sound = refuseIssues(await configIssues(this.configs, place.worktree), place.worktree, broken);
       if (!sound.ok) return sound;
     }
-    if (!template.ok) return broken === undefined ? template : brokenTemplate(start.template, broken, place.worktree);
+    if (!template.ok) {
+      if (broken !== undefined) return brokenTemplate(start.template, broken, place.worktree);
+      return unknownTemplate(start.template, (await this.configs.templatesToOffer(place.worktree)).templates);
+    }
     const { config } = await this.configs.forWorktree(place.worktree);
     const branch = place.repository === undefined ? undefined : this.ports.git.head(place.repository).branch;
     const workspace = this.workspaces.ensure(place.repository?.main ?? place.worktree, branch);

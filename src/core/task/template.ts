@@ -28,6 +28,9 @@ export interface TemplateStep {
   readonly doneWhen?: string;
 }
 
+/** A programming language that a template may be made for. */
+export type TemplateLanguage = 'go';
+
 /** What a kind of task consists of. */
 export interface TaskTemplate {
   readonly id: string;
@@ -35,6 +38,8 @@ export interface TaskTemplate {
   readonly description: string;
   readonly steps: readonly TemplateStep[];
   readonly source: 'builtin' | 'project';
+  /** The language that it is for; absent where it fits any. */
+  readonly language?: TemplateLanguage;
 }
 
 const IDEMPOTENT_STEPS = new Set([
@@ -113,14 +118,23 @@ export const BUILTIN_TEMPLATES: readonly TaskTemplate[] = [
   builtin('task', 'Do any other work', 'implement verify validate git_commit git_push git_pr ci_wait review'),
   builtin('patch', 'Make a small fix and push it', 'fix verify validate git_commit git_push', ['hotfix']),
   builtin('commit', 'Commit and push the current changes', 'analyze_changes smart_commit git_push'),
-  builtin('go-optimize', 'Make Go code faster', ANALYZE_AND_FIX),
+  { ...builtin('go-optimize', 'Make Go code faster', ANALYZE_AND_FIX), language: 'go' },
   builtin('dedup', 'Remove duplicated code', ANALYZE_AND_FIX),
-  builtin('goroutine-leak', 'Find and fix goroutine leaks', ANALYZE_AND_FIX),
+  { ...builtin('goroutine-leak', 'Find and fix goroutine leaks', ANALYZE_AND_FIX), language: 'go' },
   builtin('jr-to-sr', "Bring code up to a senior engineer's standard", ANALYZE_AND_FIX),
   builtin('constant-hunter', 'Turn magic values into constants', ANALYZE_AND_FIX),
   builtin('config-hunter', 'Turn hard-coded settings into configuration', ANALYZE_AND_FIX),
   builtin('test-creator', 'Write missing tests', ANALYZE_AND_FIX),
 ];
+
+/** Templates as they are offered: those for other languages than the repository's come last. */
+export function fittingFirst(
+  templates: readonly TaskTemplate[],
+  languages: readonly TemplateLanguage[],
+): readonly TaskTemplate[] {
+  const isFitting = ({ language }: TaskTemplate): boolean => language === undefined || languages.includes(language);
+  return [...templates.filter(isFitting), ...templates.filter((template) => !isFitting(template))];
+}
 
 /** The names of built-in templates that a project's own one stands in for. */
 export function replacedTemplates(template: TaskTemplate): string[] {
@@ -135,7 +149,11 @@ export function findTemplate(name: string, templates: readonly TaskTemplate[]): 
   const ordered = [...templates].sort((a, b) => Number(b.source === 'project') - Number(a.source === 'project'));
   const found =
     ordered.find((template) => template.id === wanted) ?? ordered.find((template) => template.aliases.includes(wanted));
-  if (found !== undefined) return ok(found);
+  return found === undefined ? unknownTemplate(name, templates) : ok(found);
+}
+
+/** That there is no template of a name, and which ones there are, in the order given. */
+export function unknownTemplate(name: string, templates: readonly TaskTemplate[]): Result<never> {
   return fail('not_found', `There is no template ${JSON.stringify(name)}.`, {
     hint: `Choose one of ${sentenceList(
       templates.map((template) => template.id),

@@ -103,5 +103,5 @@ async function loadTemplates(
 ): ReturnType<CommandContext['session']['atlas']['configs']['templates']> {
   if (folder === undefined) return { templates: BUILTIN_TEMPLATES, issues: [], broken: new Map() };
   const place = await context.session.atlas.locate(folder);
-  return context.session.atlas.configs.templates(place.worktree);
+  return context.session.atlas.configs.templatesToOffer(place.worktree);
 }

@@ -1,6 +1,7 @@
 import { type Task, worktreeOf } from '../../core/task/task';
 import { ConfigFiles, type LoadedConfig } from '../../store/config/configFile';
 import type { LoadedTemplates, ParsedTemplate } from '../../store/config/templateFiles';
+import { fittingFirst } from '../../core/task/template';
 import type { ServicePorts } from '../ports';
 
 /** Settings and templates, as they hold for a task or a folder. */
@@ -25,5 +26,11 @@ export class ConfigSource {
   async templates(worktree: string | undefined): Promise<LoadedTemplates> {
     const { loadTemplates } = await import('../../store/config/templateFiles');
     return loadTemplates(this.ports.files, worktree, this.parsedTemplates);
+  }
+
+  /** The templates to choose from, those that don't fit the worktree's languages last. */
+  async templatesToOffer(worktree: string): Promise<LoadedTemplates> {
+    const [loaded, { languagesOf }] = [await this.templates(worktree), await import('../../store/config/languages')];
+    return { ...loaded, templates: fittingFirst(loaded.templates, languagesOf(this.ports.files, worktree)) };
   }
 }

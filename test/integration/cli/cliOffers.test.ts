@@ -64,3 +64,29 @@ describe('the checks of a repository', () => {
     expect(await desk.ok('doctor')).not.toContain('Found in this repository');
   });
 });
+
+describe('the templates that can be chosen', () => {
+  const GO = ['go-optimize', 'goroutine-leak'];
+  const offered = async (desk: Desk): Promise<string[]> => {
+    const { err } = await desk.run('start', 'Sample', '--template', 'none');
+    return /Choose one of (.*)\./u.exec(err)?.[1]?.split(/, | or /u) ?? [];
+  };
+
+  it.each([
+    ['of a repository without Go', [], true],
+    ['of a Go module', ['go.mod'], false],
+    ['of Go without a module', ['main.go'], false],
+    ['of a Go module in a folder', ['service/go.mod'], false],
+    ['of a repository with Go in its dependencies only', ['node_modules/go.mod', 'a/b/c.ts'], true],
+  ])('%s: those for other languages come last', async (name, files, last) => {
+    const desk = new Desk(cli, name);
+    for (const file of files) desk.write(file, '');
+    desk.template('own', { name: 'work' });
+    const ids = await offered(desk);
+    expect(ids).toHaveLength(13);
+    expect(ids[0]).toBe('own');
+    expect(ids.slice(-2).join()).toBe(last ? GO.join() : 'config-hunter,test-creator');
+    // What doesn't fit can be chosen all the same.
+    expect((await desk.run('start', 'Sample', '--template', 'go-optimize')).code).toBe(0);
+  });
+});
