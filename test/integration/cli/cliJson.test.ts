@@ -38,6 +38,30 @@ interface Document {
   readonly error?: { readonly code: string };
 }
 
+/** A command's lines on a desk that is arranged for it, each with an option; what comes of them is judged. */
+async function tried(
+  name: string,
+  option: string,
+  judge: (said: Said, label: string, words: readonly string[]) => void,
+): Promise<void> {
+  const { before, lines } = TRIALS[name] ?? { lines: [] };
+  const desk = new Desk(cli, `${option.replaceAll('-', '')} ${name}`.replaceAll(' ', '-'));
+  await before?.(desk);
+  const receipts = lines.some(({ args }) => args.includes('RECEIPT')) ? await desk.ok('receipts', 'list') : '';
+  for (const { args, exit, env = {}, input } of lines) {
+    const words = args.map((word) => {
+      if (word === 'RECEIPT') return receiptOf(desk, receipts);
+      return word === 'WORKSPACE' ? path.basename(desk.folder) : word;
+    });
+    const at = words.indexOf('--');
+    const asked = at === -1 ? [...words, option] : [...words.slice(0, at), option, ...words.slice(at)];
+    const label = `atlas ${asked.join(' ')}`;
+    const said = await desk.runWith({ env, ...(input === undefined ? {} : { input }) }, ...asked);
+    expect(said.code, `${label}\n${said.out}${said.err}`).toBe(exit);
+    judge(said, label, words);
+  }
+}
+
 /** One document and nothing else, as the schema says. */
 function documentOf({ out, err, code }: Said, label: string, command: string): Document {
   expect(err, label).toBe('');
@@ -83,27 +107,14 @@ describe('the published schema', () => {
 
 describe.concurrent('--json of', { timeout: 120_000 }, () => {
   it.each(COMMANDS.map(({ name }) => name))('%s', async (name) => {
-    const { before, lines } = TRIALS[name] ?? { lines: [] };
-    const desk = new Desk(cli, name.replaceAll(' ', '-'));
-    await before?.(desk);
-    const receipts = lines.some(({ args }) => args.includes('RECEIPT')) ? await desk.ok('receipts', 'list') : '';
-    const seen = new Set<number>();
-    for (const { args, exit, env = {}, input } of lines) {
-      const words = args.map((word) => {
-        if (word === 'RECEIPT') return receiptOf(desk, receipts);
-        return word === 'WORKSPACE' ? path.basename(desk.folder) : word;
-      });
-      const at = words.indexOf('--');
-      const asked = at === -1 ? [...words, '--json'] : [...words.slice(0, at), '--json', ...words.slice(at)];
-      const label = `atlas ${asked.join(' ')}`;
-      const said = await desk.runWith({ env, ...(input === undefined ? {} : { input }) }, ...asked);
-      expect(said.code, `${label}\n${said.out}${said.err}`).toBe(exit);
+    const seen = new Set<number | null>();
+    await tried(name, '--json', (said, label, words) => {
       // What an agent says on its standard output goes beside the document.
       const own = name === 'run' && said.err === 'out\n' ? { ...said, err: '' } : said;
       // A group of commands is no command, so its own error names none.
       documentOf(own, label, words.join(' ').startsWith(name) ? name : '');
-      seen.add(exit);
-    }
+      seen.add(said.code);
+    });
     expect(seen.has(0) || ['validate', 'run'].includes(name), name).toBe(true);
     // A host takes 2 for an order to its agent to go on.
     expect(seen.has(name.startsWith('lifecycle ') ? 1 : 2), name).toBe(true);
@@ -158,5 +169,31 @@ describe.concurrent('--json of', { timeout: 120_000 }, () => {
     expect(documentOf(doctor, 'doctor', 'doctor')).toMatchObject({ problems: 1 });
     const list = await desk.run('workspace', 'list', '--json');
     expect(documentOf(list, 'workspace list', 'workspace list').success).toBe(true);
+  });
+});
+
+/** What is asked for with these is what they say; of what the others change, nothing is said. */
+const ANSWERING = new Set(
+  ['status', 'hook status', 'hook show', 'hook checkpoints', 'hook export', 'hook synopsis', 'hook verify-receipt']
+    .concat(['receipts list', 'receipts verify', 'receipts export', 'inbox list', 'inbox next', 'workspace list'])
+    .concat(['lifecycle status', 'lifecycle doctor', 'lifecycle session-start', 'lifecycle stop', 'doctor'])
+    .concat(['lifecycle pre-compact', 'lifecycle subagent-stop', 'completion', 'worker claim', 'worker recover'])
+    .concat(['worker list', 'worker status', 'worker show', 'worker ready', 'worker repair', 'worker convoy status'])
+    .concat(['worker task list', 'worker task show']),
+);
+
+describe.concurrent('--quiet of', { timeout: 120_000 }, () => {
+  it.each(COMMANDS.map(({ name }) => name))('%s', async (name) => {
+    let answered = false;
+    await tried(name, '-q', ({ code, out, err }, label, words) => {
+      // A refusal is said, and so is a check that failed; another program says itself why it did.
+      if (code !== 0 && !words.includes('--')) expect(out + err, label).not.toBe('');
+      if (code !== 0) return;
+      expect(err, label).toBe('');
+      // A dry run shows what it was asked for.
+      if (!ANSWERING.has(name) && !words.includes('--dry-run')) expect(out, label).toBe('');
+      answered ||= out !== '';
+    });
+    if (ANSWERING.has(name)) expect(answered, name).toBe(true);
   });
 });

@@ -24,7 +24,7 @@ export const resume: Handler = async (context, call) => {
     ? `Resumed: ${STATE_LABELS[stored.hook.state]} → ${STATE_LABELS[resumed.hook.state]}.`
     : `The task was not interrupted. State: ${STATE_LABELS[stored.hook.state]}.`;
   const answer = await changed(context, driven, resumed, what, { to_do: toDo });
-  return { ...answer, text: `${answer.text}\n${toDo}`, wanted: true };
+  return { ...answer, text: `${answer.text}\n${toDo}` };
 };
 
 async function goOn({ atlas, stored }: Driven, by: Caller): Promise<Result<Updated>> {

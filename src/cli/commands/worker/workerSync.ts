@@ -31,7 +31,10 @@ export const sync: Handler = async (context, call) => {
   // Without its ledger, the other branches are shared, and nothing can be claimed.
   const error = report.ledgerDamage;
   const exit = error === undefined ? EXIT.done : exitOf(error.code);
-  return { exit, text: syncText(report), wanted: true, data, ...defined({ error }) };
+  const { superseded, clashing, conflicts, unusable, refused } = data;
+  // What needs somebody is said with --quiet, too.
+  const wanted = [superseded, clashing, conflicts, unusable, refused].some((found) => found.length > 0);
+  return { exit, text: syncText(report), data, ...defined({ error, wanted: wanted ? (true as const) : undefined }) };
 };
 
 function syncText(report: SyncReport): string {
