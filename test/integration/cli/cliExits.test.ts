@@ -259,7 +259,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     const hook = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     writeFileSync(file, JSON.stringify({ ...hook, schema_version: '99.0' }));
     await allRefused(desk, 7, 'too_new', [
-      ['status'],
+      ['recover'],
       ['checkpoint', 'x'],
       ['hook', 'export'],
       ['step', 'note', 'x'],
