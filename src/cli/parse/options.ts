@@ -10,7 +10,7 @@ export const TASK: readonly OptionSpec[] = [
 ];
 
 /** By which a caller says where it believes the task to be; a mismatch is refused. */
-export const ATTEMPT: OptionSpec = { flags: '--attempt <n>', does: 'fail unless the step is at this attempt' };
+const ATTEMPT: OptionSpec = { flags: '--attempt <n>', does: 'fail unless the step is at this attempt' };
 /** As `ATTEMPT`, for the step. */
 const STEP: OptionSpec = { flags: '--step <name>', does: 'fail unless this is the current step' };
 /** Everything by which a task, its step and its attempt are named. */

@@ -2,7 +2,7 @@ import { hasGitCheckpoint } from '../checkpoint/checkpoint';
 import { TransitionBuilder } from './transitionBuilder';
 import { humanDecision } from './authority';
 import { applyEffect } from './effects';
-import type { Caller, TaskInput, TransitionContext, Transitioned } from './events';
+import type { Caller, Expected, TaskInput, TransitionContext, Transitioned } from './events';
 import { type Result, fail, ok } from '../shared/errors';
 import { freezeTask } from '../task/frozenSteps';
 import { guardOf } from './guards';
@@ -68,7 +68,10 @@ export function transition(
   context: TransitionContext,
 ): Result<Transitioned> {
   const state = hook?.state ?? 'none';
-  if (targetsOf(state, input.type).length === 0) return illegal(hook, input, context);
+  const { step } = input.expect ?? {};
+  // Whoever means another step learns that first: what this one takes doesn't concern them.
+  const other = hook?.current_step !== undefined && step !== undefined && step !== hook.current_step.step_name;
+  if (!other && targetsOf(state, input.type).length === 0) return illegal(hook, input, context);
   if (hook === undefined) return ok({ hook: initialHook(context), changed: true });
   const stale = checkExpected(hook, input);
   if (stale !== undefined) return stale;
@@ -84,7 +87,11 @@ export function transition(
 
 const READ_AGAIN = 'Read HOOK.md again: another session or a human has changed the task.';
 
-function checkExpected(hook: TaskRecord, input: TaskInput): Result<never> | undefined {
+/** Refuses a caller that believes the task to be at another step or attempt (`stale_caller`). */
+export function checkExpected(
+  hook: TaskRecord,
+  input: { readonly type: TaskInput['type']; readonly expect?: Expected | undefined },
+): Result<never> | undefined {
   const { step, attempt } = input.expect ?? {};
   const current = hook.current_step;
   if (step !== undefined && step !== current?.step_name) {

@@ -5,6 +5,7 @@ import { type Result, fail, ok } from '../../core/shared/errors';
 import type { Expected, TaskInput } from '../../core/transition/events';
 import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
 import { possibleNow } from '../../core/transition/possible';
+import { checkExpected } from '../../core/transition/transition';
 import { whyRefused } from '../../core/transition/refusals';
 import type { Repository } from '../../core/shared/ports';
 import { type OutputStream, type ReceiptPlace, nextPlace } from '../../core/receipt/receipt';
@@ -138,15 +139,11 @@ export class ValidationService {
     const task = alignTask(read.value.task, hook);
     const step = hook.current_step;
     const planned = step === undefined ? undefined : task.steps[step.step_index];
+    const stale = checkExpected(hook, { type: 'validation_command', expect: options.expect });
+    if (stale !== undefined) return stale;
     if (step === undefined || planned === undefined || !mayValidate(hook)) {
       return fail('illegal_transition', whyRefused(hook, 'validation_command'), {
         hint: possibleNow(hook, task, options.caller),
-      });
-    }
-    const expect = options.expect ?? {};
-    if ((expect.step ?? step.step_name) !== step.step_name || (expect.attempt ?? step.attempt) !== step.attempt) {
-      return fail('stale_caller', `The task is at step "${step.step_name}", attempt ${step.attempt}.`, {
-        hint: 'Read HOOK.md again: another session or a human has changed the task.',
       });
     }
     const declared = commandsOf(planned);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../src/cli/parse/commands';
 import { BuiltCli } from '../../support/drivers/cli';
 import { Desk } from '../../support/drivers/cliDesk';
 
@@ -182,5 +183,37 @@ describe.concurrent('what is there since the last checkpoint', { timeout: 120_00
     await desk.ok('step', 'start');
     expect(desk.hookMarkdown(ref)).toMatch(/^> ⚠️ Commit `[0-9a-f]{12}` of the last checkpoint is missing/mu);
     expect(desk.hookMarkdown(ref)).toContain('\nThe worktree is on `elsewhere`. The last checkpoint was on `main`.');
+  });
+});
+
+describe.concurrent('a step that is not the current one', { timeout: 60_000 }, () => {
+  const taking = COMMANDS.filter(({ options = [] }) => options.some(({ flags }) => flags.startsWith('--step ')));
+
+  it('can be named to every command that drives a step', () => {
+    expect(taking.map(({ name }) => name).sort()).toEqual(
+      ['answer', 'approve', 'checkpoint', 'reject', 'step ask', 'step complete', 'step fail', 'step note']
+        .concat(['step output', 'step start', 'validate'])
+        .sort(),
+    );
+  });
+
+  it.each(taking)('is refused by $name in the same words', async ({ name, operands = [] }) => {
+    const desk = new Desk(cli, `step of ${name}`);
+    await desk.running();
+    const given = operands.flatMap(({ usage }) => (usage.startsWith('<') ? ['x'] : []));
+    const ways = [[...given, '--step', 'other']];
+    if (operands.some(({ usage }) => usage === '[name]')) ways.push(['other'], ['other', '--step', 'other']);
+    for (const way of ways) {
+      const said = await desk.run(...name.split(' '), ...way);
+      expect(said, way.join(' ')).toMatchObject({ code: 4, out: '' });
+      expect(said.err).toContain('atlas: You expected step "other", but the current step is "implement".');
+      expect(said.err).toContain('Read HOOK.md again');
+    }
+    if (ways.length > 1) {
+      const twice = await desk.run(...name.split(' '), 'implement', '--step', 'other');
+      expect(twice).toMatchObject({ code: 2, out: '' });
+    }
+    const now = desk.atlas().catalog.openTasks();
+    expect(now.map(({ hook }) => hook.state)).toEqual(['step_running']);
   });
 });

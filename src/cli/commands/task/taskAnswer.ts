@@ -134,8 +134,14 @@ function wishOf(context: CliContext, call: Call): Parameters<typeof chooseTask>[
   };
 }
 
-/** The step and attempt that a caller names; throws `usage`. */
-export function expectedOf(call: Call, step = call.text('step')): Expected {
+/**
+ * The step and attempt that a caller names; throws `usage`.
+ * @param operand the step where it is named without `--step`
+ */
+export function expectedOf(call: Call, operand?: string): Expected {
+  const step = operand ?? call.text('step');
+  if (call.text('step') !== undefined && step !== call.text('step'))
+    throw new AtlasError('usage', 'Two steps are named.', { hint: 'Name the step once, with or without --step.' });
   const given = call.text('attempt');
   if (given !== undefined && !/^[1-9]\d{0,6}$/u.test(given)) {
     const message = `--attempt must be a whole number of at least 1, not ${JSON.stringify(oneLine(given, 40))}.`;

@@ -1,8 +1,8 @@
 import type { RecoveryAction } from '../../../core/task/taskRecord';
 import type { CommandSpec, OptionSpec } from '../../parse/commandLine';
-import { ATTEMPT, BOUND, TASK } from '../../parse/options';
+import { BOUND, TASK } from '../../parse/options';
 
-const STEP_NAME = { usage: '[name]', does: 'fail unless this is the current step' } as const;
+const STEP_NAME = { usage: '[name]', does: 'the step, as with --step' } as const;
 const PROMPT: OptionSpec = {
   flags: '--prompt-file <file>',
   does: 'prompt given to the agent (- for standard input)',
@@ -53,7 +53,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     name: 'step start',
     does: 'Start the current step. Applies the recovery plan of an interrupted task first.',
     operands: [STEP_NAME],
-    options: [{ flags: '--working-on <text>', does: 'current work' }, PROMPT, ATTEMPT, ...TASK],
+    options: [{ flags: '--working-on <text>', does: 'current work' }, PROMPT, ...BOUND],
     example: 'atlas step start analyze --working-on "reading the parser"',
     load: async () => (await import('./step')).startStep,
   },
@@ -86,8 +86,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     options: [
       ...RESULT,
       { flags: '--nothing-to-do <why>', does: 'end a git step without a result in git, and record the reason' },
-      ATTEMPT,
-      ...TASK,
+      ...BOUND,
     ],
     example: 'atlas step complete analyze --summary "the parser drops the last byte" --attempt 1',
     load: async () => (await import('./step')).complete,

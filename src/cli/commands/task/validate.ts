@@ -2,6 +2,7 @@ import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { commandsOf } from '../../../core/task/task';
 import { currentCommands } from '../../../core/task/taskAlignment';
 import type { Expected } from '../../../core/transition/events';
+import { checkExpected } from '../../../core/transition/transition';
 import { count, oneLine } from '../../../core/shared/text';
 import type { ValidationWatch } from '../../../service/receipts/validationService';
 import type { OutputStream } from '../../../core/receipt/receipt';
@@ -23,6 +24,9 @@ export const validate: Handler = async (context, call) => {
   const driven = await taskToDrive(context, call, expect);
   const { atlas, stored } = driven;
   const commands = call.list('command');
+  // Another step's checks are not this caller's.
+  const stale = checkExpected(stored.hook, { type: 'validation_command', expect });
+  if (stale !== undefined) taken(context, driven, stale);
   await requireChecks(driven, commands);
   if (context.caller === 'human') announceRun(context, await atlas.unallowed(stored, currentCommands(stored)));
   const validated = await cancellable(context.cancelled, async (signal) =>
