@@ -31,6 +31,7 @@ describe('the simulated disk', () => {
     expect(() => disk.read('/d/none', 1)).toThrow('ENOENT');
     expect(() => disk.list('/d/b')).toThrow('ENOTDIR');
     expect(disk.stat('/d/b/below')).toBeUndefined();
+    expect(() => disk.removeEmptyFolder('/d')).toThrow('ENOTEMPTY');
     disk.removeFolder('/d');
     expect(disk.stat('/d')).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
+import type { FileSystem } from '../../core/shared/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import { fileError } from '../../system/files/fileErrors';
 import { isBelow, realPathOfNew } from '../../system/files/placedFile';
@@ -16,6 +17,8 @@ const MAX_SETTINGS_BYTES = 1024 * 1024;
 const recordSchema = z.looseObject({
   path: z.string(),
   existed: z.boolean(),
+  /** Folders that weren't there either, the outermost first. */
+  made: z.optional(z.array(z.string())),
   after_sha256: z.string(),
   /** What was put in, in UTF-16 units. */
   ranges: z.array(z.object({ offset: z.int().check(z.gte(0)), length: z.int().check(z.gte(0)) })),
@@ -97,12 +100,15 @@ export class Installer {
     const installs = ranges.length > 0 || before === undefined || before === '';
     try {
       const existed = before === undefined ? false : (this.record(path)?.existed ?? true);
-      if (after === undefined) unlinkWithRetry(files, files.realPath(path));
-      else {
+      if (after === undefined) {
+        unlinkWithRetry(files, files.realPath(path));
+        this.removeMade(path);
+      } else {
         if (installs)
           this.note({
             path,
             existed,
+            made: [...(this.record(path)?.made ?? []), ...missingFolders(files, dirname(path))],
             after_sha256: sha256(after),
             ranges: ranges.map(([offset, length]) => ({ offset, length })),
           });
@@ -116,6 +122,19 @@ export class Installer {
       return ok(undefined);
     } catch (error) {
       return { ok: false, error: fileError('write_failed', `${path} could not be changed`, error) };
+    }
+  }
+
+  /** Removes the folders that were made for a file, as far as nothing else is in them by now. */
+  private removeMade(path: string): void {
+    for (const folder of (this.record(path)?.made ?? []).toReversed()) {
+      if (!isBelow(folder, this.worktree)) return;
+      try {
+        this.ports.files.removeEmptyFolder(folder);
+      } catch {
+        // Somebody uses it, or it is gone: either way it is no longer ours to remove.
+        return;
+      }
     }
   }
 
@@ -175,6 +194,12 @@ export class Installer {
     const { files } = this.ports;
     if (files.stat(this.recordPath(path)) !== undefined) unlinkWithRetry(files, this.recordPath(path));
   }
+}
+
+/** The folders above a new file that aren't there yet, the outermost first. */
+function missingFolders(files: FileSystem, folder: string): string[] {
+  if (files.stat(folder) !== undefined || dirname(folder) === folder) return [];
+  return [...missingFolders(files, dirname(folder)), folder];
 }
 
 /** Whether nothing is left that somebody could have meant: no text, no key but the form's version. */

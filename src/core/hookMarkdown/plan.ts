@@ -34,17 +34,17 @@ function publishing({ hook, task }: HookView): string[] {
     later
       .filter((step) => stepTypeOf(step) === 'git' && effects.includes(gitEffect(step.name)))
       .map(({ name }) => code(name, 64));
-  const end = 'ends with `--nothing-to-do "<why>"`';
+  const how = 'with `--nothing-to-do "<why>"`';
   if (remotes === 0 && named(['push', 'pr']).length > 0) {
     const steps = named(['push', 'pr']);
     return [
-      `The repository has no remote: unless somebody adds one, ${sentenceList(steps)} ${steps.length === 1 ? end : end.replace('ends', 'end')}.`,
+      `The repository has no remote: unless somebody adds one, ${sentenceList(steps)} ${steps.length === 1 ? 'ends' : 'end'} ${how}.`,
     ];
   }
   const isBase = branch !== undefined && (base === undefined ? /^(main|master)$/u.test(branch) : branch === base);
   if (!isBase || named(['pr']).length === 0) return [];
   return [
-    `The worktree is on ${code(branch)}, the base branch. A pull request needs a branch of its own: create one before the first commit, or ${sentenceList(named(['pr']))} ${end}.`,
+    `The worktree is on ${code(branch)}, the base branch. A pull request needs a branch of its own: create one before the first commit, or ${sentenceList(named(['pr']))} ends ${how}.`,
   ];
 }
 

@@ -47,7 +47,10 @@ export interface FileSystem {
   link(existing: string, path: string): void;
   symlink(target: string, path: string): void;
   unlink(path: string): void;
+  /** With all that is in it; nothing where there is none. */
   removeFolder(path: string): void;
+  /** Throws `ENOTEMPTY` where anything is in it, however late that came. */
+  removeEmptyFolder(path: string): void;
   makeFolder(path: string, mode?: number): void;
   list(path: string): string[];
   /** The entry itself, not what a link points to; `undefined` if there is none. */

@@ -1,5 +1,6 @@
 import { hasGitCheckpoint } from '../checkpoint/checkpoint';
-import { TransitionBuilder } from './transitionBuilder';
+import { MAX_DESCRIPTION, TransitionBuilder } from './transitionBuilder';
+import { oneLine } from '../shared/text';
 import { humanDecision } from './authority';
 import { applyEffect } from './effects';
 import type { Caller, Expected, TaskInput, TransitionContext, Transitioned } from './events';
@@ -105,9 +106,18 @@ export function checkExpected(
   return fail('stale_caller', message, { hint: READ_AGAIN });
 }
 
+/** Whether the current step recorded a pull request in these words already. */
+function hasPullRequest({ checkpoints, current_step: step }: TaskRecord, description: string): boolean {
+  const text = oneLine(description, MAX_DESCRIPTION);
+  return checkpoints.some(
+    (each) => each.trigger === 'pr_created' && each.step_index === step?.step_index && each.description === text,
+  );
+}
+
 function isRepetition(hook: TaskRecord, input: TaskInput): boolean {
   if (input.type === 'crash_detected') return hook.state === 'recovering';
-  return (
-    input.type === 'checkpoint' && input.source !== undefined && hasGitCheckpoint(hook, input.trigger, input.source)
-  );
+  if (input.type !== 'checkpoint') return false;
+  // Whoever goes on after a kill records the same pull request again.
+  if (input.trigger === 'pr_created' && input.source === undefined) return hasPullRequest(hook, input.description);
+  return input.source !== undefined && hasGitCheckpoint(hook, input.trigger, input.source);
 }

@@ -105,6 +105,10 @@ export class NodeFileSystem implements FileSystem {
     fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
   }
 
+  removeEmptyFolder(path: string): void {
+    fs.rmdirSync(path);
+  }
+
   makeFolder(path: string, mode = 0o755): void {
     fs.mkdirSync(path, { mode });
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOSTS, HOST_NAMES, type HostName } from '../../../src/agents/hosts/hosts';
@@ -88,6 +88,7 @@ describe.each(HOST_NAMES)('%s', (host) => {
 
   it('no file: one is made, and is gone again', async () => {
     const at = desk();
+    const before = readdirSync(at.folder);
     expect((await install(at, host)).code).toBe(0);
     const settings = JSON.parse(readFileSync(fileOf(at, host), 'utf8')) as {
       hooks: Record<string, unknown>;
@@ -99,6 +100,17 @@ describe.each(HOST_NAMES)('%s', (host) => {
       expect(JSON.stringify(settings.hooks[key])).toContain(`lifecycle ${event} --host ${host}`);
     await uninstall(at, host);
     expect(existsSync(fileOf(at, host))).toBe(false);
+    expect(readdirSync(at.folder), 'the folders that were made are gone too').toEqual(before);
+  });
+
+  it('no file: a folder stays that was there, or in which something is by now', async () => {
+    const [there, used] = [desk(), desk()];
+    mkdirSync(path.dirname(fileOf(there, host)), { recursive: true });
+    for (const at of [there, used]) expect((await install(at, host)).code).toBe(0);
+    writeFileSync(path.join(path.dirname(fileOf(used, host)), 'theirs.json'), '{}');
+    for (const at of [there, used]) await uninstall(at, host);
+    expect(readdirSync(path.dirname(fileOf(there, host)))).toEqual([]);
+    expect(readdirSync(path.dirname(fileOf(used, host)))).toEqual(['theirs.json']);
   });
 });
 

@@ -281,6 +281,11 @@ export class SimulatedDisk implements FileSystem {
     this.step({ of: folder, what: `remove ${path}`, type: 'unlink', name });
   }
 
+  removeEmptyFolder(path: string): void {
+    if (this.list(path).length > 0) throw nodeError('ENOTEMPTY');
+    this.removeFolder(path);
+  }
+
   makeFolder(path: string, mode = 0o755): void {
     if (this.find(path) !== undefined) throw nodeError('EEXIST');
     this.make(path, { ...FOLDER, mode });

@@ -341,6 +341,19 @@ describe('checkpoints of a state', () => {
     expect(driver.current).toMatchObject({ state: 'completed', checkpoints: [] });
   });
 
+  it('records a pull request once in a step, however often somebody tells of it', () => {
+    const pullRequest = (description: string): TaskInput => ({
+      type: 'checkpoint',
+      trigger: 'pr_created',
+      description,
+    });
+    const driver = running('git');
+    driver.send(pullRequest('https://example.com/pull/1'), pullRequest(' https://example.com/pull/1\n'));
+    expect(driver.current.checkpoints).toHaveLength(1);
+    driver.send(pullRequest('https://example.com/pull/2'));
+    expect(driver.current.checkpoints).toHaveLength(2);
+  });
+
   it('records how long the step took', () => {
     const driver = running('ai');
     driver.with({ now: driver.now + 7 * MINUTE }, { type: 'step_complete' });
