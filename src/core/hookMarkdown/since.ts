@@ -10,13 +10,14 @@ export function sinceLastCheckpoint(view: HookView): string[] {
   const { worktree_state: state } = view.hook;
   if (state === undefined) return [];
   const heading = view.checkpoint === undefined ? '### Uncommitted Work' : '### Since the Last Checkpoint';
-  return [
-    `${heading} (as of ${utc(state.observed_at)})`,
-    ...alarms(view, state),
-    ...commits(state),
-    ...files(state),
-    ...howToSee(state),
-  ];
+  const title = `${heading} (as of ${utc(state.observed_at)})`;
+  if (state.is_missing === true) {
+    return [
+      title,
+      "> ⚠️ The task's worktree is missing: it was moved or removed. What was done in it can't be seen. Change nothing, and tell the human.",
+    ];
+  }
+  return [title, ...alarms(view, state), ...commits(state), ...files(state), ...howToSee(state)];
 }
 
 /** What is not as the task left it; everything else is normal. */
@@ -59,8 +60,7 @@ const CHANGES: Readonly<Record<ChangedFile['change'], string>> = {
 };
 
 function files({ files: changed, files_total: total }: WorktreeState): string[] {
-  if (changed === undefined)
-    return ["Which files are uncommitted isn't known: git did not answer in time. Run `git status`."];
+  if (changed === undefined) return ["Which files are uncommitted isn't known: git did not answer. Run `git status`."];
   if (changed.length === 0) return ['Nothing is uncommitted.'];
   const all = total ?? changed.length;
   const more = all - changed.length;

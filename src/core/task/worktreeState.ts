@@ -23,6 +23,8 @@ const changedFileSchema = z.looseObject({
 /** What git and the files showed when Atlas last looked at a task's worktree; lists are the newest of what there is. */
 export const worktreeStateSchema = z.looseObject({
   observed_at: timestamp,
+  /** Whether the folder itself is gone: it was moved or removed. Then nothing else is known. */
+  is_missing: z.optional(z.boolean()),
   /** Absent on a detached HEAD. */
   branch: z.optional(z.string()),
   head: z.optional(z.string()),

@@ -88,7 +88,11 @@ export async function observeWorktree(
 export async function worktreeNow(ports: ServicePorts, { hook, task }: StoredTask): Promise<WorktreeState | undefined> {
   const began = performance.now();
   const repository = await repositoryOf(ports, task);
-  if (repository === undefined) return undefined;
+  if (repository === undefined) {
+    const worktree = worktreeOf(task);
+    const isMissing = worktree !== undefined && ports.files.stat(worktree) === undefined;
+    return isMissing ? { observed_at: toTimestamp(ports.clock.now()), is_missing: true } : undefined;
+  }
   const status = await ports.git.status(repository, LOOK_MS);
   const left = Math.max(0, Math.round(LOOK_MS - (performance.now() - began)));
   return observeWorktree(ports, repository, lastCheckpointCommit(hook), status, left, true);

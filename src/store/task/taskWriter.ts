@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from '../../core/shared/errors';
+import { type Result, explain, fail, ok } from '../../core/shared/errors';
 import { type TaskRecord, isTerminal } from '../../core/task/taskRecord';
 import { diffRecord } from '../../core/history/recordDelta';
 import type { FileStat } from '../../core/shared/ports';
@@ -14,7 +14,6 @@ import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { Opened, StorePorts } from './storePorts';
 import type { StoredTask } from '../../core/task/storedTask';
 import { TaskMemory } from './taskMemory';
-import { orWarn } from '../../system/orWarn';
 
 const NOT_WRITTEN = 'Recorded, but hook.json could not be written';
 const LOCK_LOST = 'Another process took this lock, because this process appeared to have exited.';
@@ -145,7 +144,14 @@ export class TaskWriter {
   }
 
   private attempt(ref: TaskRef, what: string, write: () => void): boolean {
-    return orWarn(this.ports.log, `${what} of ${refKey(ref)} could not be written. It is written again later.`, write);
+    try {
+      write();
+      return true;
+    } catch (error) {
+      const told = `${what} of ${refKey(ref)} could not be written, and is written again later`;
+      this.ports.log.warn(explain(fileError('write_failed', told, error)));
+      return false;
+    }
   }
 
   /** Replaces task.json, durably. */

@@ -1,6 +1,7 @@
 import { type ForeignEdits, foreignEdits } from '../../../core/task/foreignEdits';
 import { recoveryDetails } from '../../../core/recovery/recoveryDetails';
-import type { StepCheckpoint, TaskRecord } from '../../../core/task/taskRecord';
+import { worktreeOf } from '../../../core/task/task';
+import { type StepCheckpoint, type TaskRecord, isTerminal } from '../../../core/task/taskRecord';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import { VERDICTS, type Verdict } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
@@ -63,9 +64,16 @@ export const status: Handler = async (context, call) => {
     text,
     wanted: true,
     data,
-    notes: [...notes, ...receipts.notes, ...unreadableNotes(unreadable)],
+    notes: [...notes, ...missingWorktree(atlas, stored), ...receipts.notes, ...unreadableNotes(unreadable)],
   };
 };
+
+/** What to do where the folder in which the work is done is gone. */
+function missingWorktree({ ports }: AtlasReader, { hook, task }: StoredTask): string[] {
+  const worktree = worktreeOf(task);
+  if (worktree === undefined || isTerminal(hook.state) || ports.files.stat(worktree) !== undefined) return [];
+  return [`The task's worktree ${oneLine(worktree, 500)} is missing. If it was moved, move it back.`];
+}
 
 function statusText(
   context: CliContext,
