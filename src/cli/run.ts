@@ -1,6 +1,5 @@
 import { AtlasError, type Result, unwrap } from '../core/shared/errors';
 import type { Atlas } from '../service/atlas';
-import { createAtlas } from '../service/createAtlas';
 import type { ServicePorts } from '../service/ports';
 import { answering } from './render/answering';
 import {
@@ -44,6 +43,7 @@ export async function runCli(
 
 /** What changes tasks, for the bundle of hooks, which only reads until there is something to record. */
 export async function drivingAtlas(ports: ServicePorts): Promise<Atlas> {
+  const { createAtlas } = await import('../service/createAtlas');
   return createAtlas(ports).drive();
 }
 

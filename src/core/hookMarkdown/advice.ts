@@ -133,11 +133,13 @@ function gitWork(view: HookView, attempt?: number): string[] {
       ];
     case 'push':
       return [
+        ...lookForRemote(view, attempt),
         'Look whether it is pushed already: `git status -sb` must not say "ahead"',
         'If not, push the branch as it is: `git push` (with `-u <remote> <branch>` when it has no upstream yet)',
       ];
     case 'pr':
       return [
+        ...lookForRemote(view, attempt),
         'Look whether there is a pull request for this branch already, for instance with `gh pr view`',
         'If not, open one for this branch, for instance with `gh pr create`',
         `Record it: ${command(view, 'checkpoint "<its address>" --trigger pr_created', attempt)}`,
@@ -148,6 +150,14 @@ function gitWork(view: HookView, attempt?: number): string[] {
         `If not, do in git what ${stepName(view)} asks for`,
       ];
   }
+}
+
+/** Where there was no remote, its way out comes before work that can't be done. */
+function lookForRemote(view: HookView, attempt?: number): string[] {
+  if (view.hook.worktree_state?.remotes !== 0) return [];
+  return [
+    `Look with \`git remote\` whether there is a remote by now. If there is none, run ${nothingToDoCommand(view, attempt)} and go on with the next step`,
+  ];
 }
 
 /** What not to do in a step of this type. */

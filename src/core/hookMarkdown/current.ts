@@ -1,6 +1,7 @@
 import { lastEventOf } from '../history/historyEvent';
 import { type ForeignEdits, foreignEdits } from '../task/foreignEdits';
-import { isTerminal } from '../task/taskRecord';
+import { nextAttempt } from '../task/stepAttempt';
+import { type StepContext, type TaskRecord, isTerminal } from '../task/taskRecord';
 import { worktreeOf } from '../task/task';
 import { cut } from '../shared/text';
 import { block, bullets, code, prose, stacked } from './escape';
@@ -69,19 +70,29 @@ export function whatYouWereDoing(view: HookView): string {
 }
 
 /** What a human answered in this step, with the question; until the step ends. */
-function answerOf({ hook, step }: HookView): string[] {
+function answerOf(view: HookView): string[] {
+  const found = answerTo(view);
+  if (found === undefined) return [];
+  return [
+    found.by === 'human' ? "### The Human's Answer" : "### The Human's Answer, as an agent passed it on",
+    ...(found.asked === undefined ? [] : [`To: "${prose(found.asked, 2000)}"`]),
+    block(found.answer),
+  ];
+}
+
+/** The newest answer of a human in the present step, with what was asked. */
+export function answerTo({
+  hook,
+  step,
+}: HookView): { answer: string; by: string | undefined; asked: string | undefined } | undefined {
   const index = hook.history.findLastIndex(
     (event) => event.trigger === 'human_resume' && event.details?.['answer'] !== undefined,
   );
   const event = lastEventOf(hook.history.slice(0, index + 1), 'human_resume');
   const { answer, answered_by: by } = event?.details ?? {};
-  if (answer === undefined || event?.details.step_index !== step?.step_index) return [];
+  if (answer === undefined || event?.details.step_index !== step?.step_index) return undefined;
   const asked = lastEventOf(hook.history.slice(0, index), 'human_required')?.details.message;
-  return [
-    by === 'human' ? "### The Human's Answer" : "### The Human's Answer, as an agent passed it on",
-    ...(asked === undefined ? [] : [`To: "${prose(asked, 2000)}"`]),
-    block(answer),
-  ];
+  return { answer, by, asked };
 }
 
 /** What the checkpoints of this attempt say was done, oldest first. */
@@ -112,10 +123,16 @@ function stepLines(view: HookView): string[] {
   const on = step.working_on ?? '';
   return [
     `**Step:** ${code(step.step_name, 64)} (${place}${next ? ', not started yet' : ''}, type \`${view.type}\`)`,
-    `**Attempt:** ${step.attempt} of ${step.max_attempts}${step.started_at === undefined ? '' : `, started ${utc(step.started_at)}`}`,
+    `**Attempt:** ${step.attempt} of ${step.max_attempts}${attemptStanding(hook, step)}`,
     ...goalLines(view),
     `**Working On:** ${on.trim() === '' ? '(nothing noted yet)' : prose(on)}`,
   ];
+}
+
+function attemptStanding({ state }: TaskRecord, step: StepContext): string {
+  if (step.started_at === undefined) return '';
+  const ended = state === 'step_pending' ? `, has ended; the next is attempt ${nextAttempt(step)}` : '';
+  return `, started ${utc(step.started_at)}${ended}`;
 }
 
 function filesModified(view: HookView): string[] {

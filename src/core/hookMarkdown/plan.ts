@@ -43,6 +43,11 @@ function publishing({ hook, task }: HookView): string[] {
   }
   const isBase = branch !== undefined && (base === undefined ? /^(main|master)$/u.test(branch) : branch === base);
   if (!isBase || named(['pr']).length === 0) return [];
+  if (named(['commit']).length === 0) {
+    return [
+      `The worktree is on ${code(branch)}, the base branch, so there is no branch to open a pull request for: ${sentenceList(named(['pr']))} ends ${how}.`,
+    ];
+  }
   return [
     `The worktree is on ${code(branch)}, the base branch. A pull request needs a branch of its own: create one before the first commit, or ${sentenceList(named(['pr']))} ends ${how}.`,
   ];
@@ -68,7 +73,7 @@ function progress({ hook, step: current }: HookView, step: TaskStep, index: numb
   if (step.status === 'completed') return '✅ done';
   if (step.status === 'skipped') return '⏭️ done';
   if (current?.step_index !== index) return 'to come';
-  return current.started_at === undefined && hook.state === 'step_pending' ? '▶️ next' : '▶️ current';
+  return hook.state === 'step_pending' ? '▶️ next' : '▶️ current';
 }
 
 /** What the present step must deliver and how one knows that it has; empty where nobody says. */

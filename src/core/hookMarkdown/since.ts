@@ -12,10 +12,7 @@ export function sinceLastCheckpoint(view: HookView): string[] {
   const heading = view.checkpoint === undefined ? '### Uncommitted Work' : '### Since the Last Checkpoint';
   const title = `${heading} (as of ${utc(state.observed_at)})`;
   if (state.is_missing === true) {
-    return [
-      title,
-      "> ⚠️ The task's worktree is missing: it was moved or removed. What was done in it can't be seen. Change nothing, and tell the human.",
-    ];
+    return [title, "> ⚠️ The task's worktree is missing: it was moved or removed. What was done in it can't be seen."];
   }
   return [title, ...alarms(view, state), ...commits(state), ...files(state), ...howToSee(state)];
 }

@@ -12,7 +12,8 @@ import {
   typeDonts,
   workOf,
 } from './advice';
-import { validateCommand } from './commands';
+import { command, validateCommand } from './commands';
+import { answerTo } from './current';
 import { code, prose } from './escape';
 import type { HookView } from './view';
 
@@ -36,13 +37,13 @@ function beforeStart(view: HookView): { word: string; intro?: string } {
     case 'human_reject':
       return {
         word: '🔁 REDO',
-        intro: `A human rejected the attempt before${event.details.reason !== undefined ? ` and wrote: "${prose(event.details.reason)}". Do it differently this time.` : ' without giving a reason; ask them if it is not clear why.'}`,
+        intro: `A human rejected the previous attempt${event.details.reason !== undefined ? ` and wrote: ${sentenceQuoted(event.details.reason)} Do it differently this time.` : ' without giving a reason; ask them if it is not clear why.'}`,
       };
     case 'retry_step':
       return {
         word: '🔁 RETRY',
         intro:
-          'The attempt before was interrupted. Parts of its work can be in the files already: look before you change them.',
+          'The previous attempt was interrupted. Parts of its work can be in the files already: look before you change them.',
       };
     case 'skip_step':
       return {
@@ -83,10 +84,48 @@ export function pendingAdvice(view: HookView): Advice {
   };
 }
 
+/** A quotation that ends its sentence, with one full stop. */
+function sentenceQuoted(text: string): string {
+  const quoted = prose(text);
+  return /[.!?…]$/u.test(quoted) ? `"${quoted}"` : `"${quoted}".`;
+}
+
+/** What has to be settled before the work goes on: something is missing, or git is in the middle of something. */
+function settleFirst(view: HookView): string[] {
+  const { operation, since_is_gone: isGone } = view.hook.worktree_state ?? {};
+  const ask = (question: string): string => `run ${command(view, `step ask "${question}"`)} and stop`;
+  return [
+    ...(operation === undefined
+      ? []
+      : [
+          `End the ${prose(operation, 40)} that is in progress, as \`git status\` says. If you can't tell how, ${ask('How should I finish the git operation in progress?')}`,
+        ]),
+    ...(isGone === true
+      ? [
+          `The commit of the last checkpoint is missing: look with \`git reflog\` what became of it. If you can't tell, ${ask('Where is the commit of the last checkpoint?')}`,
+        ]
+      : []),
+    ...(answerTo(view) === undefined ? [] : ["Act on the human's answer above"]),
+  ];
+}
+
+/** The worktree is gone: whatever the state, nothing can be done in it. */
+export function missingAdvice(view: HookView): Advice {
+  return {
+    heading: "⏸️ STOP: The task's worktree is missing",
+    intro: "It was moved or removed. What was done in it since the last checkpoint can't be seen.",
+    steps: [
+      'Tell the human that the worktree named under Current State is missing',
+      'When it is back, run `atlas status` and read this file again',
+    ],
+    donts: ['Do the work somewhere else', ...keepWhatIsDone(view)],
+  };
+}
+
 /** The first steps of continuing work that was under way. */
 export function lookAround(view: HookView): string[] {
   return [
-    ...(view.files.length === 0 ? [] : [`Review the files you modified: ${namedFiles(view)}`]),
+    ...(view.files.length === 0 ? [] : [`Review the files modified in this step: ${namedFiles(view)}`]),
     'Run `git status` and `git diff`: what is there is done, the last change may be incomplete',
   ];
 }
@@ -124,7 +163,7 @@ export function runningAdvice(view: HookView): Advice {
   const doing = DOING[view.type] ?? (underWay ? 'Continue the' : 'Work on the');
   return {
     heading: `${word}: ${doing} ${stepName(view)} step`,
-    steps: [...(whatToDo === undefined ? [] : work), ...endingOf(view)],
+    steps: [...settleFirst(view), ...(whatToDo === undefined ? [] : work), ...endingOf(view)],
     donts: [
       ...(underWay ? ['Start over from the beginning'] : []),
       `Run \`atlas step start\`: ${stepName(view)} is running already`,

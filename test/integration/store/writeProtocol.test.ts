@@ -153,7 +153,7 @@ describe('a refusal', () => {
         refused += 1;
       }
     }
-    expect(refused).toBe(18 + 16 + 24);
+    expect(refused).toBe(18 + 16 + 25);
     expect(contentsOf(store.root)).toEqual(before);
   });
 

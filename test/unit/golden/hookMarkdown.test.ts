@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { RECOVERY_ACTIONS } from '../../../src/core/task/taskRecord';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
+import type { WorktreeState } from '../../../src/core/task/worktreeState';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 import { render } from '../../support/fixtures/renderedHook';
 import { GOLDEN } from './goldenFiles';
@@ -38,6 +39,58 @@ function waiting(kind: WaitKind): DrivenHook {
   }
 }
 
+/** What a look at the worktree showed, put into the record. */
+function seen(driven: DrivenHook, state: Omit<WorktreeState, 'observed_at'>): DrivenHook {
+  driven.hook = { ...driven.now, worktree_state: { observed_at: driven.now.updated_at, ...state } };
+  return driven;
+}
+
+const COMMIT = '89abcdef0123456789abcdef0123456789abcdef';
+const SINCE = '0123456789abcdef0123456789abcdef01234567';
+const AT = '2026-01-17T14:36:00Z';
+const changed = (): DrivenHook =>
+  seen(running(), {
+    ...{ branch: 'fix/null-pointer', head: COMMIT, remotes: 1, base_branch: 'main', since: SINCE },
+    commits: [{ commit: COMMIT, subject: 'Check config.Server for nil', at: AT }],
+    ...{ commits_total: 1, files_total: 2 },
+    files: [
+      { path: 'src/parser.ts', change: 'modified', added: 12, removed: 3, modified_at: AT },
+      { path: 'src/parser.test.ts', change: 'untracked', added: 40, removed: 0, modified_at: AT },
+    ],
+  });
+const published = (): DrivenHook =>
+  new DrivenHook([
+    stepOf('implement', 'ai'),
+    stepOf('git_commit', 'git'),
+    stepOf('git_push', 'git'),
+    stepOf('git_pr', 'git'),
+  ]).completeStep();
+const onBase = (driven: DrivenHook): DrivenHook =>
+  seen(driven, { branch: 'main', head: SINCE, remotes: 1, base_branch: 'main', files: [], files_total: 0 });
+
+/** What else a step begins or goes on with. */
+const MORE: Readonly<Record<string, () => DrivenHook>> = {
+  'step_pending-redo': () => waiting('review').send({ type: 'human_reject', reason: 'The tests are missing.' }),
+  'step_pending-retry': () => running().crashed('retry_step').send({ type: 'retry_step' }),
+  'step_pending-after_skip': () =>
+    published().send({ type: 'start_step' }).crashed('skip_step').send({ type: 'skip_step' }),
+  'step_pending-human': () => new DrivenHook([stepOf('implement', 'ai'), stepOf('review', 'human')]).completeStep(),
+  'step_running-begin': () => second().send({ type: 'start_step' }),
+  'step_running-take_over': () => running().crashed('retry_from_checkpoint').send({ type: 'retry_from_checkpoint' }),
+  'step_running-answered': () =>
+    waiting('question').send({ type: 'human_resume', answer: 'The one in src/parser.ts.' }),
+  'step_running-changed': changed,
+  'step_running-commit_missing': () => seen(changed(), { ...changed().now.worktree_state, since_is_gone: true }),
+  'step_running-merge': () => seen(changed(), { ...changed().now.worktree_state, operation: 'merge' }),
+  'step_running-worktree_missing': () => seen(running(), { is_missing: true }),
+  'step_running-commit': () => onBase(published().send({ type: 'start_step' })),
+  'step_running-push': () =>
+    seen(published().completeStep().send({ type: 'start_step' }), { branch: 'fix', remotes: 0 }),
+  'step_running-pr': () => onBase(published().completeStep().completeStep().send({ type: 'start_step' })),
+  'step_running-checks': () => new DrivenHook([stepOf('validate', 'validation')]).send({ type: 'start_step' }),
+  'step_validating-take_over': () => validating().crashed('retry_validation').send({ type: 'retry_validation' }),
+};
+
 /** Every state, and in it what Atlas would do or what is waited for. */
 const SAMPLES: Readonly<Record<string, () => DrivenHook>> = {
   'initializing-setup': () => first().leftIn('initializing'),
@@ -46,6 +99,7 @@ const SAMPLES: Readonly<Record<string, () => DrivenHook>> = {
   'step_validating-validate': validating,
   ...Object.fromEntries(WAIT_KINDS.map((kind) => [`awaiting_human-${kind}`, () => waiting(kind)])),
   ...Object.fromEntries(RECOVERY_ACTIONS.map((action) => [`recovering-${action}`, () => running().crashed(action)])),
+  ...MORE,
   'completed-done': () => new DrivenHook([stepOf('analyze', 'ai')]).completeStep(),
   'failed-decided': () => running().send({ type: 'fail', reason: 'the API is gone' }),
   'abandoned-decided': () => running().send({ type: 'abandon', reason: 'not needed' }),

@@ -158,7 +158,7 @@ describe('what to do now', () => {
   it('resumes with the files, what was being done and a way to save', () => {
     const driven = running('ai').send({ type: 'note', workingOn: 'the Server field', filesTouched: ['a.go', 'b.go'] });
     const steps = todo(render(driven));
-    expect(steps[0]).toBe('Review the files you modified: `a.go`, `b.go`');
+    expect(steps[0]).toBe('Review the files modified in this step: `a.go`, `b.go`');
     expect(steps[2]).toBe('Continue with: the Server field');
     expect(steps.join()).toContain('atlas checkpoint "');
     expect(section(render(driven), 'What To Do Now')).toContain(
