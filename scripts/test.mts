@@ -27,9 +27,10 @@ const PHASES: readonly Phase[] = [
   { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], withNext: true },
   { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'], withNext: true },
   { name: 'format', command: ['npm', 'run', '--silent', 'format:check'], withNext: true },
-  { name: 'knip', command: ['npm', 'run', '--silent', 'knip'] },
-  { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
+  { name: 'knip', command: ['npm', 'run', '--silent', 'knip'], withNext: true },
+  // Needs nothing that is built, and takes the core that the linter leaves.
   vitest('unit'),
+  { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   vitest('integration'),
   vitest('crash'),
   {

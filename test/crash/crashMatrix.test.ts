@@ -8,7 +8,7 @@ import { type Arranged, type UseCase, WrongAnswer } from '../support/faults/useC
 import { useCases } from './useCases';
 
 /** Every how many-th case is tried; 1 tries all, which takes several minutes. */
-const STRIDE = Number(process.env['ATLAS_CRASH_STRIDE'] ?? '61');
+const STRIDE = Number(process.env['ATLAS_CRASH_STRIDE'] ?? '89');
 
 interface Row {
   readonly name: string;

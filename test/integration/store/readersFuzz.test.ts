@@ -14,7 +14,7 @@ import { TamperBench } from '../../support/fixtures/receiptStore';
 /* Whatever is read may have been written, cut or changed by others: it is taken whole or refused, never taken for nothing. */
 
 /** How many inputs are read in all; a million take some minutes. */
-const CASES = Number(process.env['ATLAS_FUZZ'] ?? '20000');
+const CASES = Number(process.env['ATLAS_FUZZ'] ?? '10000');
 const SEED = process.env['ATLAS_FUZZ_SEED'];
 
 let bench: TamperBench;

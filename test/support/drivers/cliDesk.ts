@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { expect } from 'vitest';
+import { runCli } from '../../../src/cli/run';
 import { unwrap } from '../../../src/core/shared/errors';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
@@ -28,6 +30,9 @@ export const ERRORS_SAID: string[] = [];
 /** What no error may suggest: it ends a task or removes something. A command's own help may be pointed at. */
 export const DESTRUCTIVE =
   /\batlas (abandon|fail|cleanup|workspace destroy)\b(?! --help)|\brm -|\bgit (reset|clean|checkout --)/u;
+
+/** What runs other programs, is known by its process, or reads files that lie beside it. */
+const OWN_PROCESS = /^(run|mcp|validate|receipts|lifecycle|worker run|worker claim)\b/u;
 
 /** A repository with a store of its own, in which somebody sits and types `atlas`. */
 export class Desk {
@@ -58,6 +63,27 @@ export class Desk {
     const said = await this.cli.runIn(this.how(more), ...args);
     if (said.code !== 0) ERRORS_SAID.push(said.out + said.err);
     return said;
+  }
+
+  /**
+   * As `runWith`, in this process, which takes a fifth of the time: for what says nothing of processes, beside tests that
+   * start them. Commands whose own process is an owner, or that stand in for another, are started all the same.
+   */
+  async runHere(more: CliRun, ...args: readonly string[]): Promise<Said> {
+    if (OWN_PROCESS.test(args.join(' '))) return this.runWith(more, ...args);
+    let [out, err] = ['', ''];
+    const { folder = this.folder, env, input = '' } = this.how(more);
+    const code = await runCli(args, {
+      env: this.cli.environment(env),
+      folder,
+      stdin: Readable.from([input]) as unknown as NodeJS.ReadStream,
+      streams: {
+        out: (text) => (out += text),
+        err: (text) => (err += text),
+        ...{ columns: undefined, errColumns: undefined, colors: false },
+      },
+    });
+    return { code, out, err };
   }
 
   /** Runs it, which has to succeed, and gives what it printed. */
