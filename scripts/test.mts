@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { OUT, PROJECT } from '../test/support/project.ts';
+import { useMemoryFolder } from './memoryFolder.mts';
 import { count, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
 
 const TSX = tool('tsx');
@@ -81,6 +82,7 @@ function sideBySide(phases: readonly Phase[]): Phase[][] {
 async function main(): Promise<void> {
   const phases = chosen(process.argv.slice(2)).filter(isPresent);
   rmSync(path.join(OUT, 'reports'), { recursive: true, force: true });
+  const removeMemoryFolder = useMemoryFolder();
   try {
     for (const together of sideBySide(phases)) {
       const name = together.map((phase) => phase.name).join(', ');
@@ -92,6 +94,8 @@ async function main(): Promise<void> {
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
+  } finally {
+    removeMemoryFolder();
   }
   const { passed, failed } = count(phases);
   console.log(`${passed} passed, ${failed} failed`);

@@ -19,7 +19,8 @@ import { showFailure } from './shared/messages';
 import { TextDocuments } from './shared/textDocuments';
 import { watchPullRequests } from './gitHooks/pullRequests';
 import { Verdicts } from './receipts/verdicts';
-import { WindowTasks } from './windowTasks';
+import { needsPerson } from '../core/task/urgency';
+import { WindowTasks, rankedView } from './windowTasks';
 import { StatusBar } from './tasks/statusBar';
 import { linkIds } from './tasks/terminalLinks';
 import { TasksTree } from './tasks/tree/tasksTree';
@@ -62,7 +63,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     linkIds(session),
     watchPullRequests(session),
     watchWindow(session, git),
-    vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true }),
+    ...tasksView(session, tree),
     ...registerCommands(context),
   );
   const ready = session
@@ -76,6 +77,18 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
       return showFailure(error, log);
     });
   return createApi(session, verdicts, ready);
+}
+
+/** The Tasks view, whose badge counts the tasks that need a person. */
+function tasksView(session: WindowTasks, tree: TasksTree): vscode.Disposable[] {
+  const view = vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true });
+  const count = (): void => {
+    const value = session.ranked().filter((each) => needsPerson(rankedView(each))).length;
+    const tooltip = value === 1 ? vscode.l10n.t('1 task needs you') : vscode.l10n.t('{0} tasks need you', value);
+    if (view.badge?.value !== (value === 0 ? undefined : value))
+      view.badge = value === 0 ? undefined : { value, tooltip };
+  };
+  return [view, session.onDidChange(count)];
 }
 
 function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): WindowTasks {

@@ -13,6 +13,7 @@ import { WindowOwnership } from '../service/sessions/ownership';
 import { ensureFolder } from '../system/files/atomicFile';
 import type { ConfigIssue } from '../core/config/configIssue';
 import { type TaskRef, refKey } from '../core/task/taskRef';
+import { type Ranked, byUrgency } from '../core/task/urgency';
 import { StoreWatcher } from '../store/storeWatcher';
 import type { StoredTask } from '../core/task/storedTask';
 
@@ -27,6 +28,11 @@ export interface TaskView {
   readonly diagnosis: Diagnosis;
   /** What was found and fixed in its files since this window opened, for people. */
   readonly findings: readonly string[];
+}
+
+/** A view as it is ranked. */
+export function rankedView({ stored: { hook }, diagnosis }: TaskView): Ranked {
+  return { hook, health: diagnosis.kind };
 }
 
 /** What the views were told of a task. */
@@ -127,6 +133,13 @@ export class WindowTasks implements vscode.Disposable {
   /** This window's open tasks, the one changed last first. */
   ownTasks(): StoredTask[] {
     return this.ownWorkspaces().flatMap((workspace) => this.atlas.catalog.openTasks(workspace));
+  }
+
+  /** This window's open tasks with how they are doing, the most urgent first. */
+  ranked(): TaskView[] {
+    return this.ownTasks()
+      .flatMap(({ ref }) => this.view(ref) ?? [])
+      .sort((a, b) => byUrgency(rankedView(a), rankedView(b)));
   }
 
   /** A task with how it fares now; `undefined` when it can't be read. */

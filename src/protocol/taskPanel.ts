@@ -6,11 +6,11 @@ import { answerSchema, panelRefSchema, readySchema, unavailableSchema } from './
 
 const actionSchema = z.object({
   action: z.enum(TASK_ACTIONS),
-  /** Of `recover`: another plan than the computed one. */
+  /** Of `recover`: what is done at once. */
   recovery: z.optional(z.enum(RECOVERY_ACTIONS)),
   label: z.string(),
   hint: z.string(),
-  rank: z.enum(['primary', 'secondary', 'ending']),
+  rank: z.enum(['primary', 'secondary', 'more', 'ending']),
 });
 
 const noticeSchema = z.object({
@@ -45,6 +45,7 @@ const fileSchema = z.object({
 /** The fixed texts of the view, in the editor's language. */
 const stringsSchema = z.object({
   actions: z.string(),
+  moreActions: z.string(),
   timeline: z.string(),
   timelineHelp: z.string(),
   noCheckpoints: z.string(),

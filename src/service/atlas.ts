@@ -118,7 +118,7 @@ export class Atlas {
       return unknownTemplate(start.template, (await this.configs.templatesToOffer(place.worktree)).templates);
     }
     const { config } = await this.configs.forWorktree(place.worktree);
-    const branch = place.repository === undefined ? undefined : this.ports.git.head(place.repository).branch;
+    const { branch, commit } = place.repository === undefined ? {} : this.ports.git.head(place.repository);
     const workspace = this.workspaces.ensure(place.repository?.main ?? place.worktree, branch);
     if (!workspace.ok) return workspace;
     // What was committed until now is not this task's.
@@ -132,6 +132,7 @@ export class Atlas {
         config,
         worktree: place.worktree,
         branch,
+        commit,
         now: toTimestamp(this.ports.clock.now()),
       }),
     );

@@ -165,7 +165,7 @@ describe('a crash in the middle of a step', () => {
     const { workbench, task, status } = sceneParts();
     await status('Interrupted').click();
     await workbench.quickTitle(TITLE);
-    await workbench.quickPick('Resume Task');
+    await workbench.quickPick('Continue from the Checkpoint');
     const hook = await task.state('step_running');
     expect(hook.current_step?.step_name).toBe('implement');
     expect(hook.current_step?.attempt).toBe(before.current_step?.attempt);
@@ -259,7 +259,7 @@ describe('silence under a window that lives', () => {
     if (result?.state === 'fail') await scene.workbench.screenshot(`failed-${name}`);
   });
 
-  it('is shown as quiet, not recovered, and ended by Mark as Still Working', async () => {
+  it('is shown as quiet, not recovered, and ended by Still Working', async () => {
     const { workbench, task } = scene;
     await scene.status('Quiet').waitFor();
     expect(await workbench.statusItem(STATUS).getAttribute('class')).toContain('warning-kind');
@@ -268,9 +268,9 @@ describe('silence under a window that lives', () => {
     await scene.status('Quiet').click();
     await workbench.quickTitle(TITLE);
     expect(await workbench.quickRows().locator('.label-name').allTextContents()).toEqual(
-      expect.arrayContaining([' Resume Task', ' Mark as Still Working', ' Open HOOK.md', ' Abandon Task…']),
+      expect.arrayContaining([' Resume', ' Still Working', ' Open HOOK.md', ' Abandon Task…']),
     );
-    await workbench.quickPick('Mark as Still Working');
+    await workbench.quickPick('Still Working');
     await workbench.statusItem(STATUS).filter({ hasNotText: 'Quiet' }).waitFor();
     expect(task.triggers().at(-1)).toBe('note');
     scene.expectNoAlarm();

@@ -130,12 +130,12 @@ describe('validation receipts in the window', () => {
     await terminal('exited with code 3').waitFor();
     await task.state('awaiting_human');
     await row(/about to fail && exit 3failed \(3\) · ✓ valid/u).waitFor();
-    await workbench.toast(/Validation of step broken failed/u).waitFor();
+    await workbench.toast(/A check failed at step broken/u).waitFor();
     await workbench.screenshot('receipts-failed');
   });
 
   it('is cancelled by Ctrl+C in the terminal, and nothing of the command lives on', async () => {
-    unwrap(await other.send(ref, { type: 'human_approve', by: 'human' }));
+    unwrap(await other.send(ref, { type: 'human_approve', by: 'human', reason: 'for the test' }));
     await next();
     await task.state('step_running');
     await runChecks();
@@ -152,7 +152,7 @@ describe('validation receipts in the window', () => {
   });
 
   it('asks what checks the work where the step does not say', async () => {
-    unwrap(await other.send(ref, { type: 'human_approve', by: 'human' }));
+    unwrap(await other.send(ref, { type: 'human_approve', by: 'human', reason: 'for the test' }));
     await next();
     await task.state('step_running');
     await workbench.palette('Atlas: Run Validation');

@@ -90,7 +90,7 @@ describe('a task from its start to its end', () => {
     const level = (depth: number): Promise<string[]> =>
       workbench.page.locator(`.pane-body .monaco-list-row[aria-level="${depth}"]`).allTextContents();
     expect(await level(1)).toEqual(['repo']);
-    expect(await level(2)).toEqual([`${TITLE}1/3`]);
+    expect(await level(2)).toEqual([`${TITLE}Ready · 1/3`]);
     expect(await level(3)).toEqual(['buildReady', 'review', 'docs', 'History2']);
     await status(`${TITLE} · build 1/3`).waitFor();
     await workbench.webview().getByRole('heading', { name: TITLE, exact: true }).waitFor();
@@ -101,7 +101,7 @@ describe('a task from its start to its end', () => {
     await workbench.rowAction(taskRow(), 'Start Step');
     await task.state('step_running');
     await workbench.webview().locator('.state', { hasText: 'Running' }).waitFor();
-    await row(/^Fix the parser1\/3$/).hover();
+    await row(/^Fix the parserRunning · 1\/3$/).hover();
     await taskRow().locator('a.action-label[aria-label^="Complete Step"]').waitFor();
     expect(await taskRow().locator('a.action-label').count()).toBeLessThanOrEqual(3);
     expect(await status('now').count()).toBe(0); // no checkpoint yet
@@ -174,8 +174,8 @@ describe('a task from its start to its end', () => {
     await task.state('awaiting_human');
     await status('Waiting for you').waitFor();
     await workbench.toast(`"${TITLE}" is waiting for you at step review.`).waitFor();
-    await workbench.palette('Atlas: Reject Step');
-    await workbench.quickTitle('Reject Step');
+    await workbench.palette('Atlas: Send Back with Note');
+    await workbench.quickTitle(`Send Back "${TITLE}"`);
     await workbench.quickType('The tests are missing');
     const rejected = (await task.state('step_pending')).history.findLast((event) => event.trigger === 'human_reject');
     expect(rejected?.details?.['reason']).toBe('The tests are missing');
@@ -311,15 +311,19 @@ describe('in a folder that is not trusted', () => {
     expect(task.owners()).toEqual([]);
   });
 
-  it('moves the task that others changed last to the top', async () => {
+  it('moves the task that needs a person to the top', async () => {
     const atlas = new Atlas(systemPorts(workspace.atlasHome, '0.1.0', silentLog));
     const [ref] = atlas.catalog.open();
     if (ref === undefined) throw new Error('no open task');
-    unwrap(await atlas.startTask({ title: 'Another task', template: 'task', folder: workspace.folder }));
-    await topTask('Another task');
+    const started = await atlas.startTask({ title: 'Another task', template: 'task', folder: workspace.folder });
+    const other = unwrap(started).ref;
+    await workbench.treeRows('Another task').waitFor();
     unwrap(await atlas.checkpoint(ref, 'Work on the first goes on'));
     await topTask(TASK);
     await workbench.treeRows('Work on the first goes on').waitFor();
+    unwrap(await atlas.startStep(other));
+    unwrap(await atlas.send(other, { type: 'human_required', kind: 'question', message: 'Which one?' }));
+    await topTask('Waiting for you: Another task');
   });
 
   async function topTask(title: string): Promise<void> {

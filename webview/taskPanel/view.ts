@@ -1,4 +1,4 @@
-import type { TaskPanelModel, TaskPanelNotice, TaskPanelRequest } from '../../src/protocol/taskPanel';
+import type { TaskPanelAction, TaskPanelModel, TaskPanelNotice, TaskPanelRequest } from '../../src/protocol/taskPanel';
 import { age } from '../shared/ages';
 import { requestButton, requestKey } from '../shared/buttons';
 import { h, type Child, type VNode } from '../shared/dom';
@@ -100,15 +100,25 @@ function actionsView(model: TaskPanelModel, busy: ReadonlySet<string>): VNode {
   const { strings } = model;
   const button = (request: TaskPanelRequest, label: string, rank: string, hint?: string): VNode =>
     requestButton(request, { label, rank, hint, working: strings.working, busy: busy.has(requestKey(request)) });
+  const actionButton = ({ action, recovery, label, hint, rank }: TaskPanelAction): VNode =>
+    button(recovery === undefined ? { kind: 'run', action } : { kind: 'run', action, recovery }, label, rank, hint);
+  const isShown = ({ rank }: TaskPanelAction): boolean => rank === 'primary' || rank === 'secondary';
+  const others = model.actions.filter((each) => !isShown(each));
   return h(
     'section',
     { key: 'actions', 'aria-label': strings.actions, class: 'actions', tabindex: '-1' },
     h(
       'div',
       { class: 'buttons' },
-      model.actions.map(({ action, recovery, label, hint, rank }) =>
-        button(recovery === undefined ? { kind: 'run', action } : { kind: 'run', action, recovery }, label, rank, hint),
-      ),
+      model.actions.filter(isShown).map(actionButton),
+      others.length === 0
+        ? undefined
+        : h(
+            'details',
+            { key: 'more', class: 'more' },
+            h('summary', { title: strings.moreActions, 'aria-label': strings.moreActions }, '⋯'),
+            h('div', { class: 'menu' }, others.map(actionButton)),
+          ),
     ),
     h(
       'div',

@@ -91,6 +91,8 @@ const receipt = z.extend(bundledReceipt, {
   current: maybe(z.boolean()),
   /** Files that differ since. */
   changed_files: z.array(text),
+  /** Why a human accepted the step although this check had failed. */
+  accepted_despite: maybe(text),
 });
 
 /** What to do now, as HOOK.md says it, and the command to type for it. */

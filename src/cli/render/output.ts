@@ -21,6 +21,7 @@ const EXIT_OF: Partial<Readonly<Record<AtlasErrorCode, ExitCode>>> = {
   not_found: EXIT.notFound,
   illegal_transition: EXIT.refused,
   not_done: EXIT.refused,
+  reason_needed: EXIT.refused,
   stale_caller: EXIT.refused,
   human_only: EXIT.refused,
   verification_failed: EXIT.notVerified,

@@ -64,7 +64,8 @@ const READERS = {
   validate_pass: summarized,
   validate_fail: (raw: Raw) => ({ ...said(raw), receipt_id: text(raw['receipt_id']) }),
   human_required: said,
-  human_approve: said,
+  /** The receipts of the failed checks that the approval passed over. */
+  human_approve: (raw: Raw) => ({ ...said(raw), failed_receipts: texts(raw['failed_receipts']) }),
   human_reject: said,
   human_resume: ({ answer, answered_by: by }: Raw) => ({ answer: text(answer), answered_by: text(by) }),
   crash_detected: nothing,

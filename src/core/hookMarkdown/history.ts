@@ -1,3 +1,4 @@
+import { acceptedFailures, acceptedReceipts } from '../task/acceptedFailure';
 import { eventsOf } from '../history/historyEvent';
 import type { ValidationReceipt } from '../task/taskRecord';
 import type { TaskStep } from '../task/task';
@@ -52,6 +53,9 @@ function completedRow(view: HookView, step: TaskStep, index: number): string[] {
 
 function statusOf({ hook }: HookView, step: TaskStep, index: number): string {
   if (step.status === 'skipped') return '⏭️ Done before an interruption';
+  const accepted = acceptedFailures(hook).get(index);
+  if (accepted !== undefined)
+    return `⚠️ Accepted with a failed check${accepted.reason === '' ? '' : `: ${prose(accepted.reason)}`}`;
   const ended = eventsOf(hook.history, 'step_complete').findLast(({ details }) => details.step_index === index);
   const why = ended?.details.nothing_to_do;
   return why === undefined ? '✅ Completed' : `➖ Nothing to do: ${prose(why)}`;
@@ -109,6 +113,7 @@ export function validationReceipts(view: HookView): string {
   const shown = receipts.slice(-MAX_RECEIPTS);
   const left = receipts.length - shown.length;
   if (shown.length === 0) return '## Validation Receipts\n\nNone yet: nothing has been validated.';
+  const accepted = acceptedReceipts(view.hook);
   return [
     '## Validation Receipts',
     'A receipt marked VALID ✓ is signed and proves that the validation ran, on the files as they were then; any other ' +
@@ -116,7 +121,7 @@ export function validationReceipts(view: HookView): string {
     ...leftOut(shown.length, left),
     ...shown.flatMap((receipt) => [
       receiptHeading(receipt),
-      receiptBlock(receipt, view.verdicts.get(receipt.receipt_id)),
+      receiptBlock(receipt, view.verdicts.get(receipt.receipt_id), accepted.get(receipt.receipt_id)),
     ]),
   ].join('\n\n');
 }
@@ -126,7 +131,11 @@ function receiptHeading(receipt: ValidationReceipt): string {
   return `### Receipt ${code(receipt.receipt_id, 64)} (${prose(receipt.step_name, 64)} step${attempt})`;
 }
 
-function receiptBlock(receipt: ValidationReceipt, known: ReceiptVerdict | undefined): string {
+function receiptBlock(
+  receipt: ValidationReceipt,
+  known: ReceiptVerdict | undefined,
+  accepted: string | undefined,
+): string {
   return block(
     [
       `Command: ${flat(receipt.command, 500)}`,
@@ -134,6 +143,7 @@ function receiptBlock(receipt: ValidationReceipt, known: ReceiptVerdict | undefi
       `Duration: ${flat(receipt.duration, 40)}`,
       `Output Hash: ${hashOf(receipt.stdout_hash)}`,
       `Signature: ${longVerdict(known)}`,
+      ...(accepted === undefined ? [] : [`Accepted Despite the Failure: ${flat(accepted, 500)}`]),
     ].join('\n'),
   );
 }

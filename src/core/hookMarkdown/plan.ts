@@ -1,3 +1,4 @@
+import { acceptedFailures } from '../task/acceptedFailure';
 import { stepGoal } from '../task/stepGoals';
 import { type TaskStep, commandsOf, stepTypeOf } from '../task/task';
 import { gitEffect } from '../task/template';
@@ -70,7 +71,8 @@ function endsWhen(view: HookView, step: TaskStep): string {
 }
 
 function progress({ hook, step: current }: HookView, step: TaskStep, index: number): string {
-  if (step.status === 'completed') return '✅ done';
+  if (step.status === 'completed')
+    return acceptedFailures(hook).has(index) ? '⚠️ accepted with a failed check' : '✅ done';
   if (step.status === 'skipped') return '⏭️ done';
   if (current?.step_index !== index) return 'to come';
   return hook.state === 'step_pending' ? '▶️ next' : '▶️ current';

@@ -1,3 +1,4 @@
+import { passesOverFailure } from '../task/acceptedFailure';
 import { type WaitKind, canApprove, waitingSince } from '../task/waiting';
 import { nextAttempt } from '../task/stepAttempt';
 import { type Advice, endingOf, keepWhatIsDone, namedFiles, stepName } from './advice';
@@ -12,7 +13,13 @@ interface Kind {
 }
 
 const HUMAN_APPROVES = '`atlas approve`';
+/** With the reason that is asked for where a check failed. */
+const HUMAN_ACCEPTS = '`atlas approve --reason "<why>"`';
 const HUMAN_REJECTS = '`atlas reject "<why>"`';
+
+function acceptCommand({ hook }: HookView): string {
+  return passesOverFailure(hook) ? HUMAN_ACCEPTS : HUMAN_APPROVES;
+}
 
 function lastFailure(view: HookView): string {
   const { step, hook } = view;
@@ -45,9 +52,9 @@ const KINDS: Readonly<Record<WaitKind, Kind>> = {
   step_failed: {
     heading: (name) => `⏸️ STOP: ${name} failed, a human decides`,
     intro: (name) => `The attempt at ${name} was given up.`,
-    ask: () => [
+    ask: (view) => [
       'Tell the human what was tried and why it failed',
-      `Ask the human to have it done again (${HUMAN_REJECTS}), to let it go on (\`atlas resume\`), or to accept the step as it is (${HUMAN_APPROVES})`,
+      `Ask the human to have it done again (${HUMAN_REJECTS}), to let it go on (\`atlas resume\`), or to accept the step as it is (${acceptCommand(view)})`,
     ],
   },
   interrupted: {
@@ -65,15 +72,15 @@ const KINDS: Readonly<Record<WaitKind, Kind>> = {
       'A declared command did not pass. Its output is kept in the folder `artifacts/validation` beside this file.',
     ask: (view) => [
       `Tell the human ${lastFailure(view)}, what its output says, and how you would fix it`,
-      `Ask the human to let you fix it in this attempt (\`atlas resume\`), to have the step done again (${HUMAN_REJECTS}), or to accept it as it is (${HUMAN_APPROVES})`,
+      `Ask the human to let you fix it in this attempt (\`atlas resume\`), to have the step done again (${HUMAN_REJECTS}), or to accept it despite the failure (${HUMAN_ACCEPTS})`,
     ],
   },
   attempts_spent: {
     heading: (name) => `⏸️ STOP: All attempts at ${name} are spent, a human decides`,
     intro: (name) => `${name} was tried as often as it may be.`,
-    ask: () => [
+    ask: (view) => [
       'Tell the human what each attempt tried and why it did not succeed',
-      `Ask the human to give it one attempt more (${HUMAN_REJECTS}), or to accept the step as it is (${HUMAN_APPROVES})`,
+      `Ask the human to give it one attempt more (${HUMAN_REJECTS}), or to accept the step as it is (${acceptCommand(view)})`,
     ],
   },
 };

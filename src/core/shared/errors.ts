@@ -5,6 +5,8 @@ export type AtlasErrorCode =
   | 'illegal_transition'
   /** A step's result isn't there yet. */
   | 'not_done'
+  /** A failed check is accepted only with a reason. */
+  | 'reason_needed'
   | 'stale_caller'
   | 'human_only'
   | 'verification_failed'

@@ -91,6 +91,14 @@ export interface GitStatus {
 /** Added and removed lines by path; a binary file has none. */
 export type LineCounts = ReadonlyMap<string, { readonly added: number; readonly removed: number }>;
 
+/** A file that differs from a commit; without numbers of lines where it is binary or too large to count. */
+export interface ChangedSince {
+  readonly path: string;
+  readonly change: 'modified' | 'added' | 'deleted';
+  readonly added?: number;
+  readonly removed?: number;
+}
+
 /** The commits that HEAD has and another commit doesn't. */
 export interface CommitsSince {
   /** Whether HEAD no longer has that other commit. */
@@ -138,6 +146,11 @@ export interface GitReader {
   changedFiles(repository: Repository, scratch: string, before: string, after: string): Promise<Result<string[]>>;
   /** Added and removed lines of what is uncommitted and tracked; `undefined` when git can't say in time (ms). */
   lineCounts(repository: Repository, timeoutMs: number): Promise<LineCounts | undefined>;
+  /**
+   * The files that differ from a commit now, untracked but unignored ones included, by path; `undefined` when git can't
+   * say in time (ms), or no longer has the commit.
+   */
+  changesSince(repository: Repository, commit: string, timeoutMs: number): Promise<ChangedSince[] | undefined>;
   /** The newest commits since another one, at most `most`; `undefined` when git can't say in time (ms). */
   commitsSince(
     repository: Repository,

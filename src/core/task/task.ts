@@ -86,6 +86,8 @@ export interface NewTask {
   /** Real path of the worktree in which the task was started. */
   readonly worktree: string | undefined;
   readonly branch: string | undefined;
+  /** The commit that the work is based on. */
+  readonly commit?: string | undefined;
   readonly now: string;
 }
 
@@ -114,7 +116,7 @@ export function createTask(from: NewTask): Task {
     updated_at: from.now,
     config: {},
     metadata: {
-      ...defined({ worktree: from.worktree, branch: from.branch }),
+      ...defined({ worktree: from.worktree, branch: from.branch, base_commit: from.commit }),
     },
     schema_version: SCHEMA_VERSION,
   };
@@ -155,6 +157,12 @@ export function declaredCommands(task: Task): string[] {
 export function worktreeOf(task: Task): string | undefined {
   const worktree = task.metadata['worktree'];
   return typeof worktree === 'string' && worktree !== '' ? worktree : undefined;
+}
+
+/** The commit that was checked out when a task started, if its record says so; task.json is anybody's to edit. */
+export function baseCommitOf({ metadata }: Task): string | undefined {
+  const commit = metadata['base_commit'];
+  return typeof commit === 'string' && /^[0-9a-f]{40,64}$/u.test(commit) ? commit : undefined;
 }
 
 /** What is wrong with a hook in its folder and task; empty when it is sound. */

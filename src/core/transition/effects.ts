@@ -11,6 +11,7 @@ import { attemptsSpent, attemptsUsed, nextAttempt } from '../task/stepAttempt';
 import { type Task, isHumanStep } from '../task/task';
 import { MAX_SUMMARY_LENGTH, cut, oneLine } from '../shared/text';
 import { toMs } from '../shared/time';
+import { failedChecks, passesOverFailure } from '../task/acceptedFailure';
 import { type WaitKind, waitKind } from '../task/waiting';
 
 const MAX_PROMPT = 20_000;
@@ -81,9 +82,7 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
   human_required: (draft, input) => {
     wait(draft, 'human_required', input.kind, input.message);
   },
-  human_approve: (draft) => {
-    advance(draft, 'human_approve', { kind: waitKind(draft.before) });
-  },
+  human_approve: approve,
   human_reject: reject,
   human_resume: (draft, { answer, by = 'agent' }) => {
     const { step, context } = draft;
@@ -203,6 +202,12 @@ function wait(
   });
 }
 
+/** How a step ended, to follow its name. */
+function howEnded(trigger: Advance, { before }: TransitionBuilder): string {
+  if (trigger === 'skip_step') return 'skipped: its work was done';
+  return trigger === 'human_approve' && passesOverFailure(before) ? 'accepted with a failed check' : 'complete';
+}
+
 type Advance = 'step_complete' | 'validate_pass' | 'human_approve' | 'skip_step';
 
 /** Ends the current step: its checkpoint, the event, the next step as pending, and `finish` when none is left. */
@@ -210,14 +215,21 @@ function advance(draft: TransitionBuilder, trigger: Advance, more: WrittenDetail
   const step = draft.step;
   if (step === undefined) return;
   if (isAutomaticEnabled('step_complete', draft.context.config)) {
-    const how = trigger === 'skip_step' ? 'skipped: its work was done' : 'complete';
-    draft.checkpoint('step_complete', `Step ${step.step_name} ${how}`);
+    draft.checkpoint('step_complete', `Step ${step.step_name} ${howEnded(trigger, draft)}`);
   }
   const started = step.started_at;
   const took = started === undefined ? {} : { duration_ms: Math.max(0, toMs(draft.context.now) - toMs(started)) };
   draft.record(trigger, 'step_pending', { ...took, ...more });
   draft.step = pendingStep(draft.context.task, step.step_index + 1, draft.context.config);
   if (draft.step === undefined) draft.record('finish', 'completed');
+}
+
+function approve(draft: TransitionBuilder, { reason = '' }: InputOf<'human_approve'>): void {
+  const said = reason.trim() === '' ? {} : { reason: cut(reason.trim(), MAX_MESSAGE) };
+  const failed = passesOverFailure(draft.before)
+    ? { failed_receipts: failedChecks(draft.before).map(({ receipt_id: id }) => id) }
+    : {};
+  advance(draft, 'human_approve', { kind: waitKind(draft.before), ...said, ...failed });
 }
 
 function reject(draft: TransitionBuilder, input: InputOf<'human_reject'>): void {

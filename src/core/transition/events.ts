@@ -71,7 +71,8 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
       readonly kind: 'review' | 'question' | 'step_failed' | 'interrupted';
       readonly message?: string;
     }
-  | { readonly type: 'human_approve' }
+  /** `reason` is why the step is accepted although a check failed. */
+  | { readonly type: 'human_approve'; readonly reason?: string }
   | { readonly type: 'human_reject'; readonly reason?: string }
   /** `answer` is what the human said to a question, or about an interruption. */
   | { readonly type: 'human_resume'; readonly answer?: string }

@@ -11,6 +11,7 @@ import { type TaskRecord, SCHEMA_VERSION } from '../task/taskRecord';
 import { possibleNow } from './possible';
 import { whyRefused } from './refusals';
 import { type TaskEventType, targetsOf } from './states';
+import { failedChecks, passesOverFailure } from '../task/acceptedFailure';
 import { nextAttempt } from '../task/stepAttempt';
 
 function illegal(
@@ -28,6 +29,17 @@ function refuseDecision(hook: TaskRecord, type: TaskEventType, by: Caller): Resu
   if (decision === undefined) return undefined;
   return fail('human_only', `Only a human may ${decision}.`, {
     hint: 'Ask the human to decide, in the editor or in their own terminal.',
+  });
+}
+
+/** Whoever accepts what a check refused says why (`reason_needed`): the reason stays with the task. */
+function refuseWithoutReason(hook: TaskRecord, input: TaskInput): Result<never> | undefined {
+  if (input.type !== 'human_approve' || oneLine(input.reason ?? '') !== '' || !passesOverFailure(hook))
+    return undefined;
+  const [failed] = failedChecks(hook);
+  const what = failed === undefined ? 'A check' : `The check "${oneLine(failed.command, 80)}"`;
+  return fail('reason_needed', `${what} failed. Accepting the step despite it needs a reason, which is recorded.`, {
+    hint: 'Give one: atlas approve --reason "<why>"',
   });
 }
 
@@ -61,7 +73,7 @@ function initialHook(context: TransitionContext): TaskRecord {
 /**
  * Applies one event to a hook. Pure: the same arguments give the same result, and a refusal has changed nothing.
  * @param hook the hook as read, or `undefined` for a task that has none yet
- * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`, `human_only`)
+ * @returns the hook after the event, or why it is refused (`illegal_transition`, `stale_caller`, `human_only`, `reason_needed`)
  */
 export function transition(
   hook: TaskRecord | undefined,
@@ -80,6 +92,8 @@ export function transition(
   if (decision !== undefined) return decision;
   const refused = guardOf(hook, input, context);
   if (refused !== undefined) return illegal(hook, input, context, refused);
+  const unreasoned = refuseWithoutReason(hook, input);
+  if (unreasoned !== undefined) return unreasoned;
   if (isRepetition(hook, input)) return ok({ hook, changed: false });
   const draft = new TransitionBuilder(hook, context);
   applyEffect(draft, input);

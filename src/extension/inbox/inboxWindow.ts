@@ -10,18 +10,13 @@ export interface InboxWindow {
   readonly tree: InboxTree;
 }
 
-/** Opens a window's inbox and looks for the first time: its view, the badge with what is pending, and the offers to resume sessions. */
+/** Opens a window's inbox and looks for the first time: its view and the offers to resume sessions. */
 export async function openInbox(session: WindowTasks, extension: vscode.ExtensionContext): Promise<InboxWindow> {
   const model = new InboxModel(session, await session.atlas.inbox());
   const tree = new InboxTree(model);
   const view = vscode.window.createTreeView('atlas.inbox', { treeDataProvider: tree, showCollapseAll: true });
-  const badge = model.onDidLook(() => {
-    const value = model.open().filter(({ item }) => item.status === 'pending').length;
-    const tooltip = vscode.l10n.t('Pending items in the agent queue: {0}', value);
-    view.badge = value === 0 ? undefined : { value, tooltip };
-  });
   const offers = new WakeOffers(model, extension.workspaceState, ACTIONS);
-  extension.subscriptions.push(vscode.Disposable.from(badge, offers, view, tree, model));
+  extension.subscriptions.push(vscode.Disposable.from(offers, view, tree, model));
   model.look();
   return { model, tree };
 }

@@ -3,10 +3,12 @@ import { worktreeOf } from '../../core/task/task';
 import { currentCommands } from '../../core/task/taskAlignment';
 import { refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
-import { canValidate } from '../../core/task/taskActions';
+import { failedChecks } from '../../core/task/acceptedFailure';
+import type { TaskInput } from '../../core/transition/events';
+import { canRunAgain, canValidate } from '../../core/task/taskActions';
 import { plain } from '../shared/messages';
 import { ValidationTerminal } from './validationTerminal';
-import { chosen, taskFor } from '../shared/arguments';
+import { chosen, taskToChange } from '../shared/arguments';
 import { isAllowed } from '../tasks/consent';
 import { type CommandHandler, took } from '../shared/context';
 import { withNotice } from '../shared/dialogs';
@@ -14,15 +16,23 @@ import { withNotice } from '../shared/dialogs';
 /** Atlas: Run Validation. Live in a terminal; the progress message or Ctrl+C in the terminal cancels it. */
 export const runValidation: CommandHandler = async (context, argument) => {
   const { session } = context;
-  const task = await taskFor(session, argument, ({ hook, task: record }) => canValidate(hook, record));
-  const extra = currentCommands(task).length > 0 ? [] : await chooseCommands(task);
+  const task = await taskToChange(
+    session,
+    argument,
+    ({ hook, task: record }) => canValidate(hook, record) || canRunAgain(hook, record),
+  );
+  const again = canRunAgain(task.hook, task.task) ? failedChecks(task.hook).map(({ command }) => command) : [];
+  const declared = currentCommands(task);
+  const extra = declared.length > 0 ? [] : again.length > 0 ? again : await chooseCommands(task);
   const step = task.hook.current_step;
   const question = {
     ask: vscode.l10n.t('Run the checks of this step, and allow agents to run them, too?'),
     yes: vscode.l10n.t('Run'),
   };
   const atlas = await session.atlas.drive();
-  if (!(await isAllowed(atlas, task, question, currentCommands(task)))) return;
+  // What an agent had checked is as foreign as what a template declares.
+  if (!(await isAllowed(atlas, task, question, [...declared, ...(declared.length > 0 ? [] : again)]))) return;
+  if (canRunAgain(task.hook, task.task)) took(context, await atlas.send(task.ref, continued(task)));
   context.terminals.get(refKey(task.ref))?.dispose();
   const terminal = new ValidationTerminal(plain(task.task.description, 40));
   const title = vscode.l10n.t('Validating "{0}"', plain(task.task.description, 60));
@@ -47,6 +57,13 @@ export const runValidation: CommandHandler = async (context, argument) => {
   took(context, { ok: true, value: result.value.task });
   if (result.value.passed) vscode.window.setStatusBarMessage(vscode.l10n.t('Validation passed.'), 5000);
 };
+
+/** The decision to run a failed check again continues the attempt; one that has moved on meanwhile refuses. */
+function continued({ hook }: StoredTask): TaskInput {
+  const step = hook.current_step;
+  const expect = step === undefined ? {} : { expect: { step: step.step_name, attempt: step.attempt } };
+  return { type: 'human_resume', by: 'human', ...expect };
+}
 
 /** Asks what checks the work where the step doesn't say: what the repository declares, or what is typed in. */
 async function chooseCommands({ task }: StoredTask): Promise<string[]> {

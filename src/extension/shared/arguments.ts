@@ -7,7 +7,7 @@ import type { TaskRef } from '../../core/task/taskRef';
 import { Cancelled, plain } from './messages';
 import type { WindowTasks } from '../windowTasks';
 import { currentTask } from '../tasks/statusBar';
-import { stateLabel } from './stateLook';
+import { healthLabel, stateLabel } from './stateLook';
 import { LOST_ROW } from './context';
 
 /** What an argument that may be anything has under a name. */
@@ -81,6 +81,25 @@ export async function taskFor(
     matchOnDetail: true,
   });
   return chosen(picked).task;
+}
+
+/** As `taskFor`, for what changes a task: one that has moved on since its button was drawn says so before anything is asked. */
+export async function taskToChange(
+  session: WindowTasks,
+  argument: unknown,
+  fits: (task: StoredTask) => boolean,
+): Promise<StoredTask> {
+  const task = await taskFor(session, argument, fits);
+  if (fits(task)) return task;
+  const diagnosis = session.view(task.ref)?.diagnosis;
+  const now =
+    (diagnosis === undefined ? undefined : healthLabel(diagnosis, session.atlas.ports.clock.now())) ??
+    stateLabel(task.hook.state);
+  throw new AtlasError(
+    'illegal_transition',
+    vscode.l10n.t('"{0}" has moved on: {1}.', plain(task.task.description, 80), now),
+    { hint: vscode.l10n.t('Its HOOK.md says what comes next.') },
+  );
 }
 
 function nothingFits(tasks: readonly StoredTask[]): AtlasError {

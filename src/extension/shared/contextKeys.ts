@@ -16,6 +16,8 @@ export interface ContextKeys {
   readonly 'atlas.hasWorkers': boolean;
   /** Whether the store's root can't be used. */
   readonly 'atlas.storeDamaged': boolean;
+  /** Whether the tree shows only the tasks that need a person. */
+  readonly 'atlas.showsOnlyNeedsYou': boolean;
   /** Whether the tree shows all workspaces instead of this window's. */
   readonly 'atlas.showsAllWorkspaces': boolean;
 }

@@ -14,6 +14,9 @@ const READING = new Set([
   'showLog',
   'showMoreTasks',
   'sortTasks',
+  'showOnlyNeedsYou',
+  'showAllTasks',
+  'showOutput',
   'showAllWorkspaces',
   'showThisWindowsTasks',
   'showTaskActions',
@@ -42,6 +45,9 @@ const workers = async () => (await import('../workers/commands/workers')).WORKER
 const COMMANDS: Readonly<Record<string, Load>> = {
   ...family(async () => import('../tasks/startTask'), 'startTask'),
   ...family(drive, 'checkpoint', 'startStep', 'submitStepOutput', 'completeStep', 'approve', 'reject', 'resume'),
+  ...family(drive, 'acceptDespiteFailure', 'answer'),
+  ...family(async () => import('../tasks/startAgent'), 'startAgent'),
+  ...family(async () => import('../tasks/review'), 'reviewChanges', 'showOutput'),
   ...family(drive, 'recover', 'acknowledge', 'abandonTask', 'failTask', 'stillWorking'),
   ...family(files, 'openHookMd', 'copyRecoverySynopsis', 'regenerateHookMd', 'exportHook'),
   ...family(files, 'compareCheckpointWithNow', 'showCheckpoint'),
@@ -49,6 +55,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   ...family(receipts, 'openReceipts', 'verifyReceipt', 'exportReceipts', 'verifyAllReceipts'),
   ...family(maintain, 'cleanUpHooks', 'destroyWorkspace', 'openConfiguration', 'showLog', 'sortTasks'),
   ...family(maintain, 'showMoreTasks', 'showAllWorkspaces', 'showThisWindowsTasks'),
+  ...family(maintain, 'showOnlyNeedsYou', 'showAllTasks'),
   ...family(async () => import('../setup/doctor'), 'runDoctor'),
   ...family(async () => import('../gitHooks/gitHooks'), 'installGitHooks', 'removeGitHooks'),
   ...family(async () => import('../setup/atlasCommand'), 'installAtlasCommand'),
@@ -72,7 +79,8 @@ export function registerCommands(context: CommandContext): vscode.Disposable[] {
         const handler = await load();
         await handler(context, argument);
       } catch (error) {
-        if (!(error instanceof Cancelled)) await showFailure(error, context.log);
+        // Not awaited: a message that stays until somebody dismisses it would keep the button that led to it busy.
+        if (!(error instanceof Cancelled)) void showFailure(error, context.log);
       }
     }),
   );

@@ -1,17 +1,18 @@
-import { defined } from '../../core/shared/defined';
 import type { Result } from '../../core/shared/errors';
-import { worktreeOf } from '../../core/task/task';
-import { refKey } from '../../core/task/taskRef';
 import * as vscode from 'vscode';
 import type { TaskInput } from '../../core/transition/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
-import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
+import { RECOVERY_ACTIONS, isTerminal } from '../../core/task/taskRecord';
+import { failedChecks, passesOverFailure } from '../../core/task/acceptedFailure';
+import { waitingSince } from '../../core/task/waiting';
 import type { StoredTask, Updated } from '../../core/task/storedTask';
-import { type TaskAction, openActions } from '../../core/task/taskActions';
+import { type TaskAction, openActions, otherRecoveries } from '../../core/task/taskActions';
 import type { Atlas } from '../../service/atlas';
 import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
-import { chosen, taskFor } from '../shared/arguments';
+import { chosen, taskToChange } from '../shared/arguments';
+import { askOneText } from '../shared/questions';
+import { startAgentIn } from './startAgent';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
 import { confirm } from '../shared/dialogs';
 import { recoveryLabel } from '../shared/stateLook';
@@ -29,7 +30,7 @@ function command(
   change: (task: StoredTask, drive: Drive) => Promise<Result<Updated>>,
 ): CommandHandler {
   return async (context, argument) => {
-    const task = await taskFor(context.session, argument, offers(action));
+    const task = await taskToChange(context.session, argument, offers(action));
     took(context, await change(task, async () => context.session.atlas.drive()));
   };
 }
@@ -41,6 +42,7 @@ async function send({ ref, hook }: StoredTask, drive: Drive, input: TaskInput): 
   return (await drive()).send(ref, { ...input, ...seen, by: 'human' }, { patient: true });
 }
 
+/** A text that may be left empty; a box that was closed ends the command. */
 async function ask(title: string, prompt: string): Promise<string> {
   return chosen(await vscode.window.showInputBox({ title, prompt }));
 }
@@ -70,13 +72,54 @@ export const checkpoint = command('checkpoint', async ({ ref, task }, drive) => 
   return (await drive()).checkpoint(ref, description);
 });
 
-/** Atlas: Approve Step. */
-export const approve = command('approve', async (task, drive) => send(task, drive, { type: 'human_approve' }));
+/** Atlas: Approve Step. Where a check failed, that takes a reason, whichever way it was asked for. */
+export const approve: CommandHandler = async (context, argument) => {
+  const task = await taskToChange(context.session, argument, canAccept);
+  const reason = passesOverFailure(task.hook) ? { reason: await askWhyAccepted(task) } : {};
+  took(context, await send(task, async () => context.session.atlas.drive(), { type: 'human_approve', ...reason }));
+};
 
-/** Atlas: Reject Step. */
+/** Atlas: Accept Despite Failure. */
+export const acceptDespiteFailure: CommandHandler = async (context, argument) => approve(context, argument);
+
+function canAccept(task: StoredTask): boolean {
+  return offers('approve')(task) || offers('acceptDespiteFailure')(task);
+}
+
+async function askWhyAccepted({ hook, task }: StoredTask): Promise<string> {
+  const [failed] = failedChecks(hook);
+  const what =
+    failed === undefined
+      ? vscode.l10n.t('A check failed.')
+      : vscode.l10n.t('"{0}" exited with code {1}.', plain(failed.command, 100), failed.exit_code);
+  return askOneText({
+    title: vscode.l10n.t('Accept "{0}" Despite the Failure', plain(task.description, 60)),
+    prompt: vscode.l10n.t('{0} Why is the step accepted? The reason stays with the task.', what),
+    value: undefined,
+    empty: vscode.l10n.t('Enter a reason.'),
+  });
+}
+
+/** Atlas: Answer. The question is the input's title. */
+export const answer = command('answer', async (task, drive) => {
+  const { message } = waitingSince(task.hook);
+  const asked = message ?? vscode.l10n.t('The agent has a question.');
+  const text = await askOneText({
+    title: plain(asked, 200),
+    prompt: vscode.l10n.t('Your answer for "{0}". The agent reads it in HOOK.md.', plain(task.task.description, 60)),
+    value: undefined,
+    empty: vscode.l10n.t('Enter an answer.'),
+  });
+  return send(task, drive, { type: 'human_resume', answer: text });
+});
+
+/** Atlas: Send Back with Note. */
 export const reject = command('reject', async (task, drive) => {
-  const prompt = vscode.l10n.t('Why? The agent sees the reason and does the step again.');
-  const reason = await ask(vscode.l10n.t('Reject Step'), prompt);
+  const title = vscode.l10n.t('Send Back "{0}"', plain(task.task.description, 60));
+  const reason = await ask(
+    title,
+    vscode.l10n.t('What should be different? The agent sees it and does the step again.'),
+  );
   return send(task, drive, { type: 'human_reject', ...(reason === '' ? {} : { reason }) });
 });
 
@@ -102,21 +145,24 @@ export const abandonTask = command('abandonTask', async ({ ref, task }, drive) =
   return (await drive()).send(ref, { type: 'abandon', by: 'human' });
 });
 
-/** Atlas: Recover Task. In `recovering` the plan is shown, and a human may choose another action. */
+/** Atlas: Recover Task. What was named is done at once; else the plan is shown, and a human may choose another action. */
 export const recover: CommandHandler = async (context, argument) => {
   const { session } = context;
-  const task = await taskFor(session, argument, offers('recover'));
+  const task = await taskToChange(session, argument, offers('recover'));
   const named = (argument as { recovery?: unknown } | undefined)?.recovery;
-  const action = RECOVERY_ACTIONS.find((each) => each === named) ?? (await chooseAction(context, task));
+  const known = RECOVERY_ACTIONS.find((each) => each === named);
+  const action = known ?? (await chooseAction(context, task));
   const atlas = await session.atlas.drive();
   const result = took(context, await atlas.recover(task.ref, { action, by: 'human', takeOver: true }));
   context.panels.open(result.ref);
+  if (known !== undefined && result.hook.state === 'step_running')
+    startAgentIn(context, result, setting('agent.command'));
 };
 
 async function chooseAction(context: CommandContext, task: StoredTask): Promise<RecoveryAction | undefined> {
   const { recovery } = await context.session.atlas.drive();
   const { plan } = await recovery.plan(task);
-  const others = openActions(task.hook, task.task).flatMap(({ recovery: action }) => action ?? []);
+  const others = otherRecoveries(task.hook, task.task);
   const description = vscode.l10n.t('instead of the plan');
   const items: (vscode.QuickPickItem & { readonly action: RecoveryAction | undefined })[] = [
     {
@@ -136,10 +182,10 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
   return chosen(picked).action;
 }
 
-/** Atlas: Resume Task. Applies a crashed task's plan, opens HOOK.md, and starts the agent that the settings name. */
+/** Atlas: Resume. Applies a crashed task's plan, opens HOOK.md, and starts the agent that the settings name. */
 export const resume: CommandHandler = async (context, argument) => {
   const { session } = context;
-  const task = await taskFor(session, argument, canResume);
+  const task = await taskToChange(session, argument, canResume);
   const atlas = await session.atlas.drive();
   const fares = session.view(task.ref)?.diagnosis.kind;
   if (task.hook.state === 'recovering' || task.hook.state === 'awaiting_human') {
@@ -148,37 +194,16 @@ export const resume: CommandHandler = async (context, argument) => {
     took(context, await atlas.recover(task.ref, { by: 'human' }));
   }
   context.panels.open(task.ref);
-  startAgent(context, task);
+  startAgentIn(context, task, setting('agent.command'));
 };
 
 function canResume({ hook }: StoredTask): boolean {
-  return hook.state !== 'initializing';
-}
-
-function startAgent(context: CommandContext, task: StoredTask): void {
-  const command = setting('agent.command').trim();
-  if (command === '') return;
-  const hookMd = context.session.atlas.ports.paths.markdown(task.ref);
-  const prompt = vscode.l10n.t('Read {0} and follow its section "What To Do Now".', hookMd);
-  const cwd = worktreeOf(task.task);
-  const terminal = vscode.window.createTerminal({
-    name: vscode.l10n.t('Atlas agent'),
-    env: { ATLAS_TASK: refKey(task.ref) },
-    ...defined({ cwd }),
-  });
-  terminal.show();
-  terminal.sendText(`${command} ${quote(prompt)}`);
-}
-
-/** One argument for the terminal's shell; in single quotes nothing is expanded. */
-function quote(text: string): string {
-  if (process.platform === 'win32') return `"${text.replaceAll('"', "'")}"`;
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return hook.state !== 'initializing' && !isTerminal(hook.state);
 }
 
 /** Says that a quiet agent is still at work. */
 export const stillWorking: CommandHandler = async (context, argument) => {
-  const task = await taskFor(context.session, argument, ({ hook }) => hook.state === 'step_running');
+  const task = await taskToChange(context.session, argument, ({ hook }) => hook.state === 'step_running');
   const result = await send(task, async () => context.session.atlas.drive(), { type: 'note', stillWorking: true });
   took(context, result);
 };

@@ -101,6 +101,7 @@ export const showLog: CommandHandler = async (context) => {
 /** Atlas: Sort Tasks. */
 export const sortTasks: CommandHandler = async (context) => {
   const items: (vscode.QuickPickItem & { order: TaskOrder })[] = [
+    { label: vscode.l10n.t('What needs you first'), order: 'urgency' },
     { label: vscode.l10n.t('Last changed'), order: 'updated' },
     { label: vscode.l10n.t('Newest'), order: 'created' },
     { label: vscode.l10n.t('Title'), order: 'title' },
@@ -113,6 +114,18 @@ export const showMoreTasks: CommandHandler = async (context, argument) => {
   const workspace = workspaceFrom(argument);
   if (workspace === undefined) throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Tasks tree.'));
   context.tree.showMore(workspace);
+  return Promise.resolve();
+};
+
+/** Shows only the tasks that need a person. */
+export const showOnlyNeedsYou: CommandHandler = async ({ tree }) => {
+  tree.showOnlyNeedsYou(true);
+  return Promise.resolve();
+};
+
+/** Shows the tasks that need nobody, too. */
+export const showAllTasks: CommandHandler = async ({ tree }) => {
+  tree.showOnlyNeedsYou(false);
   return Promise.resolve();
 };
 

@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { type AtlasError, explain } from '../../core/shared/errors';
-import { resolveTask } from '../../core/task/resolveTask';
+import { needsPerson, urgencyOf } from '../../core/task/urgency';
 import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
 import { affects, setting } from '../shared/config';
 import { plain } from '../shared/messages';
-import type { WindowTasks, TaskView } from '../windowTasks';
+import { type TaskView, type WindowTasks, rankedView } from '../windowTasks';
 import { ageOf } from '../shared/ages';
 import { taskTooltip } from './tree/rows';
 import { healthLabel, lookOf, stateLabel } from '../shared/stateLook';
@@ -33,14 +33,15 @@ export class StatusBar implements vscode.Disposable {
       return;
     }
     const damaged = this.firstDamaged();
-    const current = currentTask(this.session);
-    const view = current === undefined ? undefined : this.session.view(current.ref);
-    if (view !== undefined) this.show(view);
+    const ranked = this.session.ranked();
+    const view = mostUrgent(this.session, ranked);
+    const needing = ranked.filter((each) => needsPerson(rankedView(each))).length;
+    if (view !== undefined) this.show(view, needing);
     else if (damaged !== undefined) this.showDamaged(damaged);
     else this.item.hide();
   }
 
-  private show(view: TaskView): void {
+  private show(view: TaskView, needing: number): void {
     const { hook, task, ref } = view.stored;
     const now = this.session.atlas.ports.clock.now();
     const step = hook.current_step;
@@ -48,16 +49,17 @@ export class StatusBar implements vscode.Disposable {
     const where =
       step === undefined ? '' : ` · ${plain(step.step_name, 30)} ${step.step_index + 1}/${task.steps.length}`;
     const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
+    const more = needing < 2 ? '' : ` · ${vscode.l10n.t('{0} need you', needing)}`;
     const health = healthLabel(view.diagnosis, now);
     const warning = health === undefined ? undefined : `$(warning) ${health}`;
     const look = lookOf(hook.state, view.diagnosis);
     const title = plain(task.description, 30);
-    this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}`;
+    this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}${more}`;
     this.item.backgroundColor =
       warning === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
     this.item.color = undefined;
     if (warning === undefined && hook.state === 'awaiting_human') {
-      this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}`;
+      this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}${more}`;
       // The editor's API knows backgrounds for warnings and errors only, and waiting is neither.
       this.item.color = new vscode.ThemeColor('statusBarItem.prominentForeground');
     }
@@ -68,7 +70,11 @@ export class StatusBar implements vscode.Disposable {
       arguments: [{ kind: 'task', ref }],
     };
     this.item.accessibilityInformation = {
-      label: vscode.l10n.t('Atlas task {0}, {1}', plain(task.description), stateLabel(hook.state)),
+      label: vscode.l10n.t(
+        'Atlas task {0}, {1}',
+        plain(task.description),
+        `${[...new Set([stateLabel(hook.state), health ?? ''])].filter((part) => part !== '').join(', ')}${more}`,
+      ),
       role: 'button',
     };
     this.item.show();
@@ -105,13 +111,21 @@ export class StatusBar implements vscode.Disposable {
   }
 }
 
-/** The task that a person most likely means: of the active editor's repository first, in flight before waiting. */
-export function currentTask(session: WindowTasks): { ref: TaskRef } | undefined {
+/** The task that a person most likely means: the most urgent, of equally urgent ones that of the active editor's repository. */
+function mostUrgent(session: WindowTasks, ranked: readonly TaskView[]): TaskView | undefined {
+  const [first] = ranked;
+  if (first === undefined) return undefined;
   const file = vscode.window.activeTextEditor?.document.uri;
   const path = file?.scheme === 'file' ? file.fsPath : undefined;
   const place = session.ownPlaces.find(
     ({ worktree }) => path !== undefined && insideWorktree(worktree, path) !== undefined,
   );
-  const choice = resolveTask(session.ownTasks(), { workspace: place?.workspace, among: 'urgent' });
-  return choice.kind === 'one' ? choice.task : undefined;
+  const urgency = urgencyOf(rankedView(first));
+  const equal = ranked.filter((view) => urgencyOf(rankedView(view)) === urgency);
+  return equal.find(({ stored }) => stored.ref.workspace === place?.workspace) ?? first;
+}
+
+/** The task that a person most likely means. */
+export function currentTask(session: WindowTasks): { ref: TaskRef } | undefined {
+  return mostUrgent(session, session.ranked())?.stored;
 }

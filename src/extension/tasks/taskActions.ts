@@ -1,32 +1,65 @@
 import * as vscode from 'vscode';
 import { openActions } from '../../core/task/taskActions';
-import { plain } from '../shared/messages';
+import { needsPerson } from '../../core/task/urgency';
 import { chosen, taskFor } from '../shared/arguments';
-import type { CommandHandler } from '../shared/context';
+import type { CommandContext, CommandHandler } from '../shared/context';
+import { plain } from '../shared/messages';
+import { healthLabel, stateLabel } from '../shared/stateLook';
+import { type TaskView, rankedView } from '../windowTasks';
+import { actionText } from './actionTexts';
 
-/** What a click on the status bar offers: what fits the state first. */
+interface Item extends vscode.QuickPickItem {
+  /** What is done when it is picked. */
+  readonly run?: () => Thenable<unknown>;
+}
+
+/** What a click on the status bar offers: the one next step of its task first, then other tasks that need a person. */
 export const showTaskActions: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument);
   const view = context.session.view(task.ref);
-  const fares = view?.diagnosis.kind;
-  const stuck = fares === 'quiet' || fares === 'crashed' || fares === 'recovering' || fares === 'agent_left';
-  const trusted = vscode.workspace.isTrusted;
-  const offered = new Set(trusted ? openActions(task.hook, task.task).map(({ action }) => action as string) : []);
-  const all: readonly (readonly [icon: string, label: string, command: string, shown: boolean])[] = [
-    ['debug-continue', vscode.l10n.t('Resume Task'), 'resume', (stuck && trusted) || offered.has('resume')],
-    ['watch', vscode.l10n.t('Mark as Still Working'), 'stillWorking', trusted && fares === 'quiet'],
-    ['book', vscode.l10n.t('Open HOOK.md'), 'openHookMd', true],
-    ['bookmark', vscode.l10n.t('Record Checkpoint…'), 'checkpoint', offered.has('checkpoint') && !stuck],
-    ['play', vscode.l10n.t('Start Step'), 'startStep', offered.has('startStep')],
-    ['check', vscode.l10n.t('Complete Step'), 'completeStep', offered.has('completeStep') && !stuck],
-    ['thumbsup', vscode.l10n.t('Approve Step'), 'approve', offered.has('approve')],
-    ['thumbsdown', vscode.l10n.t('Reject Step…'), 'reject', offered.has('reject')],
-    ['debug-restart', vscode.l10n.t('Recover Task…'), 'recover', offered.has('recover') && stuck],
-    ['circle-slash', vscode.l10n.t('Abandon Task…'), 'abandonTask', offered.has('abandonTask')],
+  const items: Item[] = [
+    ...(vscode.workspace.isTrusted && view !== undefined ? actionItems(view) : []),
+    command('book', vscode.l10n.t('Open HOOK.md'), 'openHookMd', task.ref),
+    ...others(context, task.ref.id),
   ];
-  const items = all.flatMap(([icon, label, command, shown]) =>
-    shown ? [{ label: `$(${icon}) ${label}`, command: `atlas.${command}` }] : [],
-  );
-  const picked = await vscode.window.showQuickPick(items, { title: plain(task.task.description, 80) });
-  await vscode.commands.executeCommand(chosen(picked).command, { kind: 'task', ref: task.ref });
+  const picked = await vscode.window.showQuickPick(items, { title: titleOf(context, view) });
+  await chosen(picked).run?.();
 };
+
+function titleOf({ session }: CommandContext, view: TaskView | undefined): string {
+  return view === undefined ? '' : `${plain(view.stored.task.description, 80)} · ${fares(session, view)}`;
+}
+
+function fares({ atlas }: CommandContext['session'], { stored, diagnosis }: TaskView): string {
+  return healthLabel(diagnosis, atlas.ports.clock.now()) ?? stateLabel(stored.hook.state);
+}
+
+function command(icon: string, label: string, name: string, ref: TaskView['stored']['ref'], more: object = {}): Item {
+  return {
+    label: `$(${icon}) ${label}`,
+    run: () => vscode.commands.executeCommand(`atlas.${name}`, { kind: 'task', ref, ...more }),
+  };
+}
+
+function actionItems({ stored: { hook, task, ref }, diagnosis }: TaskView): Item[] {
+  return openActions(hook, task, diagnosis.kind)
+    .filter(({ rank }) => rank !== 'more')
+    .map((open) => {
+      const { label, icon } = actionText(open, hook);
+      return command(icon, label, open.action, ref, { recovery: open.recovery });
+    });
+}
+
+/** The other tasks of the window that need a person; picking one shows what can be done about it. */
+function others({ session }: CommandContext, id: string): Item[] {
+  const needing = session.ranked().filter((view) => needsPerson(rankedView(view)) && view.stored.ref.id !== id);
+  if (needing.length === 0) return [];
+  const heading: Item = { label: vscode.l10n.t('Also Needs You'), kind: vscode.QuickPickItemKind.Separator };
+  return [
+    heading,
+    ...needing.map((view) => ({
+      ...command('bell-dot', plain(view.stored.task.description, 80), 'showTaskActions', view.stored.ref),
+      description: fares(session, view),
+    })),
+  ];
+}

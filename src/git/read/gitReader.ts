@@ -2,6 +2,7 @@ import type { GitState } from '../../core/checkpoint/checkpoint';
 import type { Result } from '../../core/shared/errors';
 import type {
   CachedStatus,
+  ChangedSince,
   CommitsSince,
   GitReader,
   GitStatus,
@@ -68,6 +69,20 @@ export class CommandGitReader implements GitReader {
   async lineCounts(repository: Repository, timeoutMs: number): Promise<LineCounts | undefined> {
     const { lineCountsOf } = await import('./worktreeChanges');
     return lineCountsOf(repository, timeoutMs);
+  }
+
+  async changesSince(repository: Repository, commit: string, timeoutMs: number): Promise<ChangedSince[] | undefined> {
+    const { changedSince } = await import('./worktreeChanges');
+    const [tracked, status] = await Promise.all([
+      changedSince(repository, commit, timeoutMs),
+      this.status(repository, timeoutMs),
+    ]);
+    if (tracked === undefined || status === undefined) return undefined;
+    const known = new Set(tracked.map(({ path }) => path));
+    const untracked = status.changes.filter(({ path, change }) => change === 'untracked' && !known.has(path));
+    return [...tracked, ...untracked.map(({ path }) => ({ path, change: 'added' as const }))].sort((a, b) =>
+      a.path < b.path ? -1 : 1,
+    );
   }
 
   async commitsSince(

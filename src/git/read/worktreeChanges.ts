@@ -1,10 +1,40 @@
 import { defined } from '../../core/shared/defined';
-import type { CommitsSince, LineCounts, Publishing, Repository } from '../../core/shared/ports';
+import type { ChangedSince, CommitsSince, LineCounts, Publishing, Repository } from '../../core/shared/ports';
 import { askGit, runGit } from './gitCommand';
 import { shownPath } from './gitPath';
 
 /** What a repository's settings must not change: programs of its own run here, or names are written otherwise. */
 const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-renames', '--no-color'];
+
+const CHANGES: Readonly<Record<string, ChangedSince['change']>> = { A: 'added', D: 'deleted' };
+
+/**
+ * The tracked files that differ from a commit now; `undefined` where git can't say in time (ms), or doesn't have the
+ * commit. A file's record begins with `:`, the one of its lines with a number or a dash.
+ */
+export async function changedSince(
+  { worktree }: Repository,
+  commit: string,
+  timeoutMs: number,
+): Promise<ChangedSince[] | undefined> {
+  const args = ['diff', '--raw', '--numstat', '-z', '--ignore-submodules=dirty', ...PLAIN, commit, '--'];
+  const printed = await askGit(worktree, args, { timeoutMs, bytes: true });
+  if (printed === undefined) return undefined;
+  const changes = new Map<string, ChangedSince['change']>();
+  const counts = new Map<string, Pick<ChangedSince, 'added' | 'removed'>>();
+  const records = printed.split('\0');
+  for (let at = 0; at < records.length; at += 1) {
+    const record = records[at] ?? '';
+    if (record.startsWith(':')) {
+      changes.set(records[at + 1] ?? '', CHANGES[record.at(-1) ?? ''] ?? 'modified');
+      at += 1;
+    } else {
+      const [, added, removed, path] = /^(\d+)\t(\d+)\t(.+)$/su.exec(record) ?? [];
+      if (path !== undefined) counts.set(path, { added: Number(added), removed: Number(removed) });
+    }
+  }
+  return [...changes].map(([path, change]) => ({ path: shownPath(path), change, ...counts.get(path) }));
+}
 
 /** Added and removed lines of the tracked files that differ from HEAD, by path; `undefined` where git can't say in time (ms). */
 export async function lineCountsOf({ worktree }: Repository, timeoutMs: number): Promise<LineCounts | undefined> {

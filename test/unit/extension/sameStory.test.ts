@@ -134,14 +134,14 @@ const AGES = [MINUTE, STALE + MINUTE, 26 * 60 * MINUTE];
 
 /** What a heading of HOOK.md asks an agent to do, and what a person is offered first then. */
 const FIRST: Readonly<Record<string, readonly TaskAction[]>> = {
-  START: ['startStep'],
-  REDO: ['startStep'],
-  RETRY: ['startStep'],
+  START: ['startAgent'],
+  REDO: ['startAgent'],
+  RETRY: ['startAgent'],
   'HAND OVER': ['startStep'],
-  BEGIN: ['completeStep', 'runValidation'],
-  RESUME: ['completeStep', 'runValidation'],
+  BEGIN: ['checkpoint', 'resume'],
+  RESUME: ['checkpoint', 'resume'],
   VALIDATE: ['runValidation'],
-  STOP: ['approve', 'reject', 'resume'],
+  STOP: ['reviewChanges', 'approve', 'reject', 'resume', 'answer', 'runValidation'],
   RECOVER: ['recover'],
 };
 
@@ -181,7 +181,12 @@ it.each(MATRIX)('%s, %s, %i min later: all surfaces say the same', (_story, _who
   const row = taskRow({ kind: 'task', ref: REF }, view, now, true);
   const session = {
     ...{ onDidChange: () => ({ dispose: () => undefined }), ownPlaces: [], ownWorkspaces: () => [] },
-    ...{ ownTasks: () => [view.stored], view: () => view, atlas: { ports: { clock: { now: () => now } } } },
+    ...{
+      ownTasks: () => [view.stored],
+      ranked: () => [view],
+      view: () => view,
+      atlas: { ports: { clock: { now: () => now } } },
+    },
   } as unknown as WindowTasks;
   new StatusBar(session).dispose();
   const panel = taskPanelModel(REF, { hook: hook.now, task: hook.task, markdown, hookPath: HOOK_PATH, diagnosis }, []);
@@ -216,10 +221,14 @@ it.each(MATRIX)('%s, %s, %i min later: all surfaces say the same', (_story, _who
   expect(markdown).toContain(
     `\n### ${/^### (.+)$/mu.exec(markdown.split('\n## What To Do Now\n')[1] ?? '')?.[1] ?? ''}`,
   );
-  const [first] = openActions(hook.now, hook.task).filter(({ rank }) => rank === 'primary');
-  if (diagnosis.kind === 'over') expect(first).toBeUndefined();
+  const [first, ...more] = openActions(hook.now, hook.task, diagnosis.kind).filter(({ rank }) => rank === 'primary');
+  expect(more).toEqual([]);
+  if (diagnosis.kind === 'over') expect([undefined, 'reviewChanges']).toContain(first?.action);
   else {
     expect(FIRST[heading ?? '']).toContain(first?.action);
     expect(panel.actions[0]?.action).toBe(first?.action);
+    expect(row.contextValue).toContain(` primary-${first?.action ?? ''}`);
+    const silent = diagnosis.kind === 'quiet' || diagnosis.kind === 'agent_left';
+    if (state === 'step_running') expect(first?.action).toBe(silent ? 'resume' : 'checkpoint');
   }
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { STEP_TYPES } from '../../../src/core/task/template';
+import { type STEP_TYPES } from '../../../src/core/task/template';
 import { type TaskPanelData, taskPanelModel } from '../../../src/extension/tasks/panel/taskPanelModel';
-import { openActions } from '../../../src/core/task/taskActions';
 import { taskPanelModelSchema, type TaskPanelModel } from '../../../src/protocol/taskPanel';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 
@@ -12,61 +11,19 @@ const one = (type: (typeof STEP_TYPES)[number], validation: readonly string[] = 
   new DrivenHook([stepOf('work', type, validation), stepOf('review', 'human')]);
 const modelOf = (driven: DrivenHook, more: Partial<TaskPanelData> = {}): TaskPanelModel =>
   taskPanelModel(REF, { hook: driven.now, task: driven.task, markdown: '', hookPath: '/h', ...more }, []);
-const names = (driven: DrivenHook): string[] =>
-  openActions(driven.now, driven.task).map(({ action, recovery }) =>
-    recovery === undefined ? action : `${action}:${recovery}`,
-  );
 
 describe('the actions of the HOOK.md panel', () => {
-  it.each(STEP_TYPES)('offers to start a pending %s step, first', (type) => {
-    expect(names(one(type))).toEqual(['startStep', 'recover', 'checkpoint', 'failTask', 'abandonTask']);
-  });
-
-  it('offers what the guards allow in a running step', () => {
-    expect(names(one('ai').send({ type: 'start_step' }))[0]).toBe('completeStep');
-    const declared = names(one('ai', ['npm test']).send({ type: 'start_step' }));
-    expect(declared[0]).toBe('runValidation');
-    expect(declared).toContain('submitStepOutput');
-    expect(declared).not.toContain('completeStep');
-    const human = names(one('human').send({ type: 'start_step' }).leftIn('step_running'));
-    expect(human).toEqual(['recover', 'checkpoint', 'failTask', 'abandonTask']);
-  });
-
-  it('offers approval only of what can be approved', () => {
-    const running = (): DrivenHook => one('ai').send({ type: 'start_step' });
-    const review = names(running().send({ type: 'human_required', kind: 'review' }));
-    expect(review.slice(0, 3)).toEqual(['approve', 'resume', 'reject']);
-    const question = names(running().send({ type: 'human_required', kind: 'question' }));
-    expect(question.slice(0, 2)).toEqual(['resume', 'reject']);
-    expect(question).not.toContain('approve');
-  });
-
-  it('offers the computed recovery first, then every other legal one', () => {
-    expect(names(one('ai').send({ type: 'start_step' }).crashed('retry_from_checkpoint'))).toEqual([
-      'recover',
-      'recover:retry_step',
-      'recover:retry_validation',
-      'recover:skip_step',
-      'recover:manual',
-      'checkpoint',
-      'failTask',
-      'abandonTask',
+  it('are in words, the one next step first', () => {
+    const { actions } = modelOf(one('ai').crashed('retry_step'));
+    expect(actions.slice(0, 2).map(({ label, recovery, rank }) => [label, recovery, rank])).toEqual([
+      ['Restart the Step', 'retry_step', 'primary'],
+      ['Recover Differently…', undefined, 'secondary'],
     ]);
-    expect(names(one('ai').crashed('retry_step'))).not.toContain('recover:retry_from_checkpoint');
+    expect(actions.at(-1)?.label).toBe('Abandon Task…');
   });
 
-  it('offers nothing when the task is over', () => {
-    expect(names(one('ai').send({ type: 'abandon' }))).toEqual([]);
-  });
-
-  it('has exactly one primary action and ends with what ends the task', () => {
-    const ranks = modelOf(one('ai')).actions.map((action) => action.rank);
-    expect(ranks).toEqual(['primary', 'secondary', 'secondary', 'ending', 'ending']);
-  });
-
-  it('names the plan on the button', () => {
-    const labels = modelOf(one('ai').crashed('retry_step')).actions.map((action) => action.label);
-    expect(labels.slice(0, 2)).toEqual(['Recover: Restart the step', 'Instead: Validate again']);
+  it('are none in an untrusted folder', () => {
+    expect(modelOf(one('ai'), { untrusted: true }).actions).toEqual([]);
   });
 });
 
@@ -88,6 +45,19 @@ describe('the model of the HOOK.md panel', () => {
       'Working on': 'the parser # x',
     });
     expect(model.announcement).toBe('Running: step work (1 of 2)');
+  });
+
+  it('never lets a failed check that was accepted be forgotten', () => {
+    const driven = one('ai').send(
+      { type: 'start_step' },
+      { type: 'step_output' },
+      { type: 'validate_fail', reason: 'no' },
+    );
+    expect(modelOf(driven).notices).toMatchObject([{ level: 'error', text: 'A check failed. no' }]);
+    driven.send({ type: 'human_approve', reason: 'tracked in #12' });
+    expect(modelOf(driven).notices).toMatchObject([
+      { level: 'warning', text: 'Step work was accepted with a failed check. The reason: tracked in #12' },
+    ]);
   });
 
   it('puts checkpoints in the order of their times and spans all of them', () => {
@@ -122,6 +92,6 @@ describe('the model of the HOOK.md panel', () => {
       'crashed',
     ]);
     const waiting = driven.send({ type: 'human_required', kind: 'question', message: 'Which one?' });
-    expect(modelOf(waiting).notices[0]?.text).toBe('The task is waiting for you: Which one?');
+    expect(modelOf(waiting).notices[0]?.text).toBe('The agent has a question. Which one?');
   });
 });

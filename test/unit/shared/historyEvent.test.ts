@@ -47,6 +47,7 @@ describe('a line of history', () => {
             'reason',
             'log',
             'dirty_before',
+            'failed_receipts',
           ];
           const raw = { ...more, ...Object.fromEntries(names.map((name) => [name, any])) };
           const { details } = historyEvent(event(type, raw));
@@ -54,7 +55,8 @@ describe('a line of history', () => {
             if (value === undefined) continue;
             if (['step_index', 'attempt', 'index', 'chain_count'].includes(name))
               expect(Number.isInteger(value)).toBe(true);
-            else if (name === 'dirty_before' || name === 'steps') expect(Array.isArray(value)).toBe(true);
+            else if (['dirty_before', 'failed_receipts', 'steps'].includes(name))
+              expect(Array.isArray(value)).toBe(true);
             else if (name === 'attempts_spent') expect(typeof value).toBe('boolean');
             else expect(typeof value, name).toBe('string');
           }

@@ -244,9 +244,10 @@ describe('a human', () => {
     expect(driver.current.state).toBe(approves ? 'step_pending' : 'awaiting_human');
   });
 
-  it("approves a failed validation, but not a manual recovery's interruption", () => {
+  it("approves a failed validation with a reason, but not a manual recovery's interruption", () => {
     const failed = running('ai').send({ type: 'step_output' }, { type: 'validate_fail', reason: 'no' });
-    failed.send({ type: 'human_approve' });
+    expect(refusal(failed, { type: 'human_approve' })).toContain('A check failed. Accepting the step');
+    failed.send({ type: 'human_approve', reason: 'the check is wrong' });
     const manual = running('ai');
     manual.send(CRASH(manual), { type: 'manual_required', message: 'look' });
     expect(refusal(manual, { type: 'human_approve' })).toContain('Nothing is waiting for approval');

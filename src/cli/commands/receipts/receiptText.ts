@@ -124,6 +124,7 @@ export function receiptData(
   receipt: ValidationReceipt,
   report: ReceiptReport,
   currency: Freshness | undefined,
+  accepted: string | undefined,
 ): ReceiptData {
   return {
     ...bundledData(receipt, report),
@@ -131,6 +132,7 @@ export function receiptData(
     completed_at: receipt.completed_at,
     current: currency === undefined || currency.kind === 'unknown' ? null : currency.kind === 'current',
     changed_files: currency?.kind === 'outdated' ? [...currency.files] : [],
+    accepted_despite: accepted ?? null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { defined } from '../../../core/shared/defined';
+import { acceptedReceipts } from '../../../core/task/acceptedFailure';
 import { AtlasError, messageOf, unwrap } from '../../../core/shared/errors';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
@@ -100,11 +101,14 @@ export const verifyReceipt: Handler = async (context, call) => {
   const good = isGood(report.verdict, call.flag('allowShort'));
   const own = report.verdict === 'valid' ? ['This receipt was signed by your ATLAS installation.'] : [];
   const lines = describeReceipt(receipt, report, own);
-  const text = `${[...lines, ...(good ? [`Files: ${describeCurrency(currency)}.`] : [])].join('\n')}\n`;
+  const accepted = acceptedReceipts(stored.hook).get(id);
+  const despite =
+    accepted === undefined ? [] : [`A human accepted the step despite the failure: ${oneLine(accepted, MAX_TEXT)}`];
+  const text = `${[...lines, ...despite, ...(good ? [`Files: ${describeCurrency(currency)}.`] : [])].join('\n')}\n`;
   const atlas = await context.atlas();
   const data: AnswerData<'hook verify-receipt'> = {
     task: taskData(atlas, stored),
-    receipt: receiptData(receipt, report, currency),
+    receipt: receiptData(receipt, report, currency, accepted),
   };
   if (good) return { exit: EXIT.done, text, wanted: true, data, notes };
   const error = new AtlasError(
@@ -123,10 +127,13 @@ export const list: Handler = async (context, call) => {
   const judged = await judge(context, stored);
   const atlas = await context.atlas();
   const reports = judged.map(({ report }) => report);
+  const accepted = acceptedReceipts(stored.hook);
   const data: AnswerData<'receipts list'> = {
     task: taskData(atlas, stored),
     summary: countVerdicts(reports.map(({ verdict }) => verdict)),
-    receipts: judged.map(({ receipt, report, currency }) => receiptData(receipt, report, currency)),
+    receipts: judged.map(({ receipt, report, currency }) =>
+      receiptData(receipt, report, currency, accepted.get(receipt.receipt_id)),
+    ),
   };
   const now = atlas.ports.clock.now();
   const rows = judged.map(({ receipt, report, currency }) => [

@@ -7,11 +7,11 @@ import type { Handler } from '../../parse/commandLine';
 import { drive } from './step';
 import { changed, expectedOf, taskToRead } from './taskAnswer';
 
-/** What a human decides about a task, with the reason that is given. */
+/** What a human decides about a task, with the reason that is given: as an operand, or where there is none by `--reason`. */
 function decision(type: (typeof HUMAN_EVENTS)[number], what: string, done: string): Handler {
   return async (context, call) => {
     context.humanOnly(what);
-    const [reason] = call.operands;
+    const reason = call.operands[0] ?? call.text('reason');
     return drive(context, call, expectedOf(call), { type, ...defined({ reason }) }, done);
   };
 }

@@ -125,9 +125,9 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'approve',
-    does: 'Approve the waiting step (human only).',
-    options: BOUND,
-    example: 'atlas approve',
+    does: 'Approve the waiting step (human only). After a failed check, a reason is needed, and stays with the task.',
+    options: [{ flags: '-m, --reason <why>', does: 'why the step is accepted' }, ...BOUND],
+    example: 'atlas approve --reason "flaky test, tracked in #12"',
     load: async () => (await import('./decisions')).approve,
   },
   {

@@ -3,9 +3,10 @@ import type { FileDrift } from '../../../core/checkpoint/checkpoint';
 import type { Diagnosis } from '../../../core/recovery/liveness';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { flat } from '../../../core/hookMarkdown/escape';
+import { acceptedFailures } from '../../../core/task/acceptedFailure';
 import { openActions } from '../../../core/task/taskActions';
 import type { Task } from '../../../core/task/task';
-import { RECOVERY_ACTIONS, type TaskRecord } from '../../../core/task/taskRecord';
+import type { TaskRecord } from '../../../core/task/taskRecord';
 import { alignTask } from '../../../core/task/taskAlignment';
 import { toMs, toTimestamp } from '../../../core/shared/time';
 import { waitingSince } from '../../../core/task/waiting';
@@ -48,7 +49,7 @@ export function taskPanelModel(ref: TaskRef, data: TaskPanelData, document: Docu
     announcement: texts.announcement(stateLabel, stepText),
     updatedAt: hook.updated_at,
     notices: notices(data, texts),
-    actions: data.untrusted === true ? [] : panelActions(hook, task, texts),
+    actions: data.untrusted === true ? [] : panelActions(data, task, texts),
     timeline: { ...span(hook), marks: marks(hook, texts) },
     files: (data.drift ?? []).map((file) => ({ path: file.path, kind: file.kind, label: texts.drift(file.kind) })),
     document,
@@ -75,7 +76,10 @@ function facts(
   return all.filter((fact) => fact.text !== '');
 }
 
-function notices({ hook, suspect, diagnosis, untrusted }: TaskPanelData, texts: TaskPanelTexts): TaskPanelNotice[] {
+function notices(
+  { hook, task, suspect, diagnosis, untrusted }: TaskPanelData,
+  texts: TaskPanelTexts,
+): TaskPanelNotice[] {
   const found: TaskPanelNotice[] = [];
   if (untrusted === true) found.push({ id: 'untrusted', level: 'info', text: texts.untrusted() });
   if (suspect === true) found.push({ id: 'journal', level: 'warning', text: texts.journalEdited() });
@@ -93,9 +97,14 @@ function notices({ hook, suspect, diagnosis, untrusted }: TaskPanelData, texts: 
     const reason = flat(hook.recovery?.reason ?? '', 500);
     found.push({ id: 'recovering', level: 'warning', text: texts.recovering(reason), at: hook.recovery?.detected_at });
   }
+  for (const { stepIndex, reason, at } of acceptedFailures(hook).values()) {
+    const step = flat(task.steps[stepIndex]?.name ?? '', 64);
+    found.push({ id: `accepted-${stepIndex}`, level: 'warning', text: texts.accepted(step, flat(reason, 500)), at });
+  }
   if (hook.state === 'awaiting_human') {
-    const { message, since } = waitingSince(hook);
-    found.push({ id: 'waiting', level: 'info', text: texts.waiting(flat(message ?? '', 500)), at: since });
+    const { kind, message, since } = waitingSince(hook);
+    const level = kind === 'validation_failed' ? 'error' : 'info';
+    found.push({ id: 'waiting', level, text: texts.waiting(kind, flat(message ?? '', 500)), at: since });
   }
   return found;
 }
@@ -125,11 +134,6 @@ function marks(hook: TaskRecord, texts: TaskPanelTexts): TimelineMark[] {
 }
 
 /** The open actions in words. */
-function panelActions(hook: TaskRecord, task: Task, texts: TaskPanelTexts): TaskPanelAction[] {
-  const plan = RECOVERY_ACTIONS.find((name) => name === hook.recovery?.recommended_action);
-  return openActions(hook, task).map((open): TaskPanelAction => {
-    if (open.action !== 'recover' || hook.state !== 'recovering') return { ...open, ...texts.action(open.action) };
-    const computed = open.recovery === undefined;
-    return { ...open, ...texts.recovery(open.recovery ?? plan ?? 'manual', computed) };
-  });
+function panelActions({ hook, diagnosis }: TaskPanelData, task: Task, texts: TaskPanelTexts): TaskPanelAction[] {
+  return openActions(hook, task, diagnosis?.kind).map((open) => ({ ...open, ...texts.action(open, hook) }));
 }

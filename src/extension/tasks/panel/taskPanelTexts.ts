@@ -1,33 +1,11 @@
 import { l10n } from 'vscode';
 import type { DriftKind } from '../../../core/checkpoint/checkpoint';
-import type { CheckpointTrigger, RecoveryAction } from '../../../core/task/taskRecord';
-import type { TaskAction } from '../../../core/task/taskActions';
+import type { CheckpointTrigger, TaskRecord } from '../../../core/task/taskRecord';
+import type { OpenAction } from '../../../core/task/taskActions';
+import type { WaitKind } from '../../../core/task/waiting';
 import type { TaskPanelStrings } from '../../../protocol/taskPanel';
-import { recoveryLabel, stateLabel } from '../../shared/stateLook';
-
-/** A button's label and what it does. */
-interface ActionText {
-  readonly label: string;
-  readonly hint: string;
-}
-
-const actions = (): Readonly<Record<TaskAction, ActionText>> => ({
-  startStep: { label: l10n.t('Start Step'), hint: l10n.t('Start the step that is ready') },
-  completeStep: { label: l10n.t('Complete Step'), hint: l10n.t('Mark the step done and continue with the next one') },
-  runValidation: { label: l10n.t('Run Validation'), hint: l10n.t("Run the step's checks; they pass or fail it") },
-  submitStepOutput: { label: l10n.t('Submit Step Output…'), hint: l10n.t('Submit the step for validation') },
-  approve: { label: l10n.t('Approve Step'), hint: l10n.t('Accept the step and continue with the next one') },
-  reject: { label: l10n.t('Reject Step…'), hint: l10n.t('Send the step back, to be done again') },
-  resume: { label: l10n.t('Resume Task'), hint: l10n.t('Continue the same attempt') },
-  recover: { label: l10n.t('Recover Task…'), hint: l10n.t('Check for an interruption and show the recovery plan') },
-  checkpoint: { label: l10n.t('Record Checkpoint…'), hint: l10n.t('Record the current progress') },
-  acknowledge: {
-    label: l10n.t('Acknowledge Edit'),
-    hint: l10n.t('Confirm that you know about the change made outside Atlas'),
-  },
-  failTask: { label: l10n.t('Mark Task as Failed…'), hint: l10n.t('End the task as failed') },
-  abandonTask: { label: l10n.t('Abandon Task…'), hint: l10n.t("Stop working on the task; your files don't change") },
-});
+import { actionText } from '../actionTexts';
+import { stateLabel } from '../../shared/stateLook';
 
 const triggers = (): Readonly<Record<CheckpointTrigger, string>> => ({
   manual: l10n.t('Manual'),
@@ -47,15 +25,18 @@ const drifts = (): Readonly<Record<DriftKind, string>> => ({
   unknown: l10n.t('unknown'),
 });
 
-function recovery(name: RecoveryAction, computed: boolean): ActionText {
-  const what = recoveryLabel(name);
-  return computed
-    ? { label: l10n.t('Recover: {0}', what), hint: l10n.t('Apply the recovery plan') }
-    : { label: l10n.t('Instead: {0}', what), hint: l10n.t('Recover differently than the plan') };
-}
+const waits = (): Readonly<Record<WaitKind, string>> => ({
+  review: l10n.t('Your review is needed.'),
+  question: l10n.t('The agent has a question.'),
+  validation_failed: l10n.t('A check failed.'),
+  step_failed: l10n.t('The agent gave up on the step.'),
+  attempts_spent: l10n.t('All attempts at the step are used up.'),
+  interrupted: l10n.t('The step was interrupted. Decide how it continues.'),
+});
 
 const strings = (): TaskPanelStrings => ({
   actions: l10n.t('Actions'),
+  moreActions: l10n.t('More Actions'),
   timeline: l10n.t('Checkpoints'),
   timelineHelp: l10n.t('Use the arrow keys to move between checkpoints and Enter to show one.'),
   noCheckpoints: l10n.t('No checkpoint yet.'),
@@ -83,8 +64,10 @@ export function taskPanelTexts() {
   return {
     strings: strings(),
     state: stateLabel,
-    action: (action: TaskAction) => actions()[action],
-    recovery,
+    action: (open: OpenAction, hook: TaskRecord) => {
+      const { label, hint } = actionText(open, hook);
+      return { label, hint };
+    },
     trigger: (trigger: CheckpointTrigger) => triggers()[trigger],
     drift: (kind: DriftKind) => drifts()[kind],
     journalEdited: () => l10n.t('hook.json was edited outside Atlas. The next change records it.'),
@@ -100,8 +83,9 @@ export function taskPanelTexts() {
     quiet: () => l10n.t('The agent is quiet.'),
     crashed: () => l10n.t('The work was interrupted.'),
     recovering: (reason: string) => (reason === '' ? l10n.t('The work was interrupted.') : reason),
-    waiting: (message: string) =>
-      message === '' ? l10n.t('The task is waiting for you.') : l10n.t('The task is waiting for you: {0}', message),
+    waiting: (kind: WaitKind, message: string) => [waits()[kind], message].filter((part) => part !== '').join(' '),
+    accepted: (step: string, reason: string) =>
+      l10n.t('Step {0} was accepted with a failed check. The reason: {1}', step, reason),
     mark: (trigger: string, description: string, step: string) =>
       l10n.t('{0}: {1} (step {2})', trigger, description, step),
     uncommitted: () => l10n.t('with uncommitted changes'),

@@ -2,6 +2,7 @@ import type { TaskRef } from '../../../core/task/taskRef';
 
 /** What a row of the Tasks tree stands for. Commands get these as arguments, and check them again. */
 export type TreeNode =
+  | { readonly kind: 'needsYou' }
   | { readonly kind: 'workspace'; readonly workspace: string }
   | { readonly kind: 'task'; readonly ref: TaskRef }
   | { readonly kind: 'step'; readonly ref: TaskRef; readonly index: number }
@@ -15,6 +16,8 @@ export type TreeNode =
 /** A stable id of a row, so that it stays open and selected over a refresh. */
 export function nodeId(node: TreeNode): string {
   switch (node.kind) {
+    case 'needsYou':
+      return node.kind;
     case 'workspace':
     case 'finished':
       return `${node.kind}:${node.workspace}`;

@@ -2,13 +2,21 @@ import * as vscode from 'vscode';
 import { type AtlasError, explain } from '../../../core/shared/errors';
 import { refKey } from '../../../core/task/taskRef';
 import { foreignEdits } from '../../../core/task/foreignEdits';
-import { type RecordedEvent, RECOVERY_ACTIONS, type StepCheckpoint } from '../../../core/task/taskRecord';
+import {
+  type RecordedEvent,
+  RECOVERY_ACTIONS,
+  type StepCheckpoint,
+  type TaskRecord,
+} from '../../../core/task/taskRecord';
 import type { TaskStep } from '../../../core/task/task';
 import { formatDuration, toMs } from '../../../core/shared/time';
-import { waitingSince } from '../../../core/task/waiting';
+import { WAIT_LABELS } from '../../../core/task/labels';
+import { type AcceptedFailure, acceptedFailures } from '../../../core/task/acceptedFailure';
+import { needsPerson } from '../../../core/task/urgency';
+import { waitKind, waitingSince } from '../../../core/task/waiting';
 import { openActions } from '../../../core/task/taskActions';
 import { plain } from '../../shared/messages';
-import type { TaskView } from '../../windowTasks';
+import { type TaskView, rankedView } from '../../windowTasks';
 import { ageOf } from '../../shared/ages';
 import { type TreeNode, nodeId } from './nodes';
 import { healthLabel, lookOf, recoveryLabel, stateLabel, themeIcon } from '../../shared/stateLook';
@@ -28,41 +36,68 @@ function parentId(node: TreeNode): string {
 }
 
 /**
- * The row of a task: its title, how it fares and where it stands.
- * @param few there are few others: its steps show without a click even if it only waits
+ * The row of a task: what it needs or where it stands, and its title. What a person has to know stands before the title,
+ * which a narrow side bar cuts off.
+ * @param opened its steps show without a click
  */
-export function taskRow(node: TreeNode & { kind: 'task' }, view: TaskView, now: number, few: boolean): vscode.TreeItem {
+export function taskRow(
+  node: TreeNode & { kind: 'task' },
+  view: TaskView,
+  now: number,
+  opened: boolean,
+): vscode.TreeItem {
   const { hook, task } = view.stored;
   const over = view.diagnosis.kind === 'over';
-  const closed = over || (hook.state === 'step_pending' && !few);
-  const item = row(
-    node,
-    task.description === '' ? node.ref.id : task.description,
-    closed ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
-  );
-  item.id = parentId(node);
+  const title = task.description === '' ? node.ref.id : task.description;
   const step = hook.current_step;
   const place = step === undefined || over ? '' : `${step.step_index + 1}/${task.steps.length}`;
-  const health = healthLabel(view.diagnosis, now);
-  const fares = health ?? stateLabel(hook.state);
+  const fares = healthLabel(view.diagnosis, now) ?? stateLabel(hook.state);
   const age = ageOf(hook.updated_at, now);
-  // A narrow side bar has little room beside the title: what the icon or the rows below tell is left to them.
-  const calm = hook.state === 'step_running' || hook.state === 'step_pending';
-  const said = calm && health === undefined ? '' : fares;
-  const standing = over ? `${fares} · ${age}` : said === '' ? place : said;
+  const needed = needsPerson(rankedView(view));
   const edited = foreignEdits(hook) !== undefined;
-  item.description = edited ? vscode.l10n.t('edited outside Atlas · {0}', standing) : standing;
+  const item = row(
+    node,
+    needed ? vscode.l10n.t('{0}: {1}', fares, plain(title)) : title,
+    opened && !over ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed,
+  );
+  item.id = parentId(node);
+  const told = over ? [fares, acceptedText(hook), age] : needed ? [reasonOf(hook), place] : [fares, place];
+  item.description = plain([edited ? vscode.l10n.t('edited outside Atlas') : '', ...told].filter(isSaid).join(' · '));
   item.iconPath = edited ? EDITED_ICON : themeIcon(lookOf(hook.state, view.diagnosis));
-  item.contextValue = ['task', hook.state, ...openActions(hook, task).map(({ action }) => action)].join(' ');
+  const actions = openActions(hook, task, view.diagnosis.kind);
+  const primary = actions.filter(({ rank }) => rank === 'primary').map(({ action }) => `primary-${action}`);
+  item.contextValue = ['task', hook.state, ...new Set(actions.map(({ action }) => action)), ...primary].join(' ');
   item.command = { command: OPEN_HOOK, title: vscode.l10n.t('Open HOOK.md'), arguments: [node] };
   item.accessibilityInformation = {
     label: plain(
-      [task.description, edited ? vscode.l10n.t('edited outside Atlas') : '', fares, place, step?.step_name ?? '', age]
-        .filter((part) => part !== '')
+      [
+        title,
+        edited ? vscode.l10n.t('edited outside Atlas') : '',
+        fares,
+        needed ? reasonOf(hook) : '',
+        place,
+        over ? '' : (step?.step_name ?? ''),
+        age,
+      ]
+        .filter(isSaid)
         .join(', '),
     ),
   };
   return item;
+}
+
+function isSaid(part: string): boolean {
+  return part !== '';
+}
+
+/** Why a task waits for a person, in a word or two. */
+function reasonOf(hook: TaskRecord): string {
+  return hook.state === 'awaiting_human' ? vscode.l10n.t(WAIT_LABELS[waitKind(hook)]) : '';
+}
+
+/** That some of a task's steps were accepted although a check had failed: that is never hidden behind "Completed". */
+function acceptedText(hook: TaskRecord): string {
+  return acceptedFailures(hook).size === 0 ? '' : vscode.l10n.t('with a failed check');
 }
 
 const EDITED_ICON = new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
@@ -104,7 +139,7 @@ export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString 
     const wait = waitingSince(hook);
     line(
       vscode.l10n.t('Waiting for'),
-      [wait.kind.replace('_', ' '), wait.message ?? ''].filter((part) => part !== '').join(': '),
+      [vscode.l10n.t(WAIT_LABELS[wait.kind]), wait.message ?? ''].filter((part) => part !== '').join(': '),
     );
   }
   if (hook.recovery !== undefined) {
@@ -135,6 +170,13 @@ function stepDuration(step: TaskStep): string {
   return formatDuration(Math.max(0, toMs(step.completed_at) - toMs(step.started_at)));
 }
 
+/** What is to be said of a step beside its icon. */
+function stepState(hook: TaskRecord, current: boolean, accepted: AcceptedFailure | undefined): string {
+  if (accepted !== undefined) return vscode.l10n.t('accepted with a failed check');
+  if (!current) return '';
+  return hook.state === 'awaiting_human' || hook.state === 'step_pending' ? stateLabel(hook.state) : '';
+}
+
 /** The row of a step. */
 export function stepRow(
   node: TreeNode & { kind: 'step' },
@@ -155,19 +197,21 @@ export function stepRow(
   const item = row(node, step.name, state);
   if (children > 0) item.id = parentId(node);
   const attempt = step.attempts > 1 ? vscode.l10n.t('attempt {0}', step.attempts) : '';
-  const fares = waits
-    ? stateLabel('awaiting_human')
-    : current && hook.state === 'step_pending'
-      ? stateLabel('step_pending')
-      : '';
+  const accepted = step.status === 'completed' ? acceptedFailures(hook).get(node.index) : undefined;
+  const fares = stepState(hook, current, accepted);
   item.description = plain([fares, attempt, stepDuration(step)].filter((part) => part !== '').join(' · '));
   item.iconPath = themeIcon(
-    waits || stuck ? lookOf(hook.state, view.diagnosis) : (STEP_ICONS[step.status] ?? { icon: 'circle-small' }),
+    waits || stuck
+      ? lookOf(hook.state, view.diagnosis)
+      : accepted === undefined
+        ? (STEP_ICONS[step.status] ?? { icon: 'circle-small' })
+        : { icon: 'warning', color: 'charts.orange' },
   );
   item.contextValue = current
-    ? ['currentStep', ...openActions(hook, view.stored.task).map(({ action }) => action)].join(' ')
+    ? ['currentStep', ...openActions(hook, view.stored.task, view.diagnosis.kind).map(({ action }) => action)].join(' ')
     : 'step';
-  item.tooltip = plain(`${step.name}: ${step.status} (${step.type})`);
+  const why = accepted === undefined ? '' : vscode.l10n.t('. Accepted with a failed check: {0}', accepted.reason);
+  item.tooltip = plain(`${step.name}: ${step.status} (${step.type})${why}`, 1000);
   item.accessibilityInformation = { label: plain(`${step.name}, ${step.status}, ${item.description}`) };
   return item;
 }
@@ -230,11 +274,29 @@ export function eventRow(node: TreeNode & { kind: 'event' }, event: RecordedEven
   return item;
 }
 
-const GROUP_ICONS = { workspace: 'repo', finished: 'archive', history: 'list-unordered' } as const;
+const GROUP_ICONS = {
+  needsYou: 'bell-dot',
+  workspace: 'repo',
+  finished: 'archive',
+  history: 'list-unordered',
+} as const;
 
-/** The row of a group: a workspace, the finished tasks, a history, or more of a long list. */
+function groupLabel(node: TreeNode & { kind: 'needsYou' | 'workspace' | 'finished' | 'history' }): string {
+  switch (node.kind) {
+    case 'needsYou':
+      return vscode.l10n.t('Needs You');
+    case 'workspace':
+      return node.workspace;
+    case 'finished':
+      return vscode.l10n.t('Finished');
+    case 'history':
+      return vscode.l10n.t('History');
+  }
+}
+
+/** The row of a group: what needs a person, a workspace, the finished tasks, a history, or more of a long list. */
 export function groupRow(
-  node: TreeNode & { kind: 'workspace' | 'finished' | 'history' | 'more' },
+  node: TreeNode & { kind: 'needsYou' | 'workspace' | 'finished' | 'history' | 'more' },
   { count = 0, own = false }: { count?: number; own?: boolean },
 ): vscode.TreeItem {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
@@ -244,8 +306,7 @@ export function groupRow(
     item.contextValue = 'more';
     return item;
   }
-  const group = node.kind === 'finished' ? vscode.l10n.t('Finished') : vscode.l10n.t('History');
-  const item = row(node, node.kind === 'workspace' ? node.workspace : group, own ? Expanded : Collapsed);
+  const item = row(node, groupLabel(node), own ? Expanded : Collapsed);
   if (node.kind !== 'workspace') item.description = String(count);
   item.iconPath = new vscode.ThemeIcon(GROUP_ICONS[node.kind]);
   item.contextValue = node.kind;

@@ -18,6 +18,11 @@ export class TaskSnapshotCache {
     return this.once(`view ${refKey(ref)}`, () => this.session.view(ref));
   }
 
+  /** The window's open tasks, the most urgent first. */
+  ranked(): readonly TaskView[] {
+    return this.once('ranked', () => this.session.ranked());
+  }
+
   /** The open tasks of a workspace, listed once for all rows that ask whether they are few. */
   open(workspace: string): readonly TaskRef[] {
     return this.once(`open ${workspace}`, () => this.session.atlas.catalog.open(workspace));

@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { refKey, type TaskRef } from '../../../core/task/taskRef';
-import type { TaskRecord } from '../../../core/task/taskRecord';
-import type { WindowTasks } from '../../windowTasks';
+import { type TaskRecord, isInFlight } from '../../../core/task/taskRecord';
+import { type Ranked, byUrgency, needsPerson } from '../../../core/task/urgency';
+import { type TaskView, type WindowTasks, rankedView } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
 import { RefreshThrottle } from '../../shared/refreshThrottle';
@@ -23,11 +24,11 @@ import {
 /** How many history events are shown. */
 const HISTORY_SHOWN = 200;
 
-/** So many open tasks of a workspace show their steps without a click. */
-const OPENED = 10;
+/** So many tasks that need a person show their steps without a click; of more, the steps would push some out of sight. */
+const OPENED = 2;
 
 /** How the tasks of a workspace are ordered. */
-export type TaskOrder = 'updated' | 'created' | 'title';
+export type TaskOrder = 'urgency' | 'updated' | 'created' | 'title';
 
 /** The Tasks tree: workspace → task → steps → checkpoints and receipts. Children are made when a row is opened. */
 export class TasksTree extends RowTree<TreeNode> {
@@ -35,8 +36,9 @@ export class TasksTree extends RowTree<TreeNode> {
   private readonly looks: TaskSnapshotCache;
   private readonly subscription: vscode.Disposable;
   private readonly pace = new RefreshThrottle(() => this.draw());
-  private order: TaskOrder = 'updated';
+  private order: TaskOrder = 'urgency';
   private all = false;
+  private onlyNeeding = false;
 
   constructor(
     private readonly session: WindowTasks,
@@ -64,7 +66,10 @@ export class TasksTree extends RowTree<TreeNode> {
       return;
     }
     const workspaces = new Set([...changed.values()].map(({ workspace }) => workspace));
-    void this.redraw((node) => ('ref' in node ? changed.has(refKey(node.ref)) : workspaces.has(node.workspace)));
+    void this.redraw((node) => {
+      if ('ref' in node) return changed.has(refKey(node.ref));
+      return node.kind === 'needsYou' || workspaces.has(node.workspace);
+    });
   }
 
   private setHasOpenTask(): void {
@@ -96,10 +101,30 @@ export class TasksTree extends RowTree<TreeNode> {
     return used.map((workspace) => ({ kind: 'workspace', workspace }));
   }
 
+  /** In a window of several workspaces, what needs a person comes first, wherever it is. */
+  private topRows(): TreeNode[] {
+    const workspaces = this.workspaces();
+    return this.isGrouped(workspaces.length) && this.needingAcross().length > 0
+      ? [{ kind: 'needsYou' }, ...workspaces]
+      : workspaces;
+  }
+
+  private isGrouped(workspaces: number): boolean {
+    return workspaces > 1 && !this.onlyNeeding && this.order === 'urgency';
+  }
+
+  /** The tasks that need a person in all workspaces of this window, the most urgent first. */
+  private needingAcross(): TaskRef[] {
+    const own = this.session.ownWorkspaces();
+    return this.sorted(own.flatMap((workspace) => this.looks.open(workspace)).filter((ref) => this.needs(ref)));
+  }
+
   protected override childrenOf(node: TreeNode | undefined): TreeNode[] {
     switch (node?.kind) {
       case undefined:
-        return this.workspaces();
+        return this.topRows();
+      case 'needsYou':
+        return this.needingAcross().map((ref) => ({ kind: 'task', ref }));
       case 'workspace':
         return this.tasksOf(node.workspace);
       case 'finished':
@@ -118,12 +143,48 @@ export class TasksTree extends RowTree<TreeNode> {
     }
   }
 
+  /** Shows only the tasks that need a person, or all. */
+  showOnlyNeedsYou(only: boolean): void {
+    this.onlyNeeding = only;
+    setContext('atlas.showsOnlyNeedsYou', only);
+    this.refresh();
+  }
+
   private tasksOf(workspace: string): TreeNode[] {
-    const tasks = this.sorted(this.looks.open(workspace)).map((ref): TreeNode => ({ kind: 'task', ref }));
-    return this.looks.finished(workspace).length > 0 ? [...tasks, { kind: 'finished', workspace }] : tasks;
+    const open = this.looks.open(workspace);
+    const elsewhere = this.isGrouped(this.workspaces().length) && this.session.ownWorkspaces().includes(workspace);
+    const shown = this.onlyNeeding || elsewhere ? open.filter((ref) => this.needs(ref) === this.onlyNeeding) : open;
+    const tasks = this.sorted(shown).map((ref): TreeNode => ({ kind: 'task', ref }));
+    const hasFinished = !this.onlyNeeding && this.looks.finished(workspace).length > 0;
+    return hasFinished ? [...tasks, { kind: 'finished', workspace }] : tasks;
+  }
+
+  /** A task that can't be read needs somebody too. */
+  private needs(ref: TaskRef): boolean {
+    const ranked = this.ranked(ref);
+    return ranked === undefined || needsPerson(ranked);
+  }
+
+  /** How a task is ranked; only one at work can be doing otherwise than its state says. */
+  private ranked(ref: TaskRef): Ranked | undefined {
+    const read = this.looks.read(ref);
+    if (!read.ok) return undefined;
+    const { hook } = read.value;
+    return isInFlight(hook.state) ? { hook, health: this.looks.view(ref)?.diagnosis.kind } : { hook };
   }
 
   private sorted(refs: readonly TaskRef[]): TaskRef[] {
+    if (this.order === 'urgency') {
+      const ranked = refs.map((ref) => ({ ref, ranked: this.ranked(ref) }));
+      // What can't be read is damaged, and comes first.
+      return ranked
+        .sort((a, b) => {
+          if (a.ranked === undefined || b.ranked === undefined)
+            return Number(a.ranked !== undefined) - Number(b.ranked !== undefined);
+          return byUrgency(a.ranked, b.ranked);
+        })
+        .map(({ ref }) => ref);
+    }
     const key = (ref: TaskRef): string => {
       const read = this.looks.read(ref);
       if (!read.ok) return '';
@@ -179,6 +240,8 @@ export class TasksTree extends RowTree<TreeNode> {
   protected override rowOf(node: TreeNode): vscode.TreeItem {
     const now = this.session.atlas.ports.clock.now();
     switch (node.kind) {
+      case 'needsYou':
+        return groupRow(node, { count: this.needingAcross().length, own: true });
       case 'workspace':
         return groupRow(node, { own: this.session.ownWorkspaces().includes(node.workspace) });
       case 'finished':
@@ -199,14 +262,19 @@ export class TasksTree extends RowTree<TreeNode> {
 
   private taskItem(node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
     const view = this.looks.view(node.ref);
-    if (view !== undefined) return taskRow(node, view, now, this.areFew(node.ref));
+    if (view !== undefined) return taskRow(node, view, now, this.isOpened(view));
     const read = this.looks.read(node.ref);
     return damagedRow(node, read.ok ? undefined : read.error);
   }
 
-  /** Whether few enough tasks are open that also those show their steps that only wait. */
-  private areFew({ workspace }: TaskRef): boolean {
-    return this.looks.open(workspace).length <= OPENED;
+  /** Whether a task's steps show without a click: of few that need a person, the current one, or the only one. */
+  private isOpened({ stored: { ref } }: TaskView): boolean {
+    const needing = this.looks.ranked().filter((each) => needsPerson(rankedView(each)));
+    if (needing.length > 0 && needing.length <= OPENED && this.needs(ref)) return true;
+    const [first] = this.looks.ranked();
+    return (
+      (first !== undefined && refKey(first.stored.ref) === refKey(ref)) || this.looks.open(ref.workspace).length === 1
+    );
   }
 
   private stepItem(node: TreeNode & { kind: 'step' }): vscode.TreeItem {
