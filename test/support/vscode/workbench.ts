@@ -249,7 +249,7 @@ export class Workbench {
     const item = page.locator('.activitybar .action-item', { has: page.locator(`a[aria-label^="${label}"]`) });
     await item.waitFor();
     // A click on the one that is shown would close the side bar.
-    if ((await item.getAttribute('aria-selected')) !== 'true') await item.locator('a').click();
+    if ((await item.getAttribute('aria-selected')) !== 'true') await item.click();
   }
 
   /** Rows of the tree views that are shown, all or those with that text. */
