@@ -171,7 +171,7 @@ describe('the HOOK.md panel in a browser', () => {
     const button = page.locator('button.primary');
     await button.click();
     const request = (await opened.posted('request')) as { id: number; request: unknown };
-    expect(request.request).toEqual({ kind: 'run', action: 'runValidation' });
+    expect(request.request).toEqual({ kind: 'run', action: 'checkpoint' });
     expect(await button.getAttribute('aria-busy')).toBe('true');
     await button.dispatchEvent('click');
     expect(await page.evaluate('posted.length')).toBe(0);
