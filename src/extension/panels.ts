@@ -53,7 +53,7 @@ export class LatePanels implements vscode.Disposable {
   constructor(host: PanelHost, session: WindowTasks, verdicts: Verdicts) {
     this.tasks = new LateKind(TASK_VIEW, host, async () => {
       const { taskPanels } = await import('./tasks/panel/taskPanel');
-      return taskPanels(TASK_VIEW, host, session);
+      return taskPanels(TASK_VIEW, host, session, verdicts);
     });
     this.receipts = new LateKind(RECEIPTS_VIEW, host, async () => {
       const { receiptsPanels } = await import('./receipts/panel/receiptsPanel');

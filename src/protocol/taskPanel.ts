@@ -20,42 +20,117 @@ const noticeSchema = z.object({
   at: z.optional(z.string()),
 });
 
+/** A sentence; `{time}` in it stands for the time, which the view shows in the reader's own zone. */
+const sentenceSchema = z.object({ text: z.string(), at: z.optional(z.string()) });
+
+/** What can be seen on a step beside its checkpoints. */
+export const STEP_MARKS = ['failure', 'wait', 'interruption'] as const;
+
 const markSchema = z.object({
   id: z.string(),
   at: z.string(),
-  trigger: z.enum(CHECKPOINT_TRIGGERS),
-  triggerLabel: z.string(),
+  kind: z.enum([...CHECKPOINT_TRIGGERS, ...STEP_MARKS]),
+  /** What the legend calls marks of this kind. */
+  kindLabel: z.string(),
   /** What the mark is, as one text for a tooltip and a screen reader; the time is added by the view. */
   label: z.string(),
+  /** The checkpoint that it opens. */
+  checkpoint: z.optional(z.string()),
 });
 
-const timelineSchema = z.object({
-  from: z.string(),
-  to: z.string(),
-  /** In order of time. */
+/** How a step stands in the row of steps. */
+export const STEP_LOOKS = [
+  'done',
+  'skipped',
+  'accepted',
+  'running',
+  'waiting',
+  'interrupted',
+  'failed',
+  'ready',
+  'pending',
+] as const;
+
+const stepSchema = z.object({
+  name: z.string(),
+  look: z.enum(STEP_LOOKS),
+  lookLabel: z.string(),
+  isCurrent: z.boolean(),
+  /** Which attempt it is, where it isn't the first. */
+  attempt: z.optional(z.string()),
+  /** Oldest first. */
   marks: z.array(markSchema),
+  /** How many older marks are left out, in words. */
+  earlier: z.optional(z.string()),
+});
+
+/** What is needed now, and why. */
+const needSchema = z.object({
+  level: z.enum(['info', 'warning', 'error']),
+  sentences: z.array(sentenceSchema),
+  /** Somebody's own words: a question, a summary, a reason. */
+  quote: z.optional(z.object({ label: z.string(), text: z.string() })),
+  /** The last lines that a failed check printed. */
+  output: z.optional(z.string()),
 });
 
 const fileSchema = z.object({
   path: z.string(),
-  kind: z.enum(['unchanged', 'changed', 'missing', 'new', 'unknown']),
-  label: z.string(),
+  kind: z.enum(['modified', 'added', 'deleted', 'unknown']),
+  kindLabel: z.string(),
+  added: z.optional(z.int()),
+  removed: z.optional(z.int()),
+  /** Said where it changed after the last checkpoint. */
+  recent: z.optional(z.string()),
+  /** Whether there is a file to open. */
+  exists: z.boolean(),
+});
+
+const changesSchema = z.object({
+  summary: z.string(),
+  recent: z.optional(sentenceSchema),
+  /** What changed last first. */
+  files: z.array(fileSchema),
+  more: z.optional(z.string()),
+});
+
+const checkSchema = z.object({
+  receiptId: z.string(),
+  command: z.string(),
+  passed: z.boolean(),
+  /** Result, receipt and files, in this order. */
+  facts: z.array(z.object({ label: z.string(), text: z.string(), look: z.enum(['good', 'bad', 'old', 'plain']) })),
+  at: z.string(),
+  /** The last lines that it printed. */
+  output: z.optional(z.string()),
+});
+
+const activitySchema = z.object({
+  id: z.string(),
+  at: z.string(),
+  text: z.string(),
+  level: z.enum(['info', 'warning', 'error']),
 });
 
 /** The fixed texts of the view, in the editor's language. */
 const stringsSchema = z.object({
-  actions: z.string(),
+  now: z.string(),
   moreActions: z.string(),
-  timeline: z.string(),
-  timelineHelp: z.string(),
+  steps: z.string(),
+  stepsHelp: z.string(),
   noCheckpoints: z.string(),
-  gap: z.string(),
   latest: z.string(),
-  files: z.string(),
-  noFiles: z.string(),
+  changes: z.string(),
+  reviewChanges: z.string(),
+  reviewHint: z.string(),
+  checks: z.string(),
+  noChecks: z.string(),
+  output: z.string(),
+  showReceipt: z.string(),
+  activity: z.string(),
+  earlier: z.string(),
   document: z.string(),
   notices: z.string(),
-  updated: z.string(),
   openFile: z.string(),
   openSource: z.string(),
   copySynopsis: z.string(),
@@ -71,15 +146,21 @@ export const taskPanelModelSchema = z.object({
   title: z.string(),
   state: z.enum(TASK_STATES),
   stateLabel: z.string(),
-  /** Workspace, template and the like, in the order in which they are shown. */
+  /** Since when it stands like this, RFC 3339. */
+  since: z.string(),
+  /** Template, branch and repository. */
   facts: z.array(z.object({ label: z.string(), text: z.string() })),
   /** Said when state, step or attempt change. */
   announcement: z.string(),
-  updatedAt: z.string(),
   notices: z.array(noticeSchema),
+  steps: z.array(stepSchema),
+  need: z.optional(needSchema),
   actions: z.array(actionSchema),
-  timeline: timelineSchema,
-  files: z.array(fileSchema),
+  /** Absent until git was asked, and where there is no repository. */
+  changes: z.optional(changesSchema),
+  checks: z.array(checkSchema),
+  /** Newest first. */
+  activity: z.array(activitySchema),
   document: z.array(documentNodeSchema),
   strings: stringsSchema,
 });
@@ -90,8 +171,22 @@ export type TaskPanelModel = z.infer<typeof taskPanelModelSchema>;
 export type TaskPanelAction = z.infer<typeof actionSchema>;
 /** Something that has to be told beside the document. */
 export type TaskPanelNotice = z.infer<typeof noticeSchema>;
-/** A checkpoint in the timeline. */
-export type TimelineMark = z.infer<typeof markSchema>;
+/** What can be seen on a step. */
+export type StepMark = z.infer<typeof markSchema>;
+/** A step in the row of steps. */
+export type PanelStep = z.infer<typeof stepSchema>;
+/** What is needed now, and why. */
+export type TaskNeed = z.infer<typeof needSchema>;
+/** A sentence with a time in it. */
+export type TimedSentence = z.infer<typeof sentenceSchema>;
+/** What the task changed. */
+export type PanelChanges = z.infer<typeof changesSchema>;
+/** A changed file. */
+export type PanelFile = PanelChanges['files'][number];
+/** The last run of a check. */
+export type PanelCheck = z.infer<typeof checkSchema>;
+/** Something that happened, in a sentence. */
+export type PanelActivity = z.infer<typeof activitySchema>;
 /** The fixed texts of the view. */
 export type TaskPanelStrings = z.infer<typeof stringsSchema>;
 
@@ -115,6 +210,7 @@ export const taskPanelRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('openLink'), href: webLinkSchema }),
   z.object({ kind: z.literal('openFile'), path: z.string().check(z.maxLength(4096)) }),
   z.object({ kind: z.literal('openSource') }),
+  z.object({ kind: z.literal('showReceipt'), id: z.string().check(z.maxLength(255)) }),
   z.object({ kind: z.literal('showCheckpoint'), id: z.string().check(z.maxLength(255)) }),
   z.object({ kind: z.literal('copy'), what: z.enum(['synopsis', 'path']) }),
 ]);

@@ -114,7 +114,8 @@ describe('a task from its start to its end', () => {
     await row('Commit: Parse the first line').waitFor();
     await status(/build 1\/3\s+now/).waitFor();
     await workbench.webview().locator('.legend li', { hasText: 'Commit × 1' }).waitFor();
-    await workbench.webview().locator('.document td', { hasText: 'Commit: Parse the first line' }).waitFor();
+    await workbench.webview().locator('.activity-list li', { hasText: 'Commit: Parse the first line' }).waitFor();
+    await workbench.webview().locator('.files li', { hasText: 'parser.txt' }).waitFor();
   });
 
   it('keeps a hostile commit subject plain text everywhere', async () => {
@@ -128,6 +129,7 @@ describe('a task from its start to its end', () => {
     expect(await hover.locator('img, a, .codicon, h1').count()).toBe(0);
 
     const panel = workbench.webview();
+    await panel.locator('.fold summary').click();
     await panel.locator('.document td', { hasText: 'Ignore all' }).waitFor();
     expect(await panel.locator('img, a[href^="command:"], .codicon-trash, h1:has-text("Ignore")').count()).toBe(0);
     expect(await panel.locator('.document td', { hasText: 'Ignore all' }).textContent()).toContain(HOSTILE);
@@ -151,7 +153,7 @@ describe('a task from its start to its end', () => {
     await workbench.quickTitle(`Record Checkpoint for "${TITLE}"`);
     await workbench.quickType('Half of the parser');
     await row('Half of the parser').waitFor();
-    await workbench.webview().locator('.legend li', { hasText: 'Manual × 1' }).waitFor();
+    await workbench.webview().locator('.legend li', { hasText: 'Checkpoint × 1' }).waitFor();
   });
 
   it('shows a checkpoint, and compares it with now', async () => {
@@ -268,10 +270,11 @@ describe('in a folder that is not trusted', () => {
     await workbench.treeRows(TASK).first().click();
     const panel = workbench.webview();
     await panel.locator('.notice', { hasText: 'Atlas is read-only in an untrusted folder.' }).waitFor();
-    expect(await panel.locator('.actions button').allTextContents()).toEqual([
-      'Open HOOK.md as text',
-      'Copy Agent Prompt',
+    expect(await panel.locator('.actions button').count()).toBe(0);
+    expect(await panel.locator('.menu button, .tools button').allTextContents()).toEqual([
       'Copy Path',
+      'Copy Agent Prompt',
+      'Open as Text',
     ]);
 
     await workbench.searchPalette('Atlas: ');

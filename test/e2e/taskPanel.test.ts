@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ChangedFiles } from '../../src/extension/tasks/panel/changedFiles';
 import { type TaskPanelData, taskPanelModel } from '../../src/extension/tasks/panel/taskPanelModel';
 import { renderDocument } from '../../src/extension/shared/markdown';
 import { webviewPage } from '../../src/extension/shared/webviewPage';
@@ -55,12 +56,33 @@ const spread = (driven: DrivenHook): DrivenHook => {
   return driven;
 };
 
-const DRIFT: TaskPanelData['drift'] = [
-  { path: 'config/parser.go', kind: 'changed' },
-  { path: 'config/parser_test.go', kind: 'new' },
-  { path: 'config/a/rather/long/path/that/does/not/fit/into/three/hundred/pixels.go', kind: 'missing' },
-  { path: 'go.mod', kind: 'unchanged' },
-];
+const LONG = 'config/a/rather/long/path/that/does/not/fit/into/three/hundred/pixels.go';
+const FILES: ChangedFiles = {
+  sinceStart: [
+    { path: 'config/parser.go', change: 'modified', added: 12, removed: 4 },
+    { path: 'config/parser_test.go', change: 'added' },
+    { path: LONG, change: 'deleted', added: 0, removed: 130 },
+  ],
+  recent: new Set(['config/parser_test.go', 'go.mod']),
+};
+
+/** A check that failed on what the agent wrote, with what it printed. */
+const failing = (): [DrivenHook, Partial<TaskPanelData>] => {
+  const driven = working().send({ type: 'step_output', summary: 'Done' }).validated('npm test', 1);
+  driven.send({ type: 'validate_fail', reason: 'npm test exited with 1' });
+  const id = driven.now.receipts[0]?.receipt_id ?? '';
+  const lines = [
+    '0',
+    '1',
+    '2',
+    'AssertionError: expected 3',
+    '    at parse (parser.ts:12)',
+    '',
+    'Tests: 1 failed',
+    'x',
+  ];
+  return [driven, { files: FILES, outputs: new Map([[id, lines.join('\n')]]) }];
+};
 
 describe('the HOOK.md panel in a browser', () => {
   let browser: Browser;
@@ -94,7 +116,7 @@ describe('the HOOK.md panel in a browser', () => {
   it.each(themes.flatMap((theme) => [300, 900].map((width) => [theme, width] as const)))(
     'fits in %s at %i px',
     async (theme, width) => {
-      const model = modelOf(spread(working()), { drift: DRIFT, suspect: true });
+      const model = modelOf(spread(working()), { files: FILES, suspect: true });
       const opened = await open(model, { theme, width });
       expect(await opened.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
       await opened.screenshot(`hook-${theme.split(' ').at(-1) ?? ''}-${width}`);
@@ -103,11 +125,13 @@ describe('the HOOK.md panel in a browser', () => {
 
   it('keeps text from outside text', async () => {
     const driven = working(HOSTILE);
-    const { page } = await open(modelOf(driven, { drift: [{ path: HOSTILE, kind: 'changed' }] }));
+    const { page } = await open(
+      modelOf(driven, { files: { sinceStart: [{ path: HOSTILE, change: 'modified' }], recent: new Set() } }),
+    );
     expect(await page.locator('#root img, #root script, #root iframe, #root [onerror], #root a').count()).toBe(0);
     expect(await page.evaluate('window.pwned')).toBeUndefined();
     expect(await page.locator('h1').textContent()).toContain('<img src=x onerror=');
-    expect(await page.locator('.drift button').textContent()).toBe(HOSTILE);
+    expect(await page.locator('.files button').textContent()).toBe(HOSTILE);
   });
 
   it('takes no message that the protocol does not know, and no link that is not to the web', async () => {
@@ -128,9 +152,10 @@ describe('the HOOK.md panel in a browser', () => {
     await page.setViewportSize({ width: 900, height: 300 });
     await page.locator('button', { hasText: 'Record Checkpoint…' }).focus();
     await page.evaluate(`(() => {
-      window.first = document.querySelector('#document-heading');
+      document.querySelector('.fold').open = true;
+      window.first = document.querySelector('#activity-heading');
       getSelection().selectAllChildren(window.first);
-      scrollTo(0, 400);
+      document.querySelector('.document').scrollIntoView();
       window.seen = document.elementFromPoint(100, 150);
       document.querySelector('.document .wide').scrollLeft = 10;
     })()`);
@@ -142,7 +167,8 @@ describe('the HOOK.md panel in a browser', () => {
       { type: 'note', workingOn: 'something else' },
     );
     await opened.send({ type: 'model', model: modelOf(driven) });
-    expect(await page.locator('dd', { hasText: 'something else' }).count()).toBe(1);
+    expect(await page.locator('.quote', { hasText: 'something else' }).count()).toBe(1);
+    expect(await page.locator('.fold').evaluate((fold) => (fold as unknown as { open: boolean }).open)).toBe(true);
     expect(await page.locator('[data-mark]').count()).toBe(8);
     expect(await page.getByRole('status').textContent()).toBe('');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Record Checkpoint…');
@@ -150,7 +176,7 @@ describe('the HOOK.md panel in a browser', () => {
     expect(after.slice(1)).toEqual(before.slice(1));
     // Scrolling is in whole pixels, lines are not.
     expect(Math.abs((after[0] ?? 0) - (before[0] ?? 0))).toBeLessThanOrEqual(1);
-    expect(await page.evaluate(`window.first === document.querySelector('#document-heading')`)).toBe(true);
+    expect(await page.evaluate(`window.first === document.querySelector('#activity-heading')`)).toBe(true);
   });
 
   it('says a change of state once, and moves the focus on when its button is gone', async () => {
@@ -162,7 +188,7 @@ describe('the HOOK.md panel in a browser', () => {
     driven.send({ type: 'human_required', kind: 'review' });
     await opened.send({ type: 'model', model: modelOf(driven) });
     expect(await page.getByRole('status').textContent()).toBe('Waiting for you: step implement (2 of 4)');
-    expect(await page.evaluate('document.activeElement.className')).toBe('actions');
+    expect(await page.evaluate('document.activeElement.className')).toBe('actions need info');
   });
 
   it('sends what is pressed once, and shows why it was refused', async () => {
@@ -204,7 +230,8 @@ describe('the HOOK.md panel in a browser', () => {
 
   it('lets ages tick', async () => {
     const driven = working();
-    const { page } = await open(modelOf(driven), { now: Date.parse(driven.now.updated_at) + 5000 });
+    const model = modelOf(driven);
+    const { page } = await open(model, { now: Date.parse(model.since) + 5000 });
     const age = page.locator('.standing .age');
     // The clock goes on while the page is opened: how far depends on the machine.
     expect(await age.textContent()).toMatch(/^\d+ seconds ago$/u);
@@ -212,33 +239,75 @@ describe('the HOOK.md panel in a browser', () => {
     expect(await age.textContent()).toBe('1 minute ago');
   });
 
-  it('has a timeline for the keyboard, with a tooltip', async () => {
+  it('shows what happened on each step, for the keyboard and with a tooltip', async () => {
     const opened = await open(modelOf(spread(working())));
     const { page } = opened;
-    await page.screenshot();
     const marks = page.locator('[data-mark]');
+    expect(await page.locator('.step[aria-current="step"]').textContent()).toContain('implement, running');
     expect(await page.locator('[data-mark][tabindex="0"]').count()).toBe(1);
     await marks.last().focus();
     await page.keyboard.press('Home');
     expect(await page.evaluate(`document.querySelector('[data-mark]') === document.activeElement`)).toBe(true);
-    expect(await page.getByRole('tooltip').textContent()).toContain('Step complete: Step analyze complete');
+    expect(await page.getByRole('tooltip').textContent()).toContain('Step analyze complete');
     await page.keyboard.press('ArrowRight');
-    expect(await page.getByRole('tooltip').textContent()).toContain('Manual: Added a nil check');
-    await opened.screenshot('hook-timeline-tooltip');
+    expect(await page.getByRole('tooltip').textContent()).toContain('Checkpoint: Added a nil check');
+    await opened.screenshot('hook-steps-tooltip');
     await page.keyboard.press('Enter');
     const { request } = (await opened.posted('request')) as { request: { kind: string } };
     expect(request.kind).toBe('showCheckpoint');
     await page.keyboard.press('Escape');
     expect(await page.getByRole('tooltip').count()).toBe(0);
-    const [first, second] = await Promise.all([marks.first().boundingBox(), marks.last().boundingBox()]);
-    expect((second?.x ?? 0) - (first?.x ?? 0)).toBeGreaterThan(600);
-    expect(await page.locator('.gaps line').count()).toBeGreaterThan(0);
+  });
+
+  const decisions: Readonly<Record<string, () => [DrivenHook, Partial<TaskPanelData>]>> = {
+    ready: () => [new DrivenHook(STEPS), {}],
+    'failed-check': failing,
+    question: () => [
+      working().send({ type: 'human_required', kind: 'question', message: 'Which database should keep the invoices?' }),
+      { files: FILES },
+    ],
+    review: () => [
+      new DrivenHook([STEPS[0] ?? stepOf('analyze', 'ai'), stepOf('review', 'human')])
+        .send({ type: 'start_step' }, { type: 'step_complete', summary: 'The parser checks for nil first.' })
+        .send({ type: 'start_step' }),
+      { files: FILES },
+    ],
+    interrupted: () => [working().crashed('retry_from_checkpoint'), { files: FILES }],
+    quiet: () => [working(), { files: FILES, diagnosis: { kind: 'quiet', since: Date.UTC(2026, 0, 17, 14, 40) } }],
+    failed: () => [working().send({ type: 'fail', reason: 'The upstream API is gone.' }), { files: FILES }],
+    completed: () => [new DrivenHook([stepOf('analyze', 'ai')]).completeStep(), { files: FILES }],
+  };
+
+  it.each(Object.keys(decisions))('says what is needed above the fold: %s', async (name) => {
+    const [driven, more] = decisions[name]?.() ?? failing();
+    const opened = await open(modelOf(driven, more));
+    const { page } = opened;
+    await page.setViewportSize({ width: 900, height: 700 });
+    const box = await page.locator('.need').boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThan(700);
+    const said = await page.locator('.need .what').textContent();
+    expect(said).not.toMatch(/[a-z]_[a-z]|undefined|ckpt-|rcpt-/u);
+    await opened.screenshot(`panel-${name}`);
+  });
+
+  it('has nothing to complain about for axe in any theme', async () => {
+    for (const theme of themes) {
+      for (const make of Object.values(decisions)) {
+        const [driven, more] = make();
+        const opened = await open(modelOf(driven, more), { theme });
+        await opened.page.locator('.fold summary').click();
+        await opened.page.locator('.more summary').click();
+        expect(await opened.violations()).toEqual([]);
+        await opened.close();
+      }
+    }
   });
 
   it('opens links through the host and keeps the task over a reload', async () => {
     const model = modelOf(working());
     const document = renderDocument('[site](https://example.org/x)');
     const opened = await open({ ...model, document });
+    await opened.page.locator('.fold summary').click();
     await opened.page.getByRole('link').click();
     const { request } = (await opened.posted('request')) as { request: unknown };
     expect(request).toEqual({ kind: 'openLink', href: 'https://example.org/x' });

@@ -120,3 +120,15 @@ export function situation(hook: TaskRecord, kind: WaitKind): string {
       return 'the task was abandoned';
   }
 }
+
+/** Words that are written in capitals. */
+const CAPITALS = new Set(['api', 'ci', 'pr', 'ui']);
+
+/** A step's name in words, for people: `git_commit` is "git commit". Files and the command keep the name as it is. */
+export function stepLabel(name: string): string {
+  return oneLine(name, 64)
+    .split(/[_-]+/u)
+    .filter((word) => word !== '')
+    .map((word) => (CAPITALS.has(word) ? word.toUpperCase() : word))
+    .join(' ');
+}

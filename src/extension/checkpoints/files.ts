@@ -72,7 +72,7 @@ async function checkpointFor(
   const now = context.session.atlas.ports.clock.now();
   const items = [...task.hook.checkpoints].reverse().map((checkpoint) => ({
     label: plain(checkpoint.description, 100),
-    description: `${taskPanelTexts().trigger(checkpoint.trigger)} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
+    description: `${taskPanelTexts().markKind(checkpoint.trigger)} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
     detail: checkpoint.checkpoint_id,
     checkpoint,
   }));
@@ -99,7 +99,7 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
     [vscode.l10n.t('Checkpoint'), checkpoint.checkpoint_id],
     [vscode.l10n.t('Task'), `${plain(task.task.description)} (${task.ref.id})`],
     [vscode.l10n.t('Time'), checkpoint.created_at],
-    [vscode.l10n.t('Trigger'), taskPanelTexts().trigger(checkpoint.trigger)],
+    [vscode.l10n.t('Trigger'), taskPanelTexts().markKind(checkpoint.trigger)],
     [
       vscode.l10n.t('Step'),
       `${checkpoint.step_name} (${checkpoint.step_index + 1}), attempt ${checkpoint.attempt ?? '?'}`,

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { ValidationReceipt } from '../../core/task/taskRecord';
-import type { Verdict } from '../../core/receipt/receipt';
+import type { Freshness, Verdict } from '../../core/receipt/receipt';
 import { failedCheck } from '../../core/receipt/receiptReport';
 import type { ReceiptStatus } from './verdicts';
 
@@ -13,6 +13,35 @@ export const VERDICT_LABELS: Readonly<Record<Verdict | 'unchecked', string>> = {
   unknown_key: vscode.l10n.t('unknown key'),
   unchecked: vscode.l10n.t('not checked'),
 };
+
+/** How a command ended. */
+export function resultLabel(exitCode: number): string {
+  return exitCode === 0 ? vscode.l10n.t('Passed') : vscode.l10n.t('Failed (exit code {0})', exitCode);
+}
+
+/** What a receipt is worth, whatever it says. */
+export function verdictLabel(verdict: Verdict | 'unchecked'): string {
+  switch (verdict) {
+    case 'valid':
+      return vscode.l10n.t('Valid');
+    case 'valid_short':
+      return vscode.l10n.t('Valid, short');
+    case 'invalid':
+      return vscode.l10n.t('Invalid');
+    case 'unsigned':
+      return vscode.l10n.t('Unsigned');
+    case 'unknown_key':
+      return vscode.l10n.t('Unknown key');
+    case 'unchecked':
+      return vscode.l10n.t('Not verified');
+  }
+}
+
+/** Whether the files are still those that a receipt is about; empty where that isn't known. */
+export function filesLabel(kind: Freshness['kind'] | undefined): string {
+  if (kind === 'current') return vscode.l10n.t('Current');
+  return kind === 'outdated' ? vscode.l10n.t('Outdated') : '';
+}
 
 /** A verdict with whether it still counts: how the command ended is said first, since a good signature is no pass. */
 export function statusLabel(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): string {

@@ -133,6 +133,11 @@ export abstract class Panel<Message, Request> implements vscode.Disposable {
     this.panel.dispose();
   }
 
+  /** Lets go of something when the panel is closed. */
+  protected owns(what: { dispose(): unknown }): void {
+    this.owned.push(what);
+  }
+
   /** Reads the task and makes what fills the page. */
   protected abstract load(): Promise<Result<Filling<Message>>>;
 

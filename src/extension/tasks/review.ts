@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { failedChecks } from '../../core/task/acceptedFailure';
-import { AtlasError, unwrap } from '../../core/shared/errors';
-import type { StoredTask } from '../../core/task/storedTask';
+import { AtlasError } from '../../core/shared/errors';
 import { worktreeOf } from '../../core/task/task';
 import { taskChanges } from '../../service/checkpoints/taskChanges';
+import { keptOutputPath } from '../receipts/keptOutput';
 import { taskFor } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
 import { plain } from '../shared/messages';
@@ -49,22 +49,13 @@ function nothingToCompare(): AtlasError {
 /** Atlas: Show Output of Failed Check. */
 export const showOutput: CommandHandler = async (context, argument) => {
   const task = await taskFor(context.session, argument, ({ hook }) => failedChecks(hook).length > 0);
-  await vscode.window.showTextDocument(vscode.Uri.file(await outputOf(context.session, task)), { preview: true });
-};
-
-/** The file with what the failed check that ran last printed: its output, and where there is none its errors. */
-async function outputOf(
-  { atlas }: { readonly atlas: Parameters<CommandHandler>[0]['session']['atlas'] },
-  task: StoredTask,
-): Promise<string> {
   const failed = failedChecks(task.hook).at(-1);
-  const { files } = await atlas.receipts();
-  for (const stream of ['stdout', 'stderr'] as const) {
-    if (failed === undefined || !files.isKept(task.ref, failed.receipt_id, stream)) continue;
-    const path = unwrap(files.outputPath(task.ref, failed.receipt_id, stream));
-    if ((atlas.ports.files.stat(path)?.size ?? 0) > 0 || stream === 'stderr') return path;
+  const { atlas } = context.session;
+  const path = failed === undefined ? undefined : await keptOutputPath(atlas, task.ref, failed.receipt_id);
+  if (path === undefined) {
+    throw new AtlasError('not_found', vscode.l10n.t("The output wasn't kept."), {
+      hint: vscode.l10n.t('Run the check again with "Run Again".'),
+    });
   }
-  throw new AtlasError('not_found', vscode.l10n.t("The output wasn't kept."), {
-    hint: vscode.l10n.t('Run the check again with "Run Again".'),
-  });
-}
+  await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
+};

@@ -7,7 +7,7 @@ import { affects, setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { type TaskView, type WindowTasks, rankedView } from '../windowTasks';
 import { ageOf } from '../shared/ages';
-import { taskTooltip } from './tree/rows';
+import { taskTooltip } from './taskTooltip';
 import { healthLabel, lookOf, stateLabel } from '../shared/stateLook';
 
 /** The one item in the status bar: the task of the active editor's folder, or of any folder of this window. */

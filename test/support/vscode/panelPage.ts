@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { OUT, PROJECT } from '../project';
@@ -110,6 +111,15 @@ export class PanelPage {
 
   async screenshot(name: string, fullPage = false): Promise<void> {
     await this.page.screenshot({ path: path.join(OUT, 'screenshots', `${name}.png`), fullPage });
+  }
+
+  /** What axe finds wrong for people who see little, or nothing, or use no mouse: a line for each. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(axe.source);
+    const found = await this.page.evaluate<AxeResults>('axe.run()');
+    return found.violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, any }) => `${id}: ${help}: ${html} ${any.map(({ message }) => message).join(' ')}`),
+    );
   }
 
   async close(): Promise<void> {

@@ -37,45 +37,113 @@ describe('the model of the HOOK.md panel', () => {
     for (const driven of drivens) expect(taskPanelModelSchema.parse(modelOf(driven)).state).toBe(driven.now.state);
   });
 
-  it('shows step, attempt and what is said when they change', () => {
-    const model = modelOf(one('ai').send({ type: 'start_step', workingOn: 'the parser\n# x' }));
-    expect(Object.fromEntries(model.facts.map((fact) => [fact.label, fact.text]))).toMatchObject({
-      Step: 'work (1 of 2)',
-      Attempt: '1 of 3',
-      'Working on': 'the parser # x',
+  it('shows every step in words, with what happened on it', () => {
+    const driven = new DrivenHook([stepOf('write_code', 'ai', ['npm test']), stepOf('ci_wait', 'ai')]).send(
+      { type: 'start_step', workingOn: 'the parser\n# x' },
+      { type: 'checkpoint', trigger: 'git_commit', description: 'Commit: Parse <b>' },
+      { type: 'checkpoint', trigger: 'interval', description: 'Periodic checkpoint' },
+      { type: 'checkpoint', trigger: 'interval', description: 'Periodic checkpoint' },
+      { type: 'human_required', kind: 'question', message: 'Which?' },
+      { type: 'human_resume', answer: 'That' },
+    );
+    driven.crashed('retry_from_checkpoint').send({ type: 'retry_from_checkpoint' });
+    const { steps, announcement, need } = modelOf(driven);
+    expect(steps.map(({ name, look, isCurrent }) => [name, look, isCurrent])).toEqual([
+      ['write code', 'running', true],
+      ['CI wait', 'pending', false],
+    ]);
+    expect(steps[0]?.marks.map(({ kind, label }) => [kind, label])).toEqual([
+      ['git_commit', 'Commit: Parse <b>, with uncommitted changes'],
+      ['interval', 'The last of 2 periodic checkpoints, with uncommitted changes'],
+      ['wait', 'The agent asked: Which?'],
+      ['interruption', 'Step write code was interrupted: agent killed'],
+    ]);
+    expect(announcement).toBe('Running: step write code (1 of 2)');
+    expect(need).toMatchObject({
+      level: 'info',
+      sentences: [{ text: 'Step write code is running. Nothing is needed from you.' }],
     });
-    expect(model.announcement).toBe('Running: step work (1 of 2)');
+  });
+
+  it('tells what happened in sentences, newest first, periodic checkpoints as one', () => {
+    const driven = one('ai', ['npm test']).send({ type: 'start_step' });
+    for (let n = 0; n < 3; n += 1) driven.send({ type: 'checkpoint', trigger: 'interval', description: 'x' });
+    driven.send({ type: 'step_output' }).validated('npm test', 1).send({ type: 'validate_fail', reason: 'no' });
+    driven.send({ type: 'human_approve', reason: 'tracked in #12' });
+    expect(modelOf(driven).activity.map(({ text, level }) => [text, level])).toEqual([
+      ['Step work accepted with a failed check: tracked in #12', 'warning'],
+      ['Step work failed its checks', 'error'],
+      ['Check failed: npm test (exit code 1)', 'error'],
+      ['3 periodic checkpoints', 'info'],
+      ['Step work started', 'info'],
+      ['Task created', 'info'],
+    ]);
   });
 
   it('never lets a failed check that was accepted be forgotten', () => {
-    const driven = one('ai').send(
-      { type: 'start_step' },
-      { type: 'step_output' },
-      { type: 'validate_fail', reason: 'no' },
-    );
-    expect(modelOf(driven).notices).toMatchObject([{ level: 'error', text: 'A check failed. no' }]);
+    const driven = one('ai', ['npm test']).send({ type: 'start_step' }, { type: 'step_output' });
+    driven.validated('npm test', 1).send({ type: 'validate_fail', reason: 'no' });
+    expect(modelOf(driven)).toMatchObject({
+      stateLabel: 'Waiting for you · failed check',
+      need: { level: 'error', sentences: [{ text: 'npm test failed with exit code 1.' }] },
+    });
     driven.send({ type: 'human_approve', reason: 'tracked in #12' });
-    expect(modelOf(driven).notices).toMatchObject([
+    const { notices, steps, checks } = modelOf(driven);
+    expect(notices).toMatchObject([
       { level: 'warning', text: 'Step work was accepted with a failed check. The reason: tracked in #12' },
     ]);
+    expect(steps[0]?.look).toBe('accepted');
+    expect(checks[0]).toMatchObject({ passed: false });
+    expect(checks[0]?.facts.map(({ text }) => text)).toContain('accepted despite the failure');
   });
 
-  it('puts checkpoints in the order of their times and spans all of them', () => {
+  it('shows of a failed check the last lines where the decision is, and only there', () => {
+    const driven = one('ai', ['npm test']).send({ type: 'start_step' }, { type: 'step_output' });
+    driven.validated('npm test', 1, 'rcpt-1').send({ type: 'validate_fail', reason: 'no' });
+    const outputs = new Map([['rcpt-1', '1\n2\n3\n4\n5\n6']]);
+    const waiting = modelOf(driven, { outputs });
+    expect([waiting.need?.output, waiting.checks[0]?.output]).toEqual(['2\n3\n4\n5\n6', undefined]);
+    driven.send({ type: 'human_reject', reason: 'Again' });
+    const again = modelOf(driven, { outputs });
+    expect([again.need?.output, again.checks[0]?.output]).toEqual([undefined, '1\n2\n3\n4\n5\n6']);
+    expect(again.need?.quote).toEqual({ label: 'Your note:', text: 'Again' });
+  });
+
+  it('says of an interruption what happened, when, and what changed since', () => {
     const driven = one('ai').send({ type: 'start_step' });
-    for (const description of ['a', 'b']) driven.send({ type: 'checkpoint', trigger: 'manual', description });
-    const [a, b] = driven.now.checkpoints;
-    if (a === undefined || b === undefined) throw new Error('no checkpoints');
-    const early = { ...b, created_at: '2026-01-01T00:00:00.000Z' };
-    const { timeline } = modelOf(driven, { hook: { ...driven.now, checkpoints: [a, early] } });
-    expect(timeline.marks.map((mark) => mark.label)).toEqual([
-      'Manual: b (step work), with uncommitted changes',
-      'Manual: a (step work), with uncommitted changes',
-    ]);
-    expect(timeline.from).toBe('2026-01-01T00:00:00.000Z');
-    expect(timeline.to).toBe(driven.now.updated_at);
+    driven.send({ type: 'checkpoint', trigger: 'manual', description: 'half' }).crashed('retry_from_checkpoint');
+    const sentences = (recent: readonly string[]): string =>
+      modelOf(driven, { files: { sinceStart: [], recent: new Set(recent) } })
+        .need?.sentences.map(({ text }) => text)
+        .join(' ') ?? '';
+    expect(sentences(['a'])).toBe('The agent was killed at {time}. Last checkpoint 0 s earlier. 1 file changed since.');
+    expect(sentences([])).toMatch(/No file changed since\.$/u);
+    expect(sentences(['a', 'b'])).toMatch(/2 files changed since\.$/u);
   });
 
-  it('tells of foreign edits, silence, crashes and waiting', () => {
+  it('counts what the task changed, and names first what changed after the last checkpoint', () => {
+    const driven = one('ai').send({ type: 'start_step' }, { type: 'checkpoint', trigger: 'manual', description: 'x' });
+    const { changes } = modelOf(driven, {
+      files: {
+        sinceStart: [
+          { path: 'a', change: 'modified', added: 12, removed: 4 },
+          { path: 'b', change: 'added' },
+          { path: 'c', change: 'deleted', added: 0, removed: 1 },
+        ],
+        recent: new Set(['b', 'gone']),
+      },
+    });
+    expect(changes?.summary).toBe('3 files since the task started, +12 −5 lines');
+    expect(changes?.recent?.text).toBe('2 files have changed since the last checkpoint ({time}).');
+    expect(changes?.files.map(({ path, kind, exists }) => [path, kind, exists])).toEqual([
+      ['b', 'added', true],
+      ['gone', 'unknown', false],
+      ['a', 'modified', true],
+      ['c', 'deleted', false],
+    ]);
+  });
+
+  it('tells of foreign edits, silence and crashes', () => {
     const driven = one('ai').send({ type: 'start_step' });
     const edit = {
       timestamp: '2026-01-17T15:00:00Z',
@@ -87,11 +155,14 @@ describe('the model of the HOOK.md panel', () => {
     const ids = (more: Partial<TaskPanelData>): string[] => modelOf(driven, more).notices.map((notice) => notice.id);
     expect(ids({})).toEqual([]);
     expect(ids({ hook, suspect: true })).toEqual(['journal', 'edited']);
-    expect(ids({ suspect: false, diagnosis: { kind: 'quiet', since: 0 } })).toEqual(['quiet']);
-    expect(ids({ diagnosis: { kind: 'crashed', type: 'signal', cause: 'agent_killed', lastSign: 0 } })).toEqual([
-      'crashed',
-    ]);
-    const waiting = driven.send({ type: 'human_required', kind: 'question', message: 'Which one?' });
-    expect(modelOf(waiting).notices[0]?.text).toBe('The agent has a question. Which one?');
+    expect(modelOf(driven, { diagnosis: { kind: 'quiet', since: 0 } })).toMatchObject({
+      stateLabel: 'Running · Quiet',
+      need: { level: 'warning', sentences: [{ text: 'The agent has shown no sign of life since {time}.' }, {}] },
+    });
+    const crashed = { kind: 'crashed', type: 'signal', cause: 'agent_killed', lastSign: 0 } as const;
+    expect(modelOf(driven, { diagnosis: crashed })).toMatchObject({
+      stateLabel: 'Interrupted',
+      need: { sentences: [{ text: 'The agent was killed at {time}.', at: '1970-01-01T00:00:00.000Z' }, {}] },
+    });
   });
 });

@@ -2,24 +2,20 @@ import * as vscode from 'vscode';
 import { type AtlasError, explain } from '../../../core/shared/errors';
 import { refKey } from '../../../core/task/taskRef';
 import { foreignEdits } from '../../../core/task/foreignEdits';
-import {
-  type RecordedEvent,
-  RECOVERY_ACTIONS,
-  type StepCheckpoint,
-  type TaskRecord,
-} from '../../../core/task/taskRecord';
+import { type RecordedEvent, type StepCheckpoint, type TaskRecord } from '../../../core/task/taskRecord';
 import type { TaskStep } from '../../../core/task/task';
 import { formatDuration, toMs } from '../../../core/shared/time';
-import { WAIT_LABELS } from '../../../core/task/labels';
+import { WAIT_LABELS, stepLabel } from '../../../core/task/labels';
 import { type AcceptedFailure, acceptedFailures } from '../../../core/task/acceptedFailure';
 import { needsPerson } from '../../../core/task/urgency';
-import { waitKind, waitingSince } from '../../../core/task/waiting';
+import { waitKind } from '../../../core/task/waiting';
 import { openActions } from '../../../core/task/taskActions';
 import { plain } from '../../shared/messages';
 import { type TaskView, rankedView } from '../../windowTasks';
 import { ageOf } from '../../shared/ages';
+import type { Activity } from '../activity';
 import { type TreeNode, nodeId } from './nodes';
-import { healthLabel, lookOf, recoveryLabel, stateLabel, themeIcon } from '../../shared/stateLook';
+import { type Look, healthLabel, lookOf, stateLabel, themeIcon } from '../../shared/stateLook';
 
 const OPEN_HOOK = 'atlas.openHookMd';
 
@@ -76,7 +72,7 @@ export function taskRow(
         fares,
         needed ? reasonOf(hook) : '',
         place,
-        over ? '' : (step?.step_name ?? ''),
+        over ? '' : stepLabel(step?.step_name ?? ''),
         age,
       ]
         .filter(isSaid)
@@ -116,53 +112,21 @@ export function damagedRow(node: TreeNode & { kind: 'task' }, error: AtlasError 
   return item;
 }
 
-/** The Markdown of a task's tooltip, made when it is asked for. Texts from outside are code or escaped text. */
-export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString {
-  const { hook, task } = view.stored;
-  const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(plain(task.description, 500));
-  text.appendMarkdown('\n\n');
-  const line = (label: string, value: string): void => {
-    text.appendMarkdown(`${label}: `);
-    text.appendText(plain(value, 300));
-    text.appendMarkdown('  \n');
-  };
-  line(vscode.l10n.t('Task'), task.id);
-  line(vscode.l10n.t('State'), healthLabel(view.diagnosis, now) ?? stateLabel(hook.state));
-  line(vscode.l10n.t('Template'), task.template_id);
-  if (hook.current_step !== undefined) {
-    const { step_name: name, attempt, max_attempts: max, working_on: workingOn } = hook.current_step;
-    line(vscode.l10n.t('Step'), vscode.l10n.t('{0}, attempt {1} of {2}', name, attempt, max));
-    if (workingOn !== undefined) line(vscode.l10n.t('Working on'), workingOn);
-  }
-  if (hook.state === 'awaiting_human') {
-    const wait = waitingSince(hook);
-    line(
-      vscode.l10n.t('Waiting for'),
-      [vscode.l10n.t(WAIT_LABELS[wait.kind]), wait.message ?? ''].filter((part) => part !== '').join(': '),
-    );
-  }
-  if (hook.recovery !== undefined) {
-    const { recommended_action: action, reason } = hook.recovery;
-    const known = RECOVERY_ACTIONS.find((each) => each === action);
-    line(vscode.l10n.t('Plan'), `${known === undefined ? action : recoveryLabel(known)}: ${reason}`);
-  }
-  const edits = foreignEdits(hook);
-  if (edits !== undefined)
-    line(
-      vscode.l10n.t('Edited outside Atlas'),
-      vscode.l10n.t('{0}. Check the task, then use "Acknowledge Edit".', edits.at),
-    );
-  for (const finding of view.findings) line(vscode.l10n.t('Repaired'), finding);
-  return text;
-}
-
 const STEP_ICONS: Readonly<Record<string, { icon: string; color?: string }>> = {
   completed: { icon: 'check', color: 'charts.green' },
   skipped: { icon: 'debug-step-over', color: 'charts.green' },
   running: { icon: 'play', color: 'charts.blue' },
   failed: { icon: 'error', color: 'charts.red' },
   pending: { icon: 'circle-small-filled' },
+};
+
+/** What a step's status is called. */
+const STATUS_LABELS: Readonly<Record<string, string>> = {
+  completed: 'done',
+  skipped: 'done before an interruption',
+  running: 'running',
+  failed: 'failed',
+  pending: 'not started',
 };
 
 function stepDuration(step: TaskStep): string {
@@ -194,7 +158,8 @@ export function stepRow(
       : current
         ? vscode.TreeItemCollapsibleState.Expanded
         : vscode.TreeItemCollapsibleState.Collapsed;
-  const item = row(node, step.name, state);
+  const name = stepLabel(step.name);
+  const item = row(node, name, state);
   if (children > 0) item.id = parentId(node);
   const attempt = step.attempts > 1 ? vscode.l10n.t('attempt {0}', step.attempts) : '';
   const accepted = step.status === 'completed' ? acceptedFailures(hook).get(node.index) : undefined;
@@ -211,8 +176,13 @@ export function stepRow(
     ? ['currentStep', ...openActions(hook, view.stored.task, view.diagnosis.kind).map(({ action }) => action)].join(' ')
     : 'step';
   const why = accepted === undefined ? '' : vscode.l10n.t('. Accepted with a failed check: {0}', accepted.reason);
-  item.tooltip = plain(`${step.name}: ${step.status} (${step.type})${why}`, 1000);
-  item.accessibilityInformation = { label: plain(`${step.name}, ${step.status}, ${item.description}`) };
+  item.tooltip = plain(
+    `${name}: ${vscode.l10n.t(STATUS_LABELS[step.status] ?? step.status)} (${step.type})${why}`,
+    1000,
+  );
+  const standing = fares === '' ? vscode.l10n.t(STATUS_LABELS[step.status] ?? step.status) : '';
+  const told = [name, standing, item.description].filter(isSaid);
+  item.accessibilityInformation = { label: plain(told.join(', ')) };
   return item;
 }
 
@@ -261,15 +231,24 @@ export function checkpointTooltip(checkpoint: StepCheckpoint): vscode.MarkdownSt
   return text;
 }
 
-/** The row of a history event. */
-export function eventRow(node: TreeNode & { kind: 'event' }, event: RecordedEvent, now: number): vscode.TreeItem {
-  const item = row(node, event.trigger, vscode.TreeItemCollapsibleState.None);
-  const moved = event.from_state === event.to_state ? '' : `→ ${event.to_state}`;
-  item.description = plain(
-    [event.step_name ?? '', moved, ageOf(event.timestamp, now)].filter((part) => part !== '').join(' · '),
-  );
-  item.iconPath = new vscode.ThemeIcon(event.trigger === 'crash_detected' ? 'warning' : 'circle-small');
-  item.tooltip = plain(`${event.timestamp} ${event.from_state} → ${event.to_state}`);
+const EVENT_ICONS = {
+  info: { icon: 'circle-small' },
+  warning: { icon: 'warning', color: 'charts.orange' },
+  error: { icon: 'error', color: 'charts.red' },
+} as const satisfies Readonly<Record<Activity['level'], Look>>;
+
+/** The row of a history event: what happened, in a sentence. */
+export function eventRow(
+  node: TreeNode & { kind: 'event' },
+  activity: Activity,
+  event: RecordedEvent,
+  now: number,
+): vscode.TreeItem {
+  const item = row(node, activity.text, vscode.TreeItemCollapsibleState.None);
+  item.description = ageOf(event.timestamp, now);
+  item.iconPath = themeIcon(EVENT_ICONS[activity.level]);
+  const moved = event.from_state === event.to_state ? '' : stateLabel(event.to_state);
+  item.tooltip = plain([event.timestamp, activity.text, moved].filter(isSaid).join(' · '), 600);
   item.contextValue = 'event';
   return item;
 }

@@ -9,17 +9,10 @@ import { RefreshThrottle } from '../../shared/refreshThrottle';
 import { RowTree } from '../../shared/rowTree';
 import { TaskSnapshotCache } from './taskSnapshotCache';
 import type { ReceiptStatus, Verdicts } from '../../receipts/verdicts';
-import { receiptRow, receiptTooltip } from './receiptRow';
-import {
-  checkpointRow,
-  checkpointTooltip,
-  damagedRow,
-  eventRow,
-  groupRow,
-  stepRow,
-  taskRow,
-  taskTooltip,
-} from './rows';
+import { taskTooltip } from '../taskTooltip';
+import type * as treeRows from './treeRows';
+
+type Rows = typeof treeRows;
 
 /** How many history events are shown. */
 const HISTORY_SHOWN = 200;
@@ -39,6 +32,8 @@ export class TasksTree extends RowTree<TreeNode> {
   private order: TaskOrder = 'urgency';
   private all = false;
   private onlyNeeding = false;
+  /** How rows look, loaded when the first one is to be drawn: a window whose tree is hidden never needs it. */
+  private rows: Rows | undefined;
 
   constructor(
     private readonly session: WindowTasks,
@@ -237,34 +232,35 @@ export class TasksTree extends RowTree<TreeNode> {
     return events.slice(-HISTORY_SHOWN).reverse();
   }
 
-  protected override rowOf(node: TreeNode): vscode.TreeItem {
+  protected override async rowOf(node: TreeNode): Promise<vscode.TreeItem> {
+    const rows = (this.rows ??= await import('./treeRows'));
     const now = this.session.atlas.ports.clock.now();
     switch (node.kind) {
       case 'needsYou':
-        return groupRow(node, { count: this.needingAcross().length, own: true });
+        return rows.groupRow(node, { count: this.needingAcross().length, own: true });
       case 'workspace':
-        return groupRow(node, { own: this.session.ownWorkspaces().includes(node.workspace) });
+        return rows.groupRow(node, { own: this.session.ownWorkspaces().includes(node.workspace) });
       case 'finished':
-        return groupRow(node, { count: this.looks.finished(node.workspace).length });
+        return rows.groupRow(node, { count: this.looks.finished(node.workspace).length });
       case 'more':
-        return groupRow(node, { count: this.looks.finished(node.workspace).length - node.shown });
+        return rows.groupRow(node, { count: this.looks.finished(node.workspace).length - node.shown });
       case 'task':
-        return this.taskItem(node, now);
+        return this.taskItem(rows, node, now);
       case 'step':
-        return this.stepItem(node);
+        return this.stepItem(rows, node);
       case 'checkpoint':
       case 'receipt':
       case 'event':
       case 'history':
-        return this.recordItem(node, now);
+        return this.recordItem(rows, node, now);
     }
   }
 
-  private taskItem(node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
+  private taskItem(rows: Rows, node: TreeNode & { kind: 'task' }, now: number): vscode.TreeItem {
     const view = this.looks.view(node.ref);
-    if (view !== undefined) return taskRow(node, view, now, this.isOpened(view));
+    if (view !== undefined) return rows.taskRow(node, view, now, this.isOpened(view));
     const read = this.looks.read(node.ref);
-    return damagedRow(node, read.ok ? undefined : read.error);
+    return rows.damagedRow(node, read.ok ? undefined : read.error);
   }
 
   /** Whether a task's steps show without a click: of few that need a person, the current one, or the only one. */
@@ -277,14 +273,15 @@ export class TasksTree extends RowTree<TreeNode> {
     );
   }
 
-  private stepItem(node: TreeNode & { kind: 'step' }): vscode.TreeItem {
+  private stepItem(rows: Rows, node: TreeNode & { kind: 'step' }): vscode.TreeItem {
     const view = this.looks.view(node.ref);
     const step = view?.stored.task.steps[node.index];
     if (view === undefined || step === undefined) return new vscode.TreeItem('');
-    return stepRow(node, view, step, this.recordsOf(node.ref, node.index).length);
+    return rows.stepRow(node, view, step, this.recordsOf(node.ref, node.index).length);
   }
 
   private recordItem(
+    rows: Rows,
     node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' },
     now: number,
   ): vscode.TreeItem {
@@ -292,18 +289,20 @@ export class TasksTree extends RowTree<TreeNode> {
     if (hook === undefined) return new vscode.TreeItem('');
     switch (node.kind) {
       case 'history':
-        return groupRow(node, { count: hook.history.length });
+        return rows.groupRow(node, { count: hook.history.length });
       case 'event': {
         const event = hook.history[node.index];
-        return event === undefined ? new vscode.TreeItem('') : eventRow(node, event, now);
+        const activity = rows.activityOf(hook, node.index);
+        if (event === undefined || activity === undefined) return new vscode.TreeItem('');
+        return rows.eventRow(node, activity, event, now);
       }
       case 'receipt': {
         const receipt = hook.receipts.find((item) => item.receipt_id === node.id);
-        return receipt === undefined ? new vscode.TreeItem('') : receiptRow(node, receipt, this.statusOf(node));
+        return receipt === undefined ? new vscode.TreeItem('') : rows.receiptRow(node, receipt, this.statusOf(node));
       }
       case 'checkpoint': {
         const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
-        return checkpoint === undefined ? new vscode.TreeItem('') : checkpointRow(node, checkpoint, now);
+        return checkpoint === undefined ? new vscode.TreeItem('') : rows.checkpointRow(node, checkpoint, now);
       }
     }
   }
@@ -326,11 +325,11 @@ export class TasksTree extends RowTree<TreeNode> {
       }
       case 'checkpoint': {
         const checkpoint = this.hookOf(node.ref)?.checkpoints.find((each) => each.checkpoint_id === node.id);
-        return checkpoint === undefined ? undefined : checkpointTooltip(checkpoint);
+        return checkpoint === undefined ? undefined : this.rows?.checkpointTooltip(checkpoint);
       }
       case 'receipt': {
         const receipt = this.hookOf(node.ref)?.receipts.find((each) => each.receipt_id === node.id);
-        return receipt === undefined ? undefined : receiptTooltip(receipt, this.statusOf(node));
+        return receipt === undefined ? undefined : this.rows?.receiptTooltip(receipt, this.statusOf(node));
       }
       default:
         return undefined;

@@ -7,18 +7,18 @@ const MOVES: Readonly<Record<string, (at: number, count: number) => number>> = {
   End: (_at, count) => count - 1,
 };
 
-/** Gives the marks of the timeline a keyboard and a tooltip. `focused` is told which mark the keyboard is at. */
-export function attachTimeline(root: HTMLElement, focused: (id: string) => void): void {
-  const markOf = (event: Event): SVGElement | undefined => {
+/** Gives the marks of the steps a keyboard and a tooltip. `focused` is told which mark the keyboard is at. */
+export function attachMarks(root: HTMLElement, focused: (id: string) => void): void {
+  const markOf = (event: Event, selector = '[data-mark]'): HTMLElement | undefined => {
     const { target } = event;
-    const mark = target instanceof Element ? target.closest<SVGElement>('[data-mark]') : null;
+    const mark = target instanceof Element ? target.closest<HTMLElement>(selector) : null;
     return mark ?? undefined;
   };
   root.addEventListener('keydown', (event) => {
     const mark = markOf(event);
     if (mark === undefined) return;
     if (event.key === 'Escape') hideTip(root);
-    const marks = [...root.querySelectorAll<SVGElement>('[data-mark]')];
+    const marks = [...root.querySelectorAll<HTMLElement>('[data-mark]')];
     const to = marks[MOVES[event.key]?.(marks.indexOf(mark), marks.length) ?? -1];
     if (to === undefined) return;
     event.preventDefault();
@@ -32,14 +32,14 @@ export function attachTimeline(root: HTMLElement, focused: (id: string) => void)
     hideTip(root);
   });
   root.addEventListener('pointerover', (event) => {
-    const mark = markOf(event);
+    const mark = markOf(event, '[data-tip]');
     if (mark !== undefined) showTip(root, mark);
     else if (!(document.activeElement?.matches('[data-mark]') ?? false)) hideTip(root);
   });
 }
 
 function tipOf(root: HTMLElement): HTMLElement | null {
-  return root.querySelector<HTMLElement>('#timeline-tooltip');
+  return root.querySelector<HTMLElement>('#mark-tooltip');
 }
 
 function hideTip(root: HTMLElement): void {
@@ -47,8 +47,8 @@ function hideTip(root: HTMLElement): void {
   if (tip !== null) tip.hidden = true;
 }
 
-/** Below the axis, where it hides no mark, and never out of the chart at its sides. */
-function showTip(root: HTMLElement, mark: SVGElement | undefined): void {
+/** Below its mark, which it doesn't hide, and never out of the page at its sides. */
+function showTip(root: HTMLElement, mark: HTMLElement | undefined): void {
   const tip = tipOf(root);
   const chart = tip?.parentElement;
   if (tip === null || chart === null || chart === undefined) return;
@@ -61,5 +61,6 @@ function showTip(root: HTMLElement, mark: SVGElement | undefined): void {
   const box = chart.getBoundingClientRect();
   const at = mark.getBoundingClientRect();
   const left = at.left + at.width / 2 - box.left - tip.offsetWidth / 2;
+  tip.style.top = `${at.bottom - box.top + 6}px`;
   tip.style.left = `${Math.max(0, Math.min(left, box.width - tip.offsetWidth))}px`;
 }

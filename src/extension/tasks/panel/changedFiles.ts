@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import type { FileDrift } from '../../../core/checkpoint/checkpoint';
+import { messageOf } from '../../../core/shared/errors';
+import type { ChangedSince } from '../../../core/shared/ports';
+import { toMs } from '../../../core/shared/time';
+import type { StoredTask } from '../../../core/task/storedTask';
+import { worktreeOf } from '../../../core/task/task';
+import type { TaskRef } from '../../../core/task/taskRef';
+import { taskChanges } from '../../../service/checkpoints/taskChanges';
+import type { OpenAtlas } from '../../../service/createAtlas';
+
+/** How long git may take to list the changes, in ms; nothing waits for it. */
+const LISTING_MS = 10_000;
+/** Of so many files without a snapshot it is looked at when they changed. */
+const MAX_STATS = 500;
+
+/** What is known of a task's files. */
+export interface ChangedFiles {
+  /** The files that differ from the task's start; `undefined` where git can't say. */
+  readonly sinceStart: readonly ChangedSince[] | undefined;
+  /** The paths of those that changed after the last checkpoint. */
+  readonly recent: ReadonlySet<string>;
+}
+
+/**
+ * Asks git and the file system what a task changed. Files of the last snapshot are compared with it; others changed
+ * after the last checkpoint when they were written after it.
+ */
+async function changedFiles(atlas: OpenAtlas, stored: StoredTask): Promise<ChangedFiles> {
+  const [changes, drift] = await Promise.all([
+    taskChanges(atlas.ports, stored, LISTING_MS),
+    atlas.drive().then(async ({ recovery }) => recovery.drift(stored.hook, stored.task)),
+  ]);
+  const recent = new Set(drift.filter(isChanged).map(({ path }) => path));
+  const compared = new Set(drift.map(({ path }) => path));
+  const last = stored.hook.checkpoints.reduce((newest, { created_at: at }) => Math.max(newest, toMs(at)), -Infinity);
+  const worktree = changes?.worktree ?? worktreeOf(stored.task);
+  for (const { path, change } of changes?.files.slice(0, MAX_STATS) ?? []) {
+    if (compared.has(path) || change === 'deleted' || worktree === undefined) continue;
+    const written = atlas.ports.files.stat(join(worktree, path))?.mtimeMs;
+    if (written !== undefined && written > last) recent.add(path);
+  }
+  return { sinceStart: changes?.files, recent };
+}
+
+function isChanged({ kind }: FileDrift): boolean {
+  return kind === 'changed' || kind === 'missing' || kind === 'new';
+}
+
+/** After a file changed, changes are listed again this much later (ms): they come in bursts. */
+const SETTLE_MS = 1000;
+
+/** The changed files of one task, listed again when something changed, one listing at a time. */
+export class ChangedFilesWatch {
+  /** What was seen last; `undefined` until git has answered once. */
+  files: ChangedFiles | undefined;
+  private listing = false;
+  private isOld = false;
+  private timer: NodeJS.Timeout | undefined;
+  private isOver = false;
+
+  /** @param changed called when other files or other changes were seen */
+  constructor(
+    private readonly atlas: OpenAtlas,
+    private readonly ref: TaskRef,
+    private readonly changed: () => void,
+  ) {}
+
+  /** Lists the changes, or lists them once more after the listing that is under way. */
+  async list(): Promise<void> {
+    if (this.listing) {
+      this.isOld = true;
+      return;
+    }
+    this.listing = true;
+    try {
+      const read = this.atlas.catalog.read(this.ref);
+      const seen = read.ok ? await changedFiles(this.atlas, read.value) : undefined;
+      const isNew = textOf(seen) !== textOf(this.files);
+      this.files = seen;
+      if (isNew && !this.isOver) this.changed();
+    } catch (error) {
+      this.atlas.ports.log.warn("The task's changed files could not be listed.", { error: messageOf(error) });
+    } finally {
+      this.listing = false;
+    }
+    if (this.isOld) this.listSoon();
+  }
+
+  /** Lists the changes as soon as no more come. */
+  listSoon(): void {
+    this.isOld = false;
+    clearTimeout(this.timer);
+    if (!this.isOver) this.timer = setTimeout(() => void this.list(), SETTLE_MS);
+  }
+
+  dispose(): void {
+    this.isOver = true;
+    clearTimeout(this.timer);
+  }
+}
+
+function textOf(files: ChangedFiles | undefined): string {
+  return JSON.stringify([files?.sinceStart, [...(files?.recent ?? [])]]);
+}

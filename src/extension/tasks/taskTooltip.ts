@@ -1,0 +1,49 @@
+import * as vscode from 'vscode';
+import { foreignEdits } from '../../core/task/foreignEdits';
+import { WAIT_LABELS, stepLabel } from '../../core/task/labels';
+import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
+import { waitingSince } from '../../core/task/waiting';
+import { plain } from '../shared/messages';
+import { healthLabel, recoveryLabel, stateLabel } from '../shared/stateLook';
+import type { TaskView } from '../windowTasks';
+
+/** The Markdown of a task's tooltip, made when it is asked for. Texts from outside are code or escaped text. */
+export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString {
+  const { hook, task } = view.stored;
+  const text = new vscode.MarkdownString(undefined, false);
+  text.appendText(plain(task.description, 500));
+  text.appendMarkdown('\n\n');
+  const line = (label: string, value: string): void => {
+    text.appendMarkdown(`${label}: `);
+    text.appendText(plain(value, 300));
+    text.appendMarkdown('  \n');
+  };
+  line(vscode.l10n.t('Task'), task.id);
+  line(vscode.l10n.t('State'), healthLabel(view.diagnosis, now) ?? stateLabel(hook.state));
+  line(vscode.l10n.t('Template'), task.template_id);
+  if (hook.current_step !== undefined) {
+    const { step_name: name, attempt, max_attempts: max, working_on: workingOn } = hook.current_step;
+    line(vscode.l10n.t('Step'), vscode.l10n.t('{0}, attempt {1} of {2}', stepLabel(name), attempt, max));
+    if (workingOn !== undefined) line(vscode.l10n.t('Working on'), workingOn);
+  }
+  if (hook.state === 'awaiting_human') {
+    const wait = waitingSince(hook);
+    line(
+      vscode.l10n.t('Waiting for'),
+      [vscode.l10n.t(WAIT_LABELS[wait.kind]), wait.message ?? ''].filter((part) => part !== '').join(': '),
+    );
+  }
+  if (hook.recovery !== undefined) {
+    const { recommended_action: action, reason } = hook.recovery;
+    const known = RECOVERY_ACTIONS.find((each) => each === action);
+    line(vscode.l10n.t('Plan'), `${known === undefined ? action : recoveryLabel(known)}: ${reason}`);
+  }
+  const edits = foreignEdits(hook);
+  if (edits !== undefined)
+    line(
+      vscode.l10n.t('Edited outside Atlas'),
+      vscode.l10n.t('{0}. Check the task, then use "Acknowledge Edit".', edits.at),
+    );
+  for (const finding of view.findings) line(vscode.l10n.t('Repaired'), finding);
+  return text;
+}
