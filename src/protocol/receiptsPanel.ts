@@ -8,6 +8,9 @@ export const RECEIPT_STANDINGS = [...VERDICTS, 'unchecked'] as const;
 /** A receipt's standing in the panel. */
 export type ReceiptStanding = (typeof RECEIPT_STANDINGS)[number];
 
+/** How a command ended. */
+export const RECEIPT_RESULTS = ['passed', 'failed'] as const;
+
 /** What a command wrote that may have been kept. */
 export const OUTPUT_STREAMS = ['stdout', 'stderr'] as const;
 
@@ -30,7 +33,8 @@ const rowSchema = z.object({
   step: z.string(),
   attempt: z.optional(z.string()),
   command: z.string(),
-  exit: z.string(),
+  /** How the command ended, in words. */
+  result: z.string(),
   /** The command did not pass, whatever the receipt is worth. */
   failed: z.boolean(),
   duration: z.string(),
@@ -98,9 +102,11 @@ const stringsSchema = z.object({
   filter: z.string(),
   filterText: z.string(),
   filterHint: z.string(),
-  filterStanding: z.string(),
+  allResults: z.string(),
   allStandings: z.string(),
-  outdatedOnly: z.string(),
+  allFiles: z.string(),
+  currentFiles: z.string(),
+  outdatedFiles: z.string(),
   clearFilter: z.string(),
   shown: z.string(),
   none: z.string(),
@@ -108,15 +114,14 @@ const stringsSchema = z.object({
   more: z.string(),
   columns: z.object({
     details: z.string(),
+    result: z.string(),
     standing: z.string(),
     currency: z.string(),
     step: z.string(),
     command: z.string(),
-    exit: z.string(),
     duration: z.string(),
     completed: z.string(),
   }),
-  failed: z.string(),
   detailsOf: z.string(),
   checks: z.string(),
   notChecked: z.string(),
@@ -139,10 +144,12 @@ export const receiptsPanelModelSchema = z.object({
   ref: panelRefSchema,
   title: z.string(),
   place: z.string(),
+  /** How many passed and failed. */
+  results: z.array(z.object({ result: z.enum(RECEIPT_RESULTS), label: z.string(), count: z.int() })),
+  /** How many are outdated, in words; left out when none is. */
+  outdated: z.optional(z.string()),
   /** All standings, those too that no receipt has. */
   counts: z.array(z.object({ standing: z.enum(RECEIPT_STANDINGS), label: z.string(), count: z.int() })),
-  /** How many commands failed, in words; left out when none did. */
-  failures: z.optional(z.string()),
   /** Said when it changes. */
   announcement: z.string(),
   keys: z.string(),
@@ -202,8 +209,9 @@ export const fromReceiptsPanelSchema = z.discriminatedUnion('type', [
 /** What is looked for in the table. */
 export const receiptsFilterSchema = z.object({
   text: z.string().check(z.maxLength(1000)),
+  result: z.enum(['all', ...RECEIPT_RESULTS]),
   standing: z.enum(['all', ...RECEIPT_STANDINGS]),
-  outdatedOnly: z.boolean(),
+  files: z.enum(['all', 'current', 'outdated']),
 });
 
 /** What is looked for in the table. */

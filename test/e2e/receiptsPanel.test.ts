@@ -133,23 +133,24 @@ describe('the receipts panel in a browser', () => {
     },
   );
 
-  it('is a table with a verdict in words in each row, and a tick for nothing but a valid one', async () => {
+  it('says of each run how it ended, what its receipt is worth and whether the files are the same, and is green only for a pass', async () => {
     const { page } = await open();
     expect(await page.getByRole('table', { name: 'Receipts' }).count()).toBe(1);
     expect(await page.getByRole('columnheader').allTextContents()).toEqual([
-      ...['Details', 'Verdict', 'Files', 'Step', 'Command', 'Exit code', 'Duration', 'Completed'],
+      ...['Details', 'Result', 'Receipt', 'Files', 'Step', 'Command', 'Duration', 'Completed'],
     ]);
     expect(await page.locator('td.standing').allTextContents()).toEqual([
-      ...['✓Valid', '✓Valid', '…Not checked', '✓Valid', '✗Invalid', '?Unknown key', '–Unsigned', '~Valid, short'],
+      ...['◆Valid', '◆Valid', '…Not checked', '◆Valid', '!Invalid', '?Unknown key', '–Unsigned', '◇Valid, short'],
     ]);
     expect(await page.locator('td.currency span:last-child').allTextContents()).toEqual([
-      ...['Current', 'Outdated (3 files)', 'Not checked', 'Current'],
+      ...['Current', 'Outdated (3 files)', 'Not compared', 'Current'],
       ...['Current', 'Current', 'Unknown', 'Current'],
     ]);
-    const failed = page.getByRole('row').filter({ hasText: 'FAILED' });
-    expect(await failed.locator('td.exit').textContent()).toBe('1 FAILED');
+    const results = await page.locator('td.result').allTextContents();
+    expect([...new Set(results)].sort()).toEqual(['✓Passed', '✗Failed (exit code 1)']);
     const colour = (of: string) => page.evaluate<string>(`getComputedStyle(document.querySelector('${of}')).color`);
-    expect(await colour('.receipt.ended .standing.valid .sign')).toBe('rgb(137, 209, 133)');
+    expect(await colour('.receipt.ended .result .sign')).toBe('rgb(137, 209, 133)');
+    expect(await colour('.receipt.failed .result .sign')).not.toBe('rgb(137, 209, 133)');
     expect(await colour('.receipt.failed .standing.valid .sign')).toBe('rgb(204, 204, 204)');
     expect(await page.getByRole('rowheader').count()).toBe(8);
   });
@@ -158,7 +159,7 @@ describe('the receipts panel in a browser', () => {
     const { page } = await open(undefined, { width: 300 });
     const tree = await page.locator('table.receipts').ariaSnapshot();
     expect(tree).toContain('table "Receipts"');
-    expect(tree).toContain('columnheader "Verdict"');
+    expect(tree).toContain('columnheader "Receipt"');
     expect(tree).toContain('cell "Valid"');
     expect(tree).toContain('rowheader "npm test"');
   });
@@ -231,7 +232,7 @@ describe('the receipts panel in a browser', () => {
     expect(await host.take()).toEqual({ kind: 'verify', key: host.keyAt(7) });
   });
 
-  it('filters by text, verdict and currency, and says how many are left', async () => {
+  it('filters by text, result, receipt and files, and says how many are left', async () => {
     const { page } = await open();
     const status = page.locator('.shown');
     expect(await status.getAttribute('role')).toBe('status');
@@ -239,16 +240,18 @@ describe('the receipts panel in a browser', () => {
     await page.getByRole('searchbox', { name: 'Filter by command, step or id' }).fill('NPM bail');
     expect(await status.textContent()).toBe('1 of 8 receipts');
     await page.getByRole('searchbox').fill('');
-    await page.getByRole('combobox', { name: 'Verdict' }).selectOption({ label: 'Valid' });
-    expect(await rows(page).count()).toBe(3);
-    await page.getByRole('checkbox', { name: 'Outdated only' }).focus();
-    await page.keyboard.press('Space');
+    await page.getByRole('combobox', { name: 'Result' }).selectOption({ label: 'Failed' });
     expect(await status.textContent()).toBe('1 of 8 receipts');
-    await page.getByRole('combobox').selectOption({ label: 'Unsigned' });
+    await page.getByRole('combobox', { name: 'Result' }).selectOption({ label: 'All results' });
+    await page.getByRole('combobox', { name: 'Receipt' }).selectOption({ label: 'Valid' });
+    expect(await rows(page).count()).toBe(3);
+    await page.getByRole('combobox', { name: 'Files' }).selectOption({ label: 'Outdated' });
+    expect(await status.textContent()).toBe('1 of 8 receipts');
+    await page.getByRole('combobox', { name: 'Receipt' }).selectOption({ label: 'Unsigned' });
     expect(await page.locator('.list').textContent()).toBe('No receipt matches the filter.');
     await page.getByRole('button', { name: 'Clear Filter' }).click();
     expect(await status.textContent()).toBe('8 of 8 receipts');
-    expect(await page.getByRole('checkbox').isChecked()).toBe(false);
+    expect(await page.getByRole('combobox', { name: 'Files' }).inputValue()).toBe('all');
     expect(await page.evaluate('document.activeElement.type')).toBe('search');
   });
 
@@ -344,7 +347,7 @@ describe('the receipts panel in a browser', () => {
     await button.dispatchEvent('click');
     expect(await page.evaluate('posted.length')).toBe(0);
     await host.sendModel(receiptsData([receiptItem(0)]));
-    expect(await page.locator('#root > [role=status]').textContent()).toBe('1 receipt: Valid: 1');
+    expect(await page.locator('#root > [role=status]').textContent()).toBe('1 receipt: Passed: 1; Valid: 1');
     await page.getByRole('button', { name: 'Verify All' }).click();
     expect(await host.take()).toEqual({ kind: 'verifyAll' });
     expect(await button.textContent()).toBe('Verifying…');
@@ -376,24 +379,28 @@ describe('the receipts panel in a browser', () => {
   it('keeps task, filter and open rows over a reload', async () => {
     const first = await open(many(250));
     await first.page.getByRole('searchbox').fill('part');
-    await first.page.getByRole('combobox').selectOption({ label: 'Valid' });
+    await first.page.getByRole('combobox', { name: 'Receipt' }).selectOption({ label: 'Valid' });
     await first.page.getByRole('button', { name: 'Show 100 More' }).click();
     await first.open(120);
     const state = await first.panel.kept();
     const key = first.keyAt(129);
-    expect(state).toEqual({ ref: REF, filter: { text: 'part', standing: 'valid', outdatedOnly: false }, open: [key] });
+    expect(state).toEqual({
+      ref: REF,
+      filter: { text: 'part', result: 'all', standing: 'valid', files: 'all' },
+      open: [key],
+    });
     await first.panel.close();
     const again = await open(many(250), { state });
     expect(await again.take()).toEqual({ kind: 'show', keys: [key] });
     expect(await again.page.getByRole('searchbox').inputValue()).toBe('part');
-    expect(await again.page.getByRole('combobox').inputValue()).toBe('valid');
+    expect(await again.page.getByRole('combobox', { name: 'Receipt' }).inputValue()).toBe('valid');
     expect(await again.page.locator('#details-129').textContent()).toContain('out/part129.txt');
     await again.panel.close();
     const odd = await open(many(3), { state: { ref: REF, filter: { text: 5 }, open: 'x' } });
     expect(await rows(odd.page).count()).toBe(3);
     await odd.panel.close();
     const gone = await open(many(3), {
-      state: { ref: REF, filter: { text: '', standing: 'all', outdatedOnly: false }, open: ['9:x'] },
+      state: { ref: REF, filter: { text: '', result: 'all', standing: 'all', files: 'all' }, open: ['9:x'] },
     });
     expect(await gone.panel.kept()).toMatchObject({ open: [] });
   });

@@ -4,11 +4,12 @@ import type { ReceiptRow, ReceiptsFilter } from '../../src/protocol/receiptsPane
 export const PAGE_ROWS = 100;
 
 /** The filter that lets everything through. */
-export const NO_FILTER: ReceiptsFilter = { text: '', standing: 'all', outdatedOnly: false };
+export const NO_FILTER: ReceiptsFilter = { text: '', result: 'all', standing: 'all', files: 'all' };
 
 /** Whether a filter lets everything through. */
 export function isEmpty(filter: ReceiptsFilter): boolean {
-  return filter.text.trim() === '' && filter.standing === 'all' && !filter.outdatedOnly;
+  const { text, result, standing, files } = filter;
+  return text.trim() === '' && result === 'all' && standing === 'all' && files === 'all';
 }
 
 /** The rows that a filter lets through; each word of its text must be in the command, the step or the id. */
@@ -20,7 +21,8 @@ export function matching(rows: readonly ReceiptRow[], filter: ReceiptsFilter): r
     .filter((word) => word !== '');
   return rows.filter((row) => {
     if (filter.standing !== 'all' && row.standing !== filter.standing) return false;
-    if (filter.outdatedOnly && row.currency !== 'outdated') return false;
+    if (filter.result !== 'all' && row.failed !== (filter.result === 'failed')) return false;
+    if (filter.files !== 'all' && row.currency !== filter.files) return false;
     const text = `${row.command}\n${row.step}\n${row.id}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });

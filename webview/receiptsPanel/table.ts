@@ -10,11 +10,11 @@ import { detailsView } from './details';
 import { elementId, filled } from './rows';
 import type { ReceiptsViewState } from './viewState';
 
-/** Each standing has a sign of its own beside its word; the tick is for what is wholly verified and nothing else. */
+/** Each standing has a sign of its own beside its word. A tick or a cross says how the command ended, never this. */
 const STANDING_SIGNS: Readonly<Record<ReceiptStanding, string>> = {
-  valid: '✓',
-  valid_short: '~',
-  invalid: '✗',
+  valid: '◆',
+  valid_short: '◇',
+  invalid: '!',
   unsigned: '–',
   unknown_key: '?',
   unchecked: '…',
@@ -29,6 +29,11 @@ const CURRENCY_SIGNS: Readonly<Record<ReceiptRow['currency'], string>> = {
 
 function sign(text: string): VNode {
   return h('span', { class: 'sign', 'aria-hidden': 'true' }, text);
+}
+
+/** The sign of how a command ended; the word has to stand beside it. */
+export function resultSign(failed: boolean): VNode {
+  return sign(failed ? '✗' : '✓');
 }
 
 /** The sign of a standing; the word has to stand beside it. */
@@ -91,6 +96,7 @@ function rowView(row: ReceiptRow, isOpen: boolean, state: ReceiptsViewState, { s
       'data-do': toggleAction(row),
     },
     toggleCell(row, isOpen, strings),
+    cell('result', [resultSign(row.failed), h('span', {}, row.result)]),
     cell('standing', [standingSign(row.standing), h('span', {}, row.standingLabel)], row.why, row.standing),
     cell(
       'currency',
@@ -107,7 +113,6 @@ function rowView(row: ReceiptRow, isOpen: boolean, state: ReceiptsViewState, { s
       { role: 'rowheader', scope: 'row', class: 'command', 'data-label': columns.command, title: row.command },
       h('code', {}, row.command),
     ),
-    cell('exit', [row.exit, row.failed ? [' ', h('strong', { class: 'failed' }, strings.failed)] : undefined]),
     cell('duration', row.duration),
     cell(
       'completed',

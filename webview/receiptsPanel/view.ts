@@ -3,7 +3,7 @@ import { requestButton, requestKey } from '../shared/buttons';
 import { type Child, type VNode, h } from '../shared/dom';
 import { failureViews } from '../shared/failure';
 import { PAGE_ROWS, filled, isEmpty, matching } from './rows';
-import { standingSign, tableView } from './table';
+import { resultSign, standingSign, tableView } from './table';
 import type { ReceiptsViewState } from './viewState';
 
 /** The whole page; `data-do` carries the request or the local action of what can be clicked. */
@@ -34,14 +34,17 @@ function header(model: ReceiptsPanelModel): VNode {
     h(
       'ul',
       { class: 'counts' },
+      model.results
+        .filter(({ count }) => count > 0)
+        .map(({ result, label, count }) =>
+          h('li', { key: result, class: `result ${result}` }, resultSign(result === 'failed'), `${label}: ${count}`),
+        ),
       model.counts
         .filter(({ count }) => count > 0)
         .map(({ standing, label, count }) =>
           h('li', { key: standing, class: `standing ${standing}` }, standingSign(standing), `${label}: ${count}`),
         ),
-      model.failures === undefined
-        ? undefined
-        : h('li', { key: 'failures', class: 'failures' }, h('strong', {}, model.failures)),
+      model.outdated === undefined ? undefined : h('li', { key: 'outdated' }, model.outdated),
     ),
   );
 }
@@ -93,7 +96,11 @@ function listView(state: ReceiptsViewState, model: ReceiptsPanelModel): VNode[] 
 }
 
 /** The controls' own state is set after the page is drawn: what a person has typed is no attribute. */
-function filterView(state: ReceiptsViewState, { strings, rows, counts }: ReceiptsPanelModel, found: number): VNode {
+function filterView(
+  state: ReceiptsViewState,
+  { strings, rows, results, counts }: ReceiptsPanelModel,
+  found: number,
+): VNode {
   const offered = counts.filter(({ standing, count }) => count > 0 || standing === state.filter.standing);
   return h(
     'div',
@@ -106,16 +113,30 @@ function filterView(state: ReceiptsViewState, { strings, rows, counts }: Receipt
       maxlength: '1000',
       spellcheck: false,
     }),
-    h(
-      'select',
-      { 'data-filter': 'standing', 'aria-label': strings.filterStanding },
-      h('option', { value: 'all' }, strings.allStandings),
-      offered.map(({ standing, label }) => h('option', { key: standing, value: standing }, label)),
-    ),
-    h('label', {}, h('input', { type: 'checkbox', 'data-filter': 'outdatedOnly' }), strings.outdatedOnly),
+    selectView('result', strings.columns.result, [
+      ['all', strings.allResults],
+      ...results.map(({ result, label }) => [result, label] as const),
+    ]),
+    selectView('standing', strings.columns.standing, [
+      ['all', strings.allStandings],
+      ...offered.map(({ standing, label }) => [standing, label] as const),
+    ]),
+    selectView('files', strings.columns.currency, [
+      ['all', strings.allFiles],
+      ['current', strings.currentFiles],
+      ['outdated', strings.outdatedFiles],
+    ]),
     isEmpty(state.filter)
       ? undefined
       : h('button', { key: 'clear', type: 'button', class: 'link', 'data-do': 'clear' }, strings.clearFilter),
     h('p', { class: 'shown', role: 'status' }, filled(strings.shown, found, rows.length)),
+  );
+}
+
+function selectView(name: string, label: string, options: readonly (readonly [value: string, text: string])[]): VNode {
+  return h(
+    'select',
+    { key: name, 'data-filter': name, 'aria-label': label },
+    options.map(([value, text]) => h('option', { key: value, value }, text)),
   );
 }

@@ -33,7 +33,7 @@ export function verdictLabel(verdict: Verdict | 'unchecked'): string {
     case 'unknown_key':
       return vscode.l10n.t('Unknown key');
     case 'unchecked':
-      return vscode.l10n.t('Not verified');
+      return vscode.l10n.t('Not checked');
   }
 }
 

@@ -78,17 +78,18 @@ describe('the model of the receipts panel', () => {
     expect(model.counts.map(({ standing, count }) => `${standing} ${count}`)).toEqual([
       ...['valid 3', 'valid_short 1', 'invalid 1', 'unsigned 1', 'unknown_key 1', 'unchecked 1'],
     ]);
-    expect(model.failures).toBe('1 command FAILED');
+    expect(model.results.map(({ label, count }) => `${label} ${count}`)).toEqual(['Passed 7', 'Failed 1']);
+    expect(model.outdated).toBe('Outdated: 1');
     expect(model.announcement).toBe(
-      '8 receipts: Valid: 3; Valid, short: 1; Invalid: 1; Unsigned: 1; Unknown key: 1; Not checked: 1; 1 command FAILED',
+      '8 receipts: Passed: 7; Failed: 1; Valid: 3; Valid, short: 1; Invalid: 1; Unsigned: 1; Unknown key: 1; Not checked: 1; Outdated: 1',
     );
-    expect(modelOf([]).failures).toBeUndefined();
+    expect(modelOf([]).outdated).toBeUndefined();
   });
 
   it('does not let a good signature make a failed run look passed', () => {
     const failed = receiptItem(0, { receipt: { exit_code: 1 } });
-    expect(rowOf(failed)).toMatchObject({ standing: 'valid', exit: '1', failed: true });
-    expect(factsOf(failed)['Exit code']).toBe('1 (FAILED)');
+    expect(rowOf(failed)).toMatchObject({ standing: 'valid', result: 'Failed (exit code 1)', failed: true });
+    expect(factsOf(failed)['Exit code']).toBe('1 (failed)');
     expect(rowOf(receiptItem(0, { receipt: { exit_code: 1 }, verdict: 'unchecked' })).failed).toBe(true);
     const timedOut = receiptItem(0, { receipt: { exit_code: 143 } });
     expect(factsOf(timedOut)['Ended']).toBe('stopped: timed out');
@@ -99,7 +100,7 @@ describe('the model of the receipts panel', () => {
       ...claims.report,
       statement: { ...statement, predicate: { ...statement.predicate, result: 'FAILED' as const } },
     };
-    expect(rowOf({ ...claims, report })).toMatchObject({ exit: '0', failed: true });
+    expect(rowOf({ ...claims, report })).toMatchObject({ result: 'Failed (exit code 0)', failed: true });
   });
 
   it('tells which files the proof no longer covers', () => {
@@ -118,7 +119,7 @@ describe('the model of the receipts panel', () => {
       currencyLabel: 'Unknown',
       currencyHint: 'No git.',
     });
-    expect(rowOf(receiptItem(0, { currency: undefined })).currencyLabel).toBe('Not checked');
+    expect(rowOf(receiptItem(0, { currency: undefined })).currencyLabel).toBe('Not compared');
   });
 
   it('tells receipts with one id apart', () => {
@@ -227,8 +228,9 @@ describe('the filter of the receipts panel', () => {
 
   it('looks for a verdict and for what is outdated', () => {
     expect(ids({ standing: 'unsigned' })).toEqual(['2']);
-    expect(ids({ outdatedOnly: true })).toEqual(['7']);
-    expect(ids({ outdatedOnly: true, standing: 'invalid' })).toEqual([]);
+    expect(ids({ result: 'failed' }).length).toBe(1);
+    expect(ids({ files: 'outdated' })).toEqual(['7']);
+    expect(ids({ files: 'outdated', standing: 'invalid' })).toEqual([]);
   });
 
   it('has pages enough for a row', () => {

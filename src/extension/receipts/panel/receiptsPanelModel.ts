@@ -42,19 +42,28 @@ export function receiptsPanelModel(ref: TaskRef, data: ReceiptsPanelData): Recei
   const texts = receiptsPanelTexts();
   const rows = data.items.map((item, index) => row(item, index, texts));
   const failed = rows.filter((each) => each.failed).length;
+  const outdated = rows.filter((each) => each.currency === 'outdated').length;
+  const results = [
+    { result: 'passed' as const, label: texts.passed(), count: rows.length - failed },
+    { result: 'failed' as const, label: texts.failed(), count: failed },
+  ];
   const counts = RECEIPT_STANDINGS.map((standing) => ({
     standing,
     label: texts.standing(standing),
     count: rows.filter((each) => each.standing === standing).length,
   }));
-  const said = counts.filter(({ count }) => count > 0).map(({ label, count }) => texts.count(label, count));
+  const said = [...results, ...counts]
+    .filter(({ count }) => count > 0)
+    .map(({ label, count }) => texts.count(label, count));
+  const outdatedText = outdated === 0 ? undefined : texts.count(texts.outdatedCount(), outdated);
   return {
     ref,
     title: flat(data.task.title, 300) || flat(data.task.id, 300),
     place: texts.place(flat(data.task.workspace, 255), flat(data.task.id, 255)),
+    results,
     counts,
-    ...(failed > 0 && { failures: texts.failures(failed) }),
-    announcement: texts.announcement(rows.length, failed > 0 ? [...said, texts.failures(failed)] : said),
+    ...(outdatedText !== undefined && { outdated: outdatedText }),
+    announcement: texts.announcement(rows.length, outdatedText === undefined ? said : [...said, outdatedText]),
     keys: flat(data.keys, 1000),
     checking: data.checking,
     rows: rows.reverse(),
@@ -86,7 +95,7 @@ function row(item: ReceiptItem, index: number, texts: ReceiptsPanelTexts): Recei
     step: flat(receipt.step_name, 64),
     ...(receipt.attempt !== undefined && { attempt: texts.attempt(receipt.attempt) }),
     command: flat(receipt.command, LONGEST_COMMAND),
-    exit: String(receipt.exit_code),
+    result: hasFailed(item) ? texts.failedWith(receipt.exit_code) : texts.passed(),
     failed: hasFailed(item),
     duration: flat(receipt.duration, 32),
     completedAt: receipt.completed_at,

@@ -1,15 +1,7 @@
 import { l10n } from 'vscode';
 import type { COMMAND_ENDS, RECEIPT_CHECKS } from '../../../core/receipt/receipt';
 import type { ReceiptStanding, ReceiptsPanelStrings } from '../../../protocol/receiptsPanel';
-
-const standings = (): Readonly<Record<ReceiptStanding, string>> => ({
-  valid: l10n.t('Valid'),
-  valid_short: l10n.t('Valid, short'),
-  invalid: l10n.t('Invalid'),
-  unsigned: l10n.t('Unsigned'),
-  unknown_key: l10n.t('Unknown key'),
-  unchecked: l10n.t('Not checked'),
-});
+import { resultLabel, verdictLabel } from '../standingText';
 
 const checks = (): Readonly<Record<(typeof RECEIPT_CHECKS)[number], string>> => ({
   signed: l10n.t('Signed'),
@@ -48,9 +40,11 @@ const strings = (): ReceiptsPanelStrings => ({
   filter: l10n.t('Filter'),
   filterText: l10n.t('Filter by command, step or id'),
   filterHint: l10n.t('Command, step or id'),
-  filterStanding: l10n.t('Verdict'),
-  allStandings: l10n.t('All verdicts'),
-  outdatedOnly: l10n.t('Outdated only'),
+  allResults: l10n.t('All results'),
+  allStandings: l10n.t('All receipts'),
+  allFiles: l10n.t('All files'),
+  currentFiles: l10n.t('Current'),
+  outdatedFiles: l10n.t('Outdated'),
   clearFilter: l10n.t('Clear Filter'),
   shown: l10n.t('{0} of {1} receipts'),
   none: l10n.t('No receipt yet. Run Validation to make one.'),
@@ -58,15 +52,14 @@ const strings = (): ReceiptsPanelStrings => ({
   more: l10n.t('Show {0} More'),
   columns: {
     details: l10n.t('Details'),
-    standing: l10n.t('Verdict'),
+    result: l10n.t('Result'),
+    standing: l10n.t('Receipt'),
     currency: l10n.t('Files'),
     step: l10n.t('Step'),
     command: l10n.t('Command'),
-    exit: l10n.t('Exit code'),
     duration: l10n.t('Duration'),
     completed: l10n.t('Completed'),
   },
-  failed: l10n.t('FAILED'),
   detailsOf: l10n.t('Details of {0}: {1}'),
   checks: l10n.t('Checks'),
   notChecked: l10n.t('Not verified yet.'),
@@ -120,21 +113,24 @@ export function receiptsPanelTexts() {
   return {
     strings: strings(),
     labels: labels(),
-    standing: (standing: ReceiptStanding) => standings()[standing],
+    standing: (standing: ReceiptStanding) => verdictLabel(standing),
+    passed: () => resultLabel(0),
+    failed: () => l10n.t('Failed'),
+    failedWith: (exitCode: number) => l10n.t('Failed (exit code {0})', exitCode),
+    outdatedCount: () => l10n.t('Outdated'),
     check: (check: (typeof RECEIPT_CHECKS)[number]) => checks()[check],
     ended: (end: (typeof COMMAND_ENDS)[number], signal: string | undefined) =>
       signal === undefined ? ends()[end] : l10n.t('{0} ({1})', ends()[end], signal),
     current: () => l10n.t('Current'),
     outdated: (files: number) => (files === 1 ? l10n.t('Outdated (1 file)') : l10n.t('Outdated ({0} files)', files)),
     unknown: () => l10n.t('Unknown'),
-    unchecked: () => l10n.t('Not checked'),
+    unchecked: () => l10n.t('Not compared'),
     place: (workspace: string, id: string) => l10n.t('{0}, task {1}', workspace, id),
     announcement: (total: number, counts: readonly string[]) =>
       total === 1 ? l10n.t('1 receipt: {0}', counts.join('; ')) : l10n.t('{0} receipts: {1}', total, counts.join('; ')),
     count: (label: string, count: number) => l10n.t('{0}: {1}', label, count),
-    failures: (count: number) => (count === 1 ? l10n.t('1 command FAILED') : l10n.t('{0} commands FAILED', count)),
     attempt: (attempt: number) => l10n.t('attempt {0}', attempt),
-    failedExit: (code: string) => l10n.t('{0} (FAILED)', code),
+    failedExit: (code: string) => l10n.t('{0} (failed)', code),
     absent: () => l10n.t('none'),
     notKnown: () => l10n.t('unknown'),
     nothing: () => l10n.t('no file'),
