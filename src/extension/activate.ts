@@ -6,6 +6,7 @@ import { resolveRoot } from '../system/storeRoot';
 import { type AtlasApi, createApi } from './api';
 import { ReceiptLenses } from './receipts/codeLens';
 import { registerCommands } from './shared/register';
+import { watchMilestones } from './setup/milestones';
 import { watchConfig } from './setup/configProblems';
 import { watchFiles } from './checkpoints/fileActivity';
 import { GitBridge } from './gitHooks/gitBridge';
@@ -57,6 +58,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     panels,
     new StatusBar(session),
     watchConfig(session, log),
+    watchMilestones(session),
     watchFiles(session),
     watchTasks(session, extension.globalState),
     new ReceiptLenses(session, verdicts),

@@ -3,6 +3,7 @@ import { messageOf } from '../core/shared/errors';
 import type { TaskRef } from '../core/task/taskRef';
 import type { ReceiptsPanels } from './receipts/panel/receiptsPanel';
 import type { Verdicts } from './receipts/verdicts';
+import { setContext } from './shared/contextKeys';
 import type { PanelHost } from './shared/panel';
 import type { TaskPanels } from './tasks/panel/taskPanel';
 import type { WindowTasks } from './windowTasks';
@@ -63,6 +64,7 @@ export class LatePanels implements vscode.Disposable {
 
   /** Shows a task's HOOK.md, the open panel if there is one. */
   open(ref: TaskRef): void {
+    setContext('atlas.hasOpenedHookMd', true);
     this.tasks.use((panels) => panels.open(ref));
   }
 

@@ -98,6 +98,8 @@ const checkSchema = z.object({
   receiptId: z.string(),
   command: z.string(),
   passed: z.boolean(),
+  /** Whether a valid receipt says so. */
+  isProven: z.boolean(),
   /** Result, receipt and files, in this order. */
   facts: z.array(z.object({ label: z.string(), text: z.string(), look: z.enum(['good', 'bad', 'old', 'plain']) })),
   at: z.string(),

@@ -150,6 +150,7 @@ describe('the receipts panel in a browser', () => {
     expect([...new Set(results)].sort()).toEqual(['✓Passed', '✗Failed (exit code 1)']);
     const colour = (of: string) => page.evaluate<string>(`getComputedStyle(document.querySelector('${of}')).color`);
     expect(await colour('.receipt.ended .result .sign')).toBe('rgb(137, 209, 133)');
+    expect(await colour('.receipt.ended.unproven .result .sign')).toBe('rgb(204, 204, 204)');
     expect(await colour('.receipt.failed .result .sign')).not.toBe('rgb(137, 209, 133)');
     expect(await colour('.receipt.failed .standing.valid .sign')).toBe('rgb(204, 204, 204)');
     expect(await page.getByRole('rowheader').count()).toBe(8);

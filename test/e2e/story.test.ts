@@ -329,6 +329,18 @@ describe('in a folder that is not trusted', () => {
     await topTask('Waiting for you: Another task');
   });
 
+  it('shows one task after the other in one tab, unless it is pinned', async () => {
+    const tabs = workbench.page.locator('.tab', { hasText: 'HOOK.md: ' });
+    await workbench.treeRows('Another task').first().click();
+    await tabs.and(workbench.page.locator('.active', { hasText: 'Another task' })).waitFor();
+    expect(await tabs.count()).toBe(1);
+    await workbench.palette('View: Pin Editor');
+    await workbench.page.locator('.tab.sticky', { hasText: 'Another task' }).waitFor();
+    await workbench.treeRows(TASK).first().click();
+    await tabs.and(workbench.page.locator('.active', { hasText: TASK })).waitFor();
+    expect(await tabs.count()).toBe(2);
+  });
+
   async function topTask(title: string): Promise<void> {
     const top = workbench.page.locator('.pane-body .monaco-list-row[data-index="1"]', { hasText: title });
     await top.and(workbench.page.locator('[aria-level="2"]')).waitFor();

@@ -1,3 +1,6 @@
+import { unwrap } from '../../src/core/shared/errors';
+import { Atlas } from '../../src/service/atlas';
+import { silentLog, systemPorts } from '../../src/service/ports';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeGitWorkspace, type GitWorkspace } from '../support/fixtures/gitWorkspace';
 import { until } from '../support/drivers/taskFiles';
@@ -30,14 +33,36 @@ describe('the window', () => {
     await workbench.quickPick('Get Started with Atlas');
     const steps = page.locator('.getting-started-step');
     await steps.first().waitFor();
-    for (const name of ['start', 'step', 'hook', 'checkpoint', 'recover']) {
+    for (const [name, picture] of [
+      ['start', 'start'],
+      ['agent', 'hook'],
+      ['step', 'step'],
+      ['hook', 'hook'],
+      ['checkpoint', 'checkpoint'],
+      ['recover', 'recover'],
+    ] as const) {
       await page.locator(`.getting-started-step[data-step-id$="#${name}"]`).click();
       await page.waitForFunction(
-        `[...document.querySelectorAll('.getting-started-media img')].some((image) => image.currentSrc.includes('${name}.png') && image.naturalWidth > 100)`,
+        `[...document.querySelectorAll('.getting-started-media img')].some((image) => image.currentSrc.includes('${picture}.png') && image.naturalWidth > 100)`,
       );
     }
-    expect(await steps.count()).toBe(5);
+    expect(await steps.count()).toBe(6);
     await workbench.screenshot('window-walkthrough');
+  });
+
+  it('ticks in the walkthrough what an agent did', async () => {
+    const ticked = (name: string) =>
+      workbench.page.locator(`.getting-started-step[data-step-id$="#${name}"] .codicon.complete`);
+    expect(await ticked('step').count()).toBe(0);
+    const agent = new Atlas(systemPorts(workspace.atlasHome, '0.0.0', silentLog));
+    const { ref } = unwrap(await agent.startTask({ title: 'Ticked', template: 'task', folder: workspace.folder }));
+    await ticked('start').waitFor();
+    unwrap(await agent.startStep(ref));
+    await ticked('step').waitFor();
+    expect(await ticked('checkpoint').count()).toBe(0);
+    unwrap(await agent.checkpoint(ref, 'Half of it'));
+    await ticked('checkpoint').waitFor();
+    unwrap(await agent.send(ref, { type: 'abandon', reason: 'Only looked at' }));
   });
 
   it.each(Object.keys(THEMES) as Theme[])('shows the theme %s', async (theme) => {

@@ -92,7 +92,7 @@ function rowView(row: ReceiptRow, isOpen: boolean, state: ReceiptsViewState, { s
     {
       key: row.key,
       role: 'row',
-      class: `receipt ${row.failed ? 'failed' : 'ended'} ${isOpen ? 'open' : 'closed'}`,
+      class: `receipt ${row.failed ? 'failed' : 'ended'} ${row.standing === 'valid' ? 'proven' : 'unproven'} ${isOpen ? 'open' : 'closed'}`,
       'data-do': toggleAction(row),
     },
     toggleCell(row, isOpen, strings),

@@ -21,7 +21,7 @@ export function checksView({ checks, strings }: TaskPanelModel): VNode {
 function checkView(check: PanelCheck, strings: TaskPanelModel['strings']): VNode {
   return h(
     'li',
-    { key: check.receiptId, class: check.passed ? 'passed' : 'failed' },
+    { key: check.receiptId, class: `${check.passed ? 'passed' : 'failed'} ${check.isProven ? 'proven' : 'unproven'}` },
     h('span', { class: 'sign', 'aria-hidden': 'true' }, check.passed ? '✓' : '✗'),
     h(
       'button',

@@ -10,6 +10,7 @@ import { launcherPath } from '../../system/launcher/launcher';
 import { Cancelled, plain } from '../shared/messages';
 import { chosen } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
+import { setContext } from '../shared/contextKeys';
 import { confirm, oneFolder } from '../shared/dialogs';
 
 const REPORT = 'atlas-agent-hooks.txt';
@@ -32,6 +33,7 @@ export const setUpAgent: CommandHandler = async (context, argument) => {
   const wish = await chooseWish(desk);
   if (wish === 'try') await tryHooks(context, desk);
   else await change(context, desk, wish);
+  if (wish !== 'remove') setContext('atlas.hasSetUpAgent', true);
 };
 
 /** The folder that is meant: the argument's, the only one of this window, or one that is asked for. */

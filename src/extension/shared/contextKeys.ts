@@ -16,6 +16,16 @@ export interface ContextKeys {
   readonly 'atlas.hasWorkers': boolean;
   /** Whether the store's root can't be used. */
   readonly 'atlas.storeDamaged': boolean;
+  /** Whether a step of a task in this window was ever started. */
+  readonly 'atlas.hasStartedStep': boolean;
+  /** Whether a task in this window has a checkpoint. */
+  readonly 'atlas.hasCheckpoint': boolean;
+  /** Whether a task in this window was ever interrupted. */
+  readonly 'atlas.hasRecovered': boolean;
+  /** Whether a HOOK.md was shown in this window. */
+  readonly 'atlas.hasOpenedHookMd': boolean;
+  /** Whether an agent was set up in this window. */
+  readonly 'atlas.hasSetUpAgent': boolean;
   /** Whether the tree shows only the tasks that need a person. */
   readonly 'atlas.showsOnlyNeedsYou': boolean;
   /** Whether the tree shows all workspaces instead of this window's. */

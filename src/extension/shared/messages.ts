@@ -8,8 +8,14 @@ import type { ChannelLogger } from './log';
  * link (`[x](command:…)`) or an icon (`$(icon)`).
  */
 export function plain(text: string, max = 200): string {
-  return oneLine(text, max).replaceAll('](', '] (').replaceAll('$(', '$ (');
+  const shown = oneLine(text, max).replaceAll('](', '] (').replaceAll('$(', '$ (');
+  return RIGHT_TO_LEFT.test(shown) ? `${ISOLATE}${shown}${END_ISOLATE}` : shown;
 }
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/u;
+/** Letters that run from right to left take the numbers beside them with them, unless they are kept apart. */
+const ISOLATE = '\u2068';
+const END_ISOLATE = '\u2069';
 
 /** A person changed their mind; nothing is to be said. */
 export class Cancelled extends Error {}

@@ -39,6 +39,7 @@ interface Changes {
 /** All open panels of a kind, at most one a task. */
 export class Panels<P extends vscode.Disposable & { reveal(): void }> implements vscode.Disposable {
   private readonly panels = new Map<string, P>();
+  private readonly shown = new Set<vscode.WebviewPanel>();
 
   constructor(
     private readonly viewType: string,
@@ -54,7 +55,24 @@ export class Panels<P extends vscode.Disposable & { reveal(): void }> implements
       return known;
     }
     const column = vscode.ViewColumn.Active;
-    return this.adopt(ref, vscode.window.createWebviewPanel(this.viewType, this.title, column));
+    const old = this.replaceable();
+    const made = this.adopt(ref, vscode.window.createWebviewPanel(this.viewType, this.title, column));
+    old?.dispose();
+    return made;
+  }
+
+  /**
+   * The panel of another task whose place a new one takes, as previews of files do: one in the active group that isn't
+   * pinned. So a look at ten tasks leaves one tab and not ten.
+   */
+  private replaceable(): vscode.WebviewPanel | undefined {
+    const { tabs } = vscode.window.tabGroups.activeTabGroup;
+    // A tab names its view type with a prefix of the editor's own.
+    const pinned = new Set(
+      tabs.filter((tab) => isOfType(tab, this.viewType) && tab.isPinned).map(({ label }) => label),
+    );
+    const active = vscode.window.tabGroups.activeTabGroup.viewColumn;
+    return [...this.shown].find((panel) => panel.viewColumn === active && !pinned.has(panel.title));
   }
 
   /** Takes up a panel that the editor kept over a reload. */
@@ -75,12 +93,18 @@ export class Panels<P extends vscode.Disposable & { reveal(): void }> implements
     const key = keyOf(ref);
     const made = this.make(ref, panel);
     this.panels.set(key, made);
+    this.shown.add(panel);
     panel.onDidDispose(() => {
       made.dispose();
       this.panels.delete(key);
+      this.shown.delete(panel);
     });
     return made;
   }
+}
+
+function isOfType({ input }: vscode.Tab, viewType: string): boolean {
+  return input instanceof vscode.TabInputWebview && input.viewType.endsWith(viewType);
 }
 
 function keyOf(ref: TaskRef): string {

@@ -48,6 +48,7 @@ export function panelChecks(
       receiptId: id,
       command: flat(receipt.command, 300),
       passed: code === 0,
+      isProven: verdict === 'valid',
       facts: facts.filter(({ text }) => text !== ''),
       at: receipt.completed_at,
       ...(output === undefined ? {} : { output }),

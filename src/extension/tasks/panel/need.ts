@@ -18,6 +18,8 @@ const MAX_QUOTE = 2000;
 /** What the sentences are made of beside the record. */
 export interface NeedFacts {
   readonly diagnosis: Diagnosis | undefined;
+  /** Whether the current step is a person's. */
+  readonly isHumanStep: boolean;
   /** How many files changed after the last checkpoint, where that was looked at. */
   readonly changed: number | undefined;
   /** The last lines that the failed check printed. */
@@ -35,7 +37,7 @@ export function taskNeed(hook: TaskRecord, facts: NeedFacts): TaskNeed {
     case 'setup':
       return info(texts.setup());
     case 'ready':
-      return readyNeed(hook, step, texts);
+      return readyNeed(hook, step, facts.isHumanStep, texts);
     case 'running':
       return { ...info(texts.running(step)), ...quoteOf(texts.workingOn(), hook.current_step?.working_on) };
     case 'validating':
@@ -71,11 +73,11 @@ function overNeed(hook: TaskRecord, texts: NeedTexts): TaskNeed {
 }
 
 /** A step that comes again says why, in the words of whoever sent it back. */
-function readyNeed(hook: TaskRecord, step: string, texts: NeedTexts): TaskNeed {
+function readyNeed(hook: TaskRecord, step: string, isHuman: boolean, texts: NeedTexts): TaskNeed {
   const sent = lastEventOf(hook.history, 'human_reject', 'start_step', 'human_approve', 'step_complete');
   if (sent?.type === 'human_reject')
     return { ...info(texts.sentBack(step)), ...quoteOf(texts.note(), sent.details.reason) };
-  return info(texts.ready(step));
+  return info(isHuman ? texts.yours(step) : texts.ready(step));
 }
 
 function quietNeed(diagnosis: Diagnosis | undefined, texts: NeedTexts): TaskNeed {

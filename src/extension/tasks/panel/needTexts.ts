@@ -68,6 +68,7 @@ export function needTexts() {
     ...waiting(),
     setup: () => l10n.t('The task is being set up.'),
     ready: (step: string) => l10n.t('Step {0} is ready. Start an agent, or start the step yourself.', step),
+    yours: (step: string) => l10n.t('Step {0} is yours: a review or a decision. Start it when you are ready.', step),
     sentBack: (step: string) => l10n.t('Step {0} was sent back and is ready to start again.', step),
     note: () => l10n.t('Your note:'),
     running: (step: string) => l10n.t('Step {0} is running. Nothing is needed from you.', step),

@@ -5,7 +5,7 @@ import { flat } from '../../../core/hookMarkdown/escape';
 import { acceptedFailures, failedChecks } from '../../../core/task/acceptedFailure';
 import { WAIT_LABELS, stepLabel } from '../../../core/task/labels';
 import { openActions } from '../../../core/task/taskActions';
-import { type Task, worktreeOf } from '../../../core/task/task';
+import { type Task, isHumanStep, worktreeOf } from '../../../core/task/task';
 import { type TaskRecord, isTerminal } from '../../../core/task/taskRecord';
 import { alignTask } from '../../../core/task/taskAlignment';
 import { toMs } from '../../../core/shared/time';
@@ -78,7 +78,12 @@ export function taskPanelModel(ref: TaskRef, data: TaskPanelData, document: Docu
     announcement: texts.announcement(stateLabel, stepText),
     notices: notices(data, texts),
     steps: panelSteps(hook, task, health, texts),
-    need: taskNeed(hook, { diagnosis: data.diagnosis, changed, output: lastLines(output) }),
+    need: taskNeed(hook, {
+      diagnosis: data.diagnosis,
+      changed,
+      output: lastLines(output),
+      isHumanStep: isHumanStep(step === undefined ? undefined : task.steps[step.step_index]),
+    }),
     actions: data.untrusted === true ? [] : panelActions(data, task, texts),
     ...changesOf(data, texts),
     checks: panelChecks(hook, receipts, withoutKey(outputs, decided), texts),
