@@ -11,7 +11,7 @@ const VSIX = path.join(PROJECT, 'atlas-hooks.vsix');
 /** The plan, the worktree's state and their texts took what was left of 1.1 MB; a jump past this is a dependency that slipped in. */
 const BUDGET_BYTES = 1_160_000;
 /** What runs when a window begins, the record's schema with it; the rest of its file is only looked over. */
-const BEGIN_BUDGET_BYTES = 168_000;
+const BEGIN_BUDGET_BYTES = 162_000;
 /** Packages that lie beside the window's file. */
 const LATE_PACKAGES = ['marked', '@bsv/sdk', 'yaml', 'chokidar'];
 

@@ -62,7 +62,7 @@ describe('the window', () => {
     expect(await ticked('checkpoint').count()).toBe(0);
     unwrap(await agent.checkpoint(ref, 'Half of it'));
     await ticked('checkpoint').waitFor();
-    unwrap(await agent.send(ref, { type: 'abandon', reason: 'Only looked at' }));
+    unwrap(await agent.send(ref, { type: 'abandon', by: 'human', reason: 'Only looked at' }));
   });
 
   it.each(Object.keys(THEMES) as Theme[])('shows the theme %s', async (theme) => {

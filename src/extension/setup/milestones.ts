@@ -5,6 +5,7 @@ import type { WindowTasks } from '../windowTasks';
 
 /** What the walkthrough asks for, and how it shows in a task that it was done, by a person, an agent or the command. */
 const MILESTONES = {
+  'atlas.hasStartedTask': () => true,
   'atlas.hasStartedStep': ({ history }: TaskRecord) => history.some(({ trigger }) => trigger === 'start_step'),
   'atlas.hasCheckpoint': ({ checkpoints }: TaskRecord) => checkpoints.length > 0,
   'atlas.hasRecovered': ({ history }: TaskRecord) => history.some(({ trigger }) => trigger === 'crash_detected'),

@@ -16,6 +16,8 @@ export interface ContextKeys {
   readonly 'atlas.hasWorkers': boolean;
   /** Whether the store's root can't be used. */
   readonly 'atlas.storeDamaged': boolean;
+  /** Whether this window ever had a task. */
+  readonly 'atlas.hasStartedTask': boolean;
   /** Whether a step of a task in this window was ever started. */
   readonly 'atlas.hasStartedStep': boolean;
   /** Whether a task in this window has a checkpoint. */

@@ -166,7 +166,7 @@ function decisionWords(
       if (kind === 'question') return { text: withWords(l10n.t('The agent asked'), message) };
       if (kind === 'step_failed')
         return { text: withWords(l10n.t('The agent gave up on step {0}', step), message), level: 'error' };
-      return { text: withWords(l10n.t('The agent asked for a review of step {0}', step), message) };
+      return { text: withWords(l10n.t('Step {0} waits for your review', step), message) };
     }
     case 'human_approve': {
       const { kind, reason, failed_receipts: failed } = event.details;

@@ -3,6 +3,7 @@ import { l10n } from 'vscode';
 /** A length of time (ms) as it stands before "earlier". */
 function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 1) return l10n.t('less than 1 s');
   if (seconds < 60) return l10n.t('{0} s', seconds);
   const minutes = Math.round(seconds / 60);
   if (minutes < 60) return l10n.t('{0} min', minutes);
@@ -48,7 +49,7 @@ const interruption = () => ({
 const waiting = () => ({
   question: () => l10n.t('The agent has a question. The step continues with your answer.'),
   questionLabel: () => l10n.t('The question:'),
-  review: (step: string) => l10n.t('Step {0} needs your review.', step),
+  review: (step: string) => l10n.t('Your review is needed at step {0}.', step),
   summary: () => l10n.t("The agent's summary:"),
   checkFailed: (step: string) => l10n.t('A check of step {0} failed.', step),
   exited: (command: string, code: number) => l10n.t('{0} failed with exit code {1}.', command, code),
