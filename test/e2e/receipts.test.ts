@@ -91,16 +91,16 @@ describe('validation receipts in the window', () => {
     await terminal('Validation passed.').waitFor();
     await task.state('step_pending');
     await workbench.expand(row(/^build\d/u));
-    await row(/echo built by echo✓ valid · \d+ms/u).waitFor();
-    await row(/test -f covered\.txt✓ valid · \d+ms/u).waitFor();
+    await row(/echo built by echoPassed · Valid · Current · \d+ms/u).waitFor();
+    await row(/test -f covered\.txtPassed · Valid · Current · \d+ms/u).waitFor();
     await workbench.screenshot('receipts-tree');
   });
 
   it('says in the tree that a file has changed since, and that it has not after all', async () => {
     writeFileSync(path.join(workspace.folder, 'covered.txt'), 'two\n');
-    await row(/echo built by echo✓ valid · outdated/u).waitFor();
+    await row(/echo built by echoPassed · Valid · Outdated/u).waitFor();
     writeFileSync(path.join(workspace.folder, 'covered.txt'), 'one\n');
-    await row(/echo built by echo✓ valid · \d+ms/u).waitFor();
+    await row(/echo built by echoPassed · Valid · Current · \d+ms/u).waitFor();
   });
 
   it('verifies a receipt that is clicked, and shows each check in the panel', async () => {
@@ -108,15 +108,15 @@ describe('validation receipts in the window', () => {
     await panel().locator('table').waitFor();
     await panel().getByText('The signature over the receipt').first().waitFor();
     await panel().getByText("m/44'/236'/0'/0/0").first().waitFor();
-    await workbench.toast(/echo built by echo: ✓ valid/u).waitFor();
+    await workbench.toast(/echo built by echo: Passed · Valid/u).waitFor();
     await workbench.screenshot('receipts-panel');
   });
 
   it('has a code lens in HOOK.md that leads to the receipt', async () => {
     await workbench.palette('Atlas: Open HOOK.md');
-    await panel().getByText('Open HOOK.md as text').click();
+    await panel().getByText('Open as Text').click();
     await workbench.page.locator('.tab.active', { hasText: /^HOOK\.md$/u }).waitFor();
-    const lens = workbench.codeLens('✓ valid · Verify Receipt').first();
+    const lens = workbench.codeLens('Passed · Valid · Current · Verify Receipt').first();
     await workbench.scrollTo(lens);
     await lens.click();
     await panel().locator('table').waitFor();
@@ -129,7 +129,7 @@ describe('validation receipts in the window', () => {
     await runChecks();
     await terminal('exited with code 3').waitFor();
     await task.state('awaiting_human');
-    await row(/about to fail && exit 3failed \(3\) · ✓ valid/u).waitFor();
+    await row(/about to fail && exit 3Failed \(exit code 3\) · Valid/u).waitFor();
     await workbench.toast(/A check failed at step broken/u).waitFor();
     await workbench.screenshot('receipts-failed');
   });
@@ -165,6 +165,6 @@ describe('validation receipts in the window', () => {
 
   it('verifies all receipts of the window, and says how many are which', async () => {
     await workbench.palette('Atlas: Verify All Receipts');
-    await workbench.toast('5 receipts of 1 task: 5 ✓ valid.').waitFor();
+    await workbench.toast('5 receipts of 1 task. Passed: 3, Failed: 2. Valid: 5.').waitFor();
   });
 });

@@ -92,13 +92,13 @@ describe('usage example 3: validation receipts in the editor', () => {
   });
 
   it('shows the verdicts as code lenses, and that a file has changed since', async () => {
-    const current = ['✓ valid · Verify Receipt', '✓ valid · Verify Receipt'];
+    const current = ['Passed · Valid · Current · Verify Receipt', 'Passed · Valid · Current · Verify Receipt'];
     const fits = (found: string[]): boolean => found.join() === current.join();
     assert.deepEqual(await titlesWhen('hook.json', fits), current);
     assert.deepEqual(await titlesWhen('HOOK.md', fits), current);
     writeFileSync(path.join(workspaceFolder(), 'covered.txt'), 'two\n');
-    const outdated = await titlesWhen('hook.json', (found) => found.every((title) => title.includes('outdated')));
-    assert.equal(outdated[0], '✓ valid · outdated · Verify Receipt');
+    const outdated = await titlesWhen('hook.json', (found) => found.every((title) => title.includes('Outdated')));
+    assert.equal(outdated[0], 'Passed · Valid · Outdated · Verify Receipt');
     await git(workspaceFolder(), 'checkout', '--quiet', 'covered.txt');
     await titlesWhen('hook.json', fits);
   });
@@ -117,7 +117,7 @@ describe('usage example 3: validation receipts in the editor', () => {
     assert.equal(failedCheck(report)?.check, 'signature');
     const fields = report.checks.find(({ check }) => check === 'fields');
     assert.deepEqual(fields?.differences, [{ field: 'command', expected: 'git --version', found: 'npm test' }]);
-    const found = await titlesWhen('hook.json', (each) => each[0]?.startsWith('invalid') === true);
-    assert.equal(found[1], '✓ valid · Verify Receipt');
+    const found = await titlesWhen('hook.json', (each) => each[0]?.startsWith('Passed · Invalid') === true);
+    assert.equal(found[1], 'Passed · Valid · Current · Verify Receipt');
   });
 });

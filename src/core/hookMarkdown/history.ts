@@ -116,7 +116,7 @@ export function validationReceipts(view: HookView): string {
   const accepted = acceptedReceipts(view.hook);
   return [
     '## Validation Receipts',
-    'A receipt marked VALID ✓ is signed and proves that the validation ran, on the files as they were then; any other ' +
+    'A receipt marked VALID is signed and proves that the validation ran, on the files as they were then; any other ' +
       'proves nothing. Whether files have changed since: `atlas hook verify-receipt <id>`.',
     ...leftOut(shown.length, left),
     ...shown.flatMap((receipt) => [
@@ -142,7 +142,7 @@ function receiptBlock(
       `Exit Code: ${receipt.exit_code}${receipt.exit_code === 0 ? '' : ' (FAILED)'}`,
       `Duration: ${flat(receipt.duration, 40)}`,
       `Output Hash: ${hashOf(receipt.stdout_hash)}`,
-      `Signature: ${longVerdict(known)}`,
+      `Signature: ${longVerdict(known, receipt.exit_code === 0)}`,
       ...(accepted === undefined ? [] : [`Accepted Despite the Failure: ${flat(accepted, 500)}`]),
     ].join('\n'),
   );
@@ -152,11 +152,12 @@ function hashOf(hash: string): string {
   return hash === '' ? '(none)' : `sha256:${flat(hash, 80)}`;
 }
 
-function longVerdict(known: ReceiptVerdict | undefined): string {
+function longVerdict(known: ReceiptVerdict | undefined, passed: boolean): string {
   if (known === undefined) return 'not checked (run atlas hook verify-receipt with its id)';
   switch (known.verdict) {
     case 'valid':
-      return `VALID ✓${verifiedWith(known)}`;
+      // A tick is for what passed.
+      return `VALID${passed ? ' ✓' : ', the command failed'}${verifiedWith(known)}`;
     case 'valid_short':
       return `valid, short: the text's signature is good, but nothing says what the files were${verifiedWith(known)}`;
     case 'invalid':

@@ -6,7 +6,7 @@ import { failedCheck } from '../../core/receipt/receiptReport';
 import { refKey } from '../../core/task/taskRef';
 import type { StoredTask } from '../../core/task/storedTask';
 import { Cancelled, plain } from '../shared/messages';
-import { statusDetail, statusLabel, VERDICT_LABELS } from './standingText';
+import { statusDetail, statusLabel, verdictLabel } from './standingText';
 import { ageOf } from '../shared/ages';
 import { chosen, receiptFrom, refFrom, taskFor } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
@@ -81,19 +81,24 @@ export const verifyAllReceipts: CommandHandler = async (context, argument) => {
         counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
         if (verdict === 'valid') continue;
         const why = failedCheck(report)?.message ?? '';
-        lines.push(plain(`${refKey(task.ref)} ${receiptId}: ${VERDICT_LABELS[verdict]}. ${why}`, 500));
+        lines.push(plain(`${refKey(task.ref)} ${receiptId}: ${verdictLabel(verdict)}. ${why}`, 500));
       }
       progress.report({ increment: (100 * unwrap(reports).size) / total, message: task.ref.id });
     }
   });
   const said = VERDICTS.flatMap((verdict) => {
     const count = counts.get(verdict);
-    return count === undefined ? [] : [`${count} ${VERDICT_LABELS[verdict]}`];
+    return count === undefined ? [] : [vscode.l10n.t('{0}: {1}', verdictLabel(verdict), count)];
   }).join(', ');
+  const failed = tasks.flatMap(({ hook }) => hook.receipts).filter(({ exit_code: code }) => code !== 0).length;
+  const ended = [
+    vscode.l10n.t('{0}: {1}', vscode.l10n.t('Passed'), total - failed),
+    ...(failed === 0 ? [] : [vscode.l10n.t('{0}: {1}', vscode.l10n.t('Failed'), failed)]),
+  ].join(', ');
   const show = vscode.l10n.t('Show');
   const what = total === 1 ? vscode.l10n.t('1 receipt') : vscode.l10n.t('{0} receipts', total);
   const where = tasks.length === 1 ? vscode.l10n.t('1 task') : vscode.l10n.t('{0} tasks', tasks.length);
-  const text = vscode.l10n.t('{0} of {1}: {2}.', what, where, said);
+  const text = vscode.l10n.t('{0} of {1}. {2}. {3}.', what, where, ended, said);
   const bad = total - (counts.get('valid') ?? 0);
   const tell = bad === 0 ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
   void tell(text, ...(bad === 0 ? [] : [show])).then(async (answer) => {

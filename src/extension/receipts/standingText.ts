@@ -4,16 +4,6 @@ import type { Freshness, Verdict } from '../../core/receipt/receipt';
 import { failedCheck } from '../../core/receipt/receiptReport';
 import type { ReceiptStatus } from './verdicts';
 
-/** A verdict in a word or two. Only `valid` ever has a tick. */
-export const VERDICT_LABELS: Readonly<Record<Verdict | 'unchecked', string>> = {
-  valid: vscode.l10n.t('✓ valid'),
-  valid_short: vscode.l10n.t('valid, short'),
-  invalid: vscode.l10n.t('invalid'),
-  unsigned: vscode.l10n.t('unsigned'),
-  unknown_key: vscode.l10n.t('unknown key'),
-  unchecked: vscode.l10n.t('not checked'),
-};
-
 /** How a command ended. */
 export function resultLabel(exitCode: number): string {
   return exitCode === 0 ? vscode.l10n.t('Passed') : vscode.l10n.t('Failed (exit code {0})', exitCode);
@@ -43,14 +33,15 @@ export function filesLabel(kind: Freshness['kind'] | undefined): string {
   return kind === 'outdated' ? vscode.l10n.t('Outdated') : '';
 }
 
-/** A verdict with whether it still counts: how the command ended is said first, since a good signature is no pass. */
+/** What is known of a receipt in three words: result, receipt and files, in this order. */
 export function statusLabel(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): string {
-  const parts = [
-    ...(receipt.exit_code === 0 ? [] : [vscode.l10n.t('failed ({0})', receipt.exit_code)]),
-    VERDICT_LABELS[standing?.report.verdict ?? 'unchecked'],
-    ...(standing?.currency?.kind === 'outdated' ? [vscode.l10n.t('outdated')] : []),
-  ];
-  return parts.join(' · ');
+  return [
+    resultLabel(receipt.exit_code),
+    verdictLabel(standing?.report.verdict ?? 'unchecked'),
+    filesLabel(standing?.currency?.kind),
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
 }
 
 /** What a verdict means, in sentences. */

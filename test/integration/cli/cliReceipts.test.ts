@@ -100,7 +100,7 @@ Signature: VALID ✓
 The validation command ran and completed successfully.
 `);
     expect(out).toContain("Key Path: m/44'/236'/0'/0/1");
-    expect(out).toContain('\n2 receipts: 2 valid.\nPublic keys, from the bundle itself');
+    expect(out).toContain('\n2 receipts: 2 passed; 2 valid.\nPublic keys, from the bundle itself');
     expect(out).toContain(`\n  ${(JSON.parse(exported) as Bundle).keys[0]?.keyid ?? '?'}\n`);
   });
 
@@ -114,7 +114,7 @@ The validation command ran and completed successfully.
     const said = await verify(exported, '--keys', cli.write('trusted.json', keysOf(stranger)));
     expect(said.code).toBe(5);
     expect(said.out).toContain('Signature: UNKNOWN KEY\nFailed Check: key\n');
-    expect(said.out).toContain('2 receipts: 2 unknown key.');
+    expect(said.out).toContain('2 receipts: 2 passed; 2 unknown key.');
     expect(said.out).not.toContain('✓');
   });
 
@@ -157,7 +157,7 @@ The validation command ran and completed successfully.
     const said = await verify(await bundleOf(signer, [['magex test', 1]]));
     expect(said.code).toBe(0);
     expect(said.out).toContain('Exit Code: 1\n');
-    expect(said.out).toContain('Signature: VALID ✓ (the command FAILED)\n');
+    expect(said.out).toContain('Signature: VALID (the command FAILED)\n');
     expect(said.out).toContain('The validation command ran and FAILED: it exited with code 1.');
     expect(said.out).not.toContain('successfully');
   });

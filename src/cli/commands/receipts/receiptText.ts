@@ -22,10 +22,17 @@ const SHORT_PROVES = [
   'It does not prove which files the command ran on, which step or task it belongs to, or that no receipt is missing.',
 ];
 
-/** `2 receipts: 1 valid, 1 invalid.` */
-export function summaryOf(reports: readonly ReceiptReport[]): string {
-  const counts = countVerdicts(reports.map(({ verdict }) => verdict));
-  return `${count(reports.length, 'receipt')}: ${describeVerdicts(counts)}.`;
+/** `2 receipts: 1 passed, 1 failed; 2 valid.` How the commands ended and what their receipts are worth are two things. */
+export function summaryOf(
+  judged: readonly { readonly receipt: ValidationReceipt; readonly report: ReceiptReport }[],
+): string {
+  const failed = judged.filter(({ receipt }) => receipt.exit_code !== 0).length;
+  const passed = judged.length - failed;
+  const results = [passed > 0 ? `${passed} passed` : '', failed > 0 ? `${failed} failed` : ''].filter(
+    (part) => part !== '',
+  );
+  const verdicts = describeVerdicts(countVerdicts(judged.map(({ report }) => report.verdict)));
+  return `${count(judged.length, 'receipt')}: ${results.join(', ')}; ${verdicts}.`;
 }
 
 /**
@@ -58,7 +65,7 @@ function describeVerdict(receipt: ValidationReceipt, report: ReceiptReport, sign
       const ended = report.statement?.predicate.run.ended ?? 'exit';
       const how = ended === 'exit' ? `it exited with code ${receipt.exit_code}` : `it was stopped (${ended})`;
       return [
-        line('Signature', `${word} (the command FAILED)`),
+        line('Signature', 'VALID (the command FAILED)'),
         '',
         ...signer,
         `The validation command ran and FAILED: ${how}.`,

@@ -45,7 +45,7 @@ function answerOf(bundle: BundleReport, keyFile: string | undefined): Answer {
     const report = bundle.reports[at];
     return report === undefined ? [] : [{ receipt, report }];
   });
-  const summary = judged.length === 0 ? NO_RECEIPTS : summaryOf(bundle.reports);
+  const summary = judged.length === 0 ? NO_RECEIPTS : summaryOf(judged);
   const sections = judged.map(({ receipt, report }) => [...describeReceipt(receipt, report), ''].join('\n'));
   const data: AnswerData<'receipts verify'> = {
     task: { workspace_id: bundle.workspaceId, task_id: bundle.taskId, description: bundle.description },
@@ -138,24 +138,26 @@ export const list: Handler = async (context, call) => {
   const now = atlas.ports.clock.now();
   const rows = judged.map(({ receipt, report, currency }) => [
     receipt.receipt_id,
+    receipt.exit_code === 0 ? 'passed' : `failed (${receipt.exit_code})`,
     report.verdict.replace('_', ' '),
-    String(receipt.exit_code),
     currency?.kind ?? 'unknown',
     roughAge(toMs(receipt.completed_at), now),
     receipt.step_name,
     receipt.command,
   ]);
-  const head = ['RECEIPT', 'VERDICT', 'EXIT', 'FILES', 'TIME', { flexible: 'STEP' }, { flexible: 'COMMAND' }];
+  const head = ['ID', 'RESULT', 'RECEIPT', 'FILES', 'TIME', { flexible: 'STEP' }, { flexible: 'COMMAND' }];
   const text =
     rows.length === 0
       ? 'No receipts yet.\n'
-      : `${table(head, rows, context.streams.columns)}${painted(context, reports)}\n`;
+      : `${table(head, rows, context.streams.columns)}${painted(context, judged)}\n`;
   return { exit: EXIT.done, text, wanted: true, data, notes };
 };
 
-function painted({ streams }: CliContext, reports: readonly ReceiptReport[]): string {
-  const worst = reports.find(({ verdict }) => verdict !== 'valid')?.verdict ?? 'valid';
-  return paint(streams, worst, summaryOf(reports));
+/** In the colour of the worst of them: a failed run is never green. */
+function painted({ streams }: CliContext, judged: readonly Judged[]): string {
+  const unproven = judged.find(({ report: { verdict } }) => verdict !== 'valid')?.report.verdict;
+  const failed = judged.some(({ receipt }) => receipt.exit_code !== 0);
+  return paint(streams, failed ? 'failed' : (unproven ?? 'valid'), summaryOf(judged));
 }
 
 /** `receipts export`: a bundle that others can check without the store. */
