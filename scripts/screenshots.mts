@@ -60,7 +60,7 @@ async function themes(workbench: Workbench, files: readonly (readonly [Theme, st
 const SIDE: Area = { x: 0, y: 35, width: 348, height: 380 };
 const PANEL: Area = { x: 348, y: 35, width: 932, height: 480 };
 
-/** What the five steps of the walkthrough show. */
+/** What the steps of the walkthrough show. */
 async function walkthrough(workbench: Workbench): Promise<void> {
   await workbench.useTheme('Default Dark Modern');
   await showTask(workbench);

@@ -150,7 +150,7 @@ describe('a crash in the middle of a step', () => {
 
     await status('Interrupted').waitFor();
     expect(await workbench.statusItem(STATUS).getAttribute('class')).toContain('warning-kind');
-    await workbench.toast(`"${TITLE}" was interrupted at step implement.`).waitFor();
+    await workbench.toast(`"${TITLE}" was interrupted at step implement (window crashed).`).waitFor();
     await workbench.openSidebar('Atlas');
     await workbench.treeRows(TITLE).filter({ hasText: 'Interrupted' }).waitFor();
   };

@@ -1,4 +1,8 @@
 import * as vscode from 'vscode';
+import type { CrashCause } from '../../core/recovery/liveness';
+import { recoveryDetails } from '../../core/recovery/recoveryDetails';
+import { CAUSE_LABELS, stepLabel } from '../../core/task/labels';
+import type { RecoveryContext } from '../../core/task/taskRecord';
 import { openActions, situationOf } from '../../core/task/taskActions';
 import type { StoredTask } from '../../core/task/storedTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
@@ -8,6 +12,7 @@ import { plain } from '../shared/messages';
 import { healthLabel, stateLabel } from '../shared/stateLook';
 import type { WindowTasks } from '../windowTasks';
 import { actionText } from './actionTexts';
+import { lastCheckpointText } from './panel/need';
 
 const SHOWN_KEY = 'atlas.shownNotifications';
 const MAX_SHOWN = 200;
@@ -35,13 +40,21 @@ export function tellOfCrash(session: WindowTasks, memory: vscode.Memento, task: 
   const { recovery } = task.hook;
   if (recovery === undefined) return;
   const message = vscode.l10n.t(
-    '"{0}" was interrupted at step {1}. {2}',
+    '"{0}" was interrupted at step {1}{2}. {3}',
     plain(task.task.description, 80),
-    plain(task.hook.current_step?.step_name ?? vscode.l10n.t('setup')),
-    plain(recovery.reason, 300),
+    plain(stepLabel(task.hook.current_step?.step_name ?? vscode.l10n.t('setup'))),
+    causeOf(recovery),
+    recovery.recommended_action === 'manual' ? plain(recovery.reason, 300) : lastCheckpointText(task.hook),
   );
   const key = `crash:${refKey(task.ref)}:${recovery.detected_at}`;
   tell(session, memory, { setting: 'notifications.crash', key, ref: task.ref, message, actions: actionsOf(task) });
+}
+
+/** What interrupted a task, in brackets; empty where that isn't known. */
+function causeOf(recovery: RecoveryContext): string {
+  const { cause } = recoveryDetails(recovery);
+  if (cause === undefined || !Object.hasOwn(CAUSE_LABELS, cause)) return '';
+  return ` (${vscode.l10n.t(CAUSE_LABELS[cause as CrashCause])})`;
 }
 
 /** Tells of a task that waits for a person. */
@@ -51,7 +64,7 @@ export function tellOfWaiting(session: WindowTasks, memory: vscode.Memento, task
   const failed = wait.kind === 'validation_failed';
   const said = wait.message === undefined ? '' : ` ${plain(wait.message, 200)}`;
   const title = plain(task.task.description, 80);
-  const step = plain(hook.current_step?.step_name ?? '');
+  const step = plain(stepLabel(hook.current_step?.step_name ?? ''));
   const name = failed ? 'notifications.validationFailed' : 'notifications.humanNeeded';
   tell(session, memory, {
     setting: name,

@@ -89,6 +89,19 @@ function timed(text: string, at: string | undefined): TimedSentence {
   return at === undefined ? { text } : { text, at };
 }
 
+/** How long before an interruption (RFC 3339) the last checkpoint was made, in ms; `undefined` without one. */
+function checkpointAge(hook: TaskRecord, at: string | undefined): number | undefined {
+  const last = Math.max(...hook.checkpoints.map(({ created_at: made }) => toMs(made)));
+  return at === undefined || !Number.isFinite(last) ? undefined : toMs(at) - last;
+}
+
+/** How old the last checkpoint was when a task was interrupted, in a sentence. */
+export function lastCheckpointText(hook: TaskRecord): string {
+  const texts = needTexts();
+  const earlier = checkpointAge(hook, recoveryDetails(hook.recovery).lastSignOfLife ?? hook.recovery?.detected_at);
+  return earlier === undefined ? texts.noCheckpoint() : texts.lastCheckpoint(earlier);
+}
+
 /** What happened, how old the last checkpoint was then, and what may be lost. */
 function interruptedNeed(hook: TaskRecord, { diagnosis, changed }: NeedFacts, texts: NeedTexts): TaskNeed {
   const recorded = recoveryDetails(hook.recovery);
@@ -96,8 +109,7 @@ function interruptedNeed(hook: TaskRecord, { diagnosis, changed }: NeedFacts, te
   const cause = found?.cause ?? recorded.cause ?? '';
   const at =
     found === undefined ? (recorded.lastSignOfLife ?? hook.recovery?.detected_at) : toTimestamp(found.lastSign);
-  const last = Math.max(...hook.checkpoints.map(({ created_at: made }) => toMs(made)));
-  const earlier = at === undefined || !Number.isFinite(last) ? undefined : toMs(at) - last;
+  const earlier = checkpointAge(hook, at);
   const unsure = hook.recovery?.recommended_action === 'manual' ? flat(hook.recovery.reason, 500) : '';
   return {
     level: 'warning',
