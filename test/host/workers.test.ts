@@ -376,16 +376,21 @@ describe('the workers in a window', () => {
     await answered(
       'addWorkerTask',
       undefined,
-      ['Add Worker Task (1/3)', 'asked'],
-      ['Add Worker Task (2/3)', 'translate'],
-      ['Add Worker Task (3/3)', '{"file":"a.md"}'],
+      ['Add Worker Task (1/3)', 'Asked: by a person'],
+      ['Add Worker Task (2/3)', '{"file":"a.md"}'],
+      ['Add Worker Task (3/3)', 'translate'],
       ['Add Worker Task', ''],
     );
     const { ledger } = unwrap(await workers.statuses.all());
-    assert.deepEqual(ledger.tasks.last.get('asked')?.task, { id: 'asked', type: 'translate', input: { file: 'a.md' } });
+    assert.deepEqual(ledger.tasks.last.get('asked-by-a-person')?.task, {
+      id: 'asked-by-a-person',
+      title: 'Asked: by a person',
+      type: 'translate',
+      input: { file: 'a.md' },
+    });
     await answered(
       'slingTask',
-      { kind: 'task', repository: folder, task: 'asked', under: '' },
+      { kind: 'task', repository: folder, task: 'asked-by-a-person', under: '' },
       ['Assign to Worker', 'New Worker…'],
       ['Assign to Worker (2/2)', 'fresh/one'],
     );

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Result, unwrap } from '../../../src/core/shared/errors';
+import { checkTaskId } from '../../../src/core/shared/ids';
+import { taskIdFor, workerTaskTitle } from '../../../src/core/worker/taskTitle';
 import {
   type SlotState,
   type SlotTask,
@@ -215,5 +217,22 @@ describe('whatever happens on a hook', () => {
         expect(state.attempts).toBeLessThanOrEqual(MAX_ATTEMPTS);
       }),
     );
+  });
+});
+
+describe('the title of a task', () => {
+  it('gives an id that is free and that a branch can have', () => {
+    const taken = new Set(['translate-the-api-guide', 'task']);
+    const idFor = (title: string): string => taskIdFor(title, (id) => taken.has(id));
+    expect(idFor('Translate the API guide')).toBe('translate-the-api-guide-2');
+    expect(idFor('Übersetze: das Handbuch!')).toBe('ubersetze-das-handbuch');
+    expect(idFor('ترجم الدليل')).toBe('task-2');
+    expect(idFor(`${'very '.repeat(30)}long`).length).toBeLessThanOrEqual(40);
+    for (const title of ['../..', '--', 'a.lock', '.git']) expect(checkTaskId(idFor(title)).ok).toBe(true);
+  });
+
+  it('is what people read, and the id where there is none', () => {
+    expect(workerTaskTitle({ id: 'a', title: 'Do\nthis' })).toBe('Do this');
+    expect([workerTaskTitle({ id: 'a' }), workerTaskTitle({ id: 'a', title: 7 })]).toEqual(['a', 'a']);
   });
 });

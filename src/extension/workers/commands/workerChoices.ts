@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { Ledger } from '../../../core/worker/ledger';
+import { workerTaskTitle } from '../../../core/worker/taskTitle';
 import { checkWorker } from '../../../core/worker/names';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
@@ -148,6 +149,8 @@ export function knownOrNew(
 export function taskChoices(ledger: Ledger, ids: readonly string[], more: (id: string) => string): Choice<string>[] {
   return ids.flatMap((id): Choice<string>[] => {
     const record = ledger.tasks.last.get(id);
-    return record === undefined ? [] : [{ label: plain(id), description: plain(more(id), 300), value: id }];
+    return record === undefined
+      ? []
+      : [{ label: plain(workerTaskTitle(record.task)), description: plain(more(id), 300), value: id }];
   });
 }

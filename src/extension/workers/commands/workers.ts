@@ -1,8 +1,8 @@
 import { defined } from '../../../core/shared/defined';
 import * as vscode from 'vscode';
 import { AtlasError, unwrap } from '../../../core/shared/errors';
-import { checkTaskId } from '../../../core/shared/ids';
 import type { Ledger } from '../../../core/worker/ledger';
+import { taskIdFor } from '../../../core/worker/taskTitle';
 import { plain } from '../../shared/messages';
 import { bucketCount } from '../tree/looks';
 import { bucketOf, isSlingable, shapeOf } from '../tree/outline';
@@ -26,11 +26,6 @@ import { clearWorker, copyHookPath, endWork, handOffWork } from './workerSteps';
 import { recoverWorker, runWorker } from './workerRuns';
 import { repairWorkers, syncWorkers } from './workerSync';
 
-function idProblem(id: string): string | undefined {
-  const checked = checkTaskId(id.trim());
-  return checked.ok ? undefined : checked.error.message;
-}
-
 /** What a person wrote as a task's input: a JSON object as it is, else a text. */
 export function inputOf(text: string): Readonly<Record<string, unknown>> {
   if (text.trim() === '') return {};
@@ -51,7 +46,7 @@ const addWorkerTask: CommandHandler = async (context, argument) => {
   const title = vscode.l10n.t('Add Worker Task');
   const looked = await repositoryFor(model, argument, title);
   const { ledger } = statusIn(looked);
-  const answers = { id: '', type: 'task', input: '' };
+  const answers = { title: '', input: '', type: 'task' };
   const ask = (
     name: keyof typeof answers,
     prompt: string,
@@ -62,18 +57,21 @@ const addWorkerTask: CommandHandler = async (context, argument) => {
       () => ({ title, prompt, value: answers[name], empty, ...defined({ check }) }),
       (text) => (answers[name] = text.trim()),
     );
-  const isKnown = (id: string): string | undefined =>
-    ledger.tasks.last.has(id.trim()) ? vscode.l10n.t('The task {0} already exists.', plain(id.trim())) : idProblem(id);
   await askInTurn([
-    ask('id', vscode.l10n.t('Enter an id for the task.'), vscode.l10n.t('Enter an id.'), isKnown),
+    ask(
+      'title',
+      vscode.l10n.t('What should the worker do?'),
+      vscode.l10n.t('Say in a few words what the worker should do.'),
+    ),
+    ask('input', vscode.l10n.t('Add details as text or as a JSON object (optional).'), undefined),
     ask('type', vscode.l10n.t('Enter the type of the task.'), vscode.l10n.t('Enter a type.')),
-    ask('input', vscode.l10n.t('What should the worker do? Enter text or a JSON object (optional).'), undefined),
   ]);
   const blockedBy = await askBlockers(ledger, title);
-  const task = { id: answers.id, type: answers.type, input: inputOf(answers.input) };
+  const id = taskIdFor(answers.title, (each) => ledger.tasks.last.has(each));
+  const task = { id, title: answers.title, type: answers.type, input: inputOf(answers.input) };
   unwrap(await looked.workers.slinging.addTasks([{ ...task, ...(blockedBy.length === 0 ? {} : { blockedBy }) }]));
   await model.look();
-  vscode.window.setStatusBarMessage(vscode.l10n.t('Added the task {0}.', answers.id), 4000);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('Added the task "{0}".', plain(answers.title, 80)), 4000);
 };
 
 /** What has to be complete first; asked only where something is open. */
@@ -102,20 +100,33 @@ const slingTask: CommandHandler = async (context, argument) => {
   const title = vscode.l10n.t('Assign to Worker');
   const looked = await repositoryFor(model, argument, title);
   const named = namedWorker(model, argument)?.status;
-  const answers = { task: namedTask(looked, argument), worker: named?.worker };
+  const answers: { task: string | undefined; worker: string | undefined; title?: string } = {
+    task: namedTask(looked, argument),
+    worker: named?.worker,
+  };
   const now = context.session.atlas.ports.clock.now();
   const questions = [
-    ...(answers.task === undefined ? [taskQuestion(looked, title, now, (task) => (answers.task = task))] : []),
+    ...(answers.task === undefined
+      ? [taskQuestion(looked, title, now, (task, text) => Object.assign(answers, { task, title: text }))]
+      : []),
     ...(answers.worker === undefined ? [workerQuestion(looked, title, (worker) => (answers.worker = worker))] : []),
   ];
   await askInTurn(questions);
   const { task = '', worker = '' } = answers;
-  const slung = unwrap(await looked.workers.slinging.sling({ worker, task: { id: task } }));
+  const slung = unwrap(
+    await looked.workers.slinging.sling({ worker, task: { id: task, ...defined({ title: answers.title }) } }),
+  );
   await model.look();
   vscode.window.setStatusBarMessage(vscode.l10n.t('Assigned {0} to {1}.', plain(slung.task.id), slung.worker), 4000);
 };
 
-function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task: string) => void): Question {
+/** Which task; a new one is known by its title, from which its id is made. */
+function taskQuestion(
+  looked: LookedAt,
+  title: string,
+  now: number,
+  keep: (task: string, title?: string) => void,
+): Question {
   const { ledger } = statusIn(looked);
   const ids = [...ledger.tasks.last.values()].filter((record) => isSlingable(ledger, record)).map(({ id }) => id);
   const details = (id: string): string => {
@@ -126,12 +137,15 @@ function taskQuestion(looked: LookedAt, title: string, now: number, keep: (task:
   const fresh = {
     title,
     label: vscode.l10n.t('New Task…'),
-    prompt: vscode.l10n.t('Enter an id for the new task.'),
+    prompt: vscode.l10n.t('What should the worker do?'),
     value: '',
-    empty: vscode.l10n.t('Enter an id.'),
-    check: idProblem,
+    empty: vscode.l10n.t('Say in a few words what the worker should do.'),
   };
-  return knownOrNew(pick, fresh, keep);
+  const isTaken = (id: string): boolean => ledger.tasks.last.has(id);
+  return knownOrNew(pick, fresh, (answer) => {
+    if (ids.includes(answer)) keep(answer);
+    else keep(taskIdFor(answer, isTaken), answer.trim());
+  });
 }
 
 function workerQuestion(looked: LookedAt, title: string, keep: (worker: string) => void): Question {
@@ -161,16 +175,15 @@ const createConvoy: CommandHandler = async (context, argument) => {
     throw new AtlasError('not_found', vscode.l10n.t('No task to group yet.'), {
       hint: vscode.l10n.t('Add some with "Atlas: Add Worker Task".'),
     });
-  const id = (
+  const name = (
     await askOneText({
       title,
-      prompt: vscode.l10n.t('Enter an id for the batch.'),
+      prompt: vscode.l10n.t('What is the batch for?'),
       value: '',
-      empty: vscode.l10n.t('Enter an id.'),
-      check: (text) =>
-        ledger.convoys.last.has(text.trim()) ? vscode.l10n.t('This batch already exists.') : idProblem(text),
+      empty: vscode.l10n.t('Enter a title for the batch.'),
     })
   ).trim();
+  const id = taskIdFor(name, (each) => ledger.convoys.last.has(each));
   const named = namedTask(looked, argument);
   const items = taskChoices(ledger, ids, kindOf(ledger)).map((each) => ({ ...each, picked: each.value === named }));
   const picked = chosen(
@@ -181,7 +194,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
     }),
   );
   if (picked.length === 0) return;
-  unwrap(await looked.workers.slinging.createConvoy({ id, tasks: picked.map(({ value }) => value) }));
+  unwrap(await looked.workers.slinging.createConvoy({ id, title: name, tasks: picked.map(({ value }) => value) }));
   await model.look();
 };
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { type Ledger, type LedgerTask, openBlockers } from '../../../core/worker/ledger';
+import { workerTaskTitle } from '../../../core/worker/taskTitle';
 import { convoyStatuses } from '../../../workers/ledger/convoys';
 import type { ForgeStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
@@ -67,7 +68,7 @@ const ROWS: { readonly [K in LedgerRow]: Make<K> } = {
       return rowOf(node, { label: plain(node.task), description: vscode.l10n.t('not in the ledger'), look: WARNING });
     const bucket = bucketOf(ledger, record);
     return rowOf(node, {
-      label: plain(record.id),
+      label: plain(workerTaskTitle(record.task)),
       description: plain(taskDetails(ledger, record, now), 300),
       look: BUCKET_LOOKS[bucket],
       context: ['workerTask', bucket, ...(isSlingable(ledger, record) ? ['slingable'] : [])].join(' '),
