@@ -88,7 +88,9 @@ async function main(): Promise<void> {
       const name = together.map((phase) => phase.name).join(', ');
       console.log(`\n== ${name}`);
       const start = performance.now();
-      await Promise.all(together.map(runPhase));
+      // All of them end before the first failure is told: what they work in is removed with it.
+      const ended = await Promise.allSettled(together.map(runPhase));
+      for (const each of ended) if (each.status === 'rejected') throw each.reason;
       console.log(`== ${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
     }
   } catch (error) {

@@ -166,7 +166,21 @@ describe('a task from its start to its end', () => {
     await workbench.quickRows('parser.txt').locator('.codicon-diff-modified').waitFor();
     await workbench.quickPick('parser.txt');
     await workbench.page.locator('.monaco-diff-editor .editor.modified .view-lines', { hasText: 'two' }).waitFor();
-    await workbench.page.locator('.tab.active', { hasText: 'parser.txt (ckpt-' }).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: 'parser.txt (checkpoint ↔ now)' }).waitFor();
+  });
+
+  it('never shows the commit as if it were the checkpoint', async () => {
+    await workbench.palette('Atlas: Record Checkpoint');
+    await workbench.quickTitle(`Record Checkpoint for "${TITLE}"`);
+    await workbench.quickType('Two lines');
+    await row('Two lines').waitFor();
+    writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\nthree\n');
+    await workbench.rowAction(row('Two lines'), 'Compare Checkpoint with Current Files');
+    await workbench.quickTitle('"Two lines" compared with the current files');
+    await workbench.quickPick('parser.txt');
+    const head = (await workspace.git('rev-parse', 'HEAD')).slice(0, 10);
+    await workbench.page.locator('.tab.active', { hasText: `parser.txt (commit ${head} ↔ now)` }).waitFor();
+    await workbench.toast(`This compares with commit ${head}`).waitFor();
   });
 
   it('goes through a review: rejected with a reason, done again, approved', async () => {

@@ -1,10 +1,7 @@
 import { synopsisOf } from '../../service/tasks/advice';
 import * as vscode from 'vscode';
-import { type FileDrift, compareSnapshots } from '../../core/checkpoint/checkpoint';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import type { StepCheckpoint } from '../../core/task/taskRecord';
-import { worktreeOf } from '../../core/task/task';
-import { takeSnapshots } from '../../store/snapshots/snapshots';
 import type { StoredTask } from '../../core/task/storedTask';
 import { plain } from '../shared/messages';
 import { ageOf } from '../shared/ages';
@@ -56,7 +53,8 @@ export const exportHook: CommandHandler = async (context, argument) => {
   await vscode.window.showTextDocument(target);
 };
 
-async function checkpointFor(
+/** The checkpoint that an argument names, or one that is asked for. */
+export async function checkpointFor(
   context: CommandContext,
   argument: unknown,
 ): Promise<{ task: StoredTask; checkpoint: StepCheckpoint }> {
@@ -116,52 +114,3 @@ function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): strin
   const title = vscode.l10n.t('Files (first 16 hex digits of the SHA-256, size, path)');
   return [...head, '', title, ...(files.length === 0 ? [`  ${vscode.l10n.t('none')}`] : files), ''].join('\n');
 }
-
-const DRIFT_ICON: Readonly<Record<FileDrift['kind'], string>> = {
-  changed: 'diff-modified',
-  missing: 'diff-removed',
-  new: 'diff-added',
-  unchanged: 'check',
-  unknown: 'question',
-};
-
-/** Atlas: Compare Checkpoint with Current Files. The files that differ come first; choosing one shows the difference. */
-export const compareCheckpointWithNow: CommandHandler = async (context, argument) => {
-  const { task, checkpoint } = await checkpointFor(context, argument);
-  const worktree = worktreeOf(task.task);
-  const before = checkpoint.files_snapshot ?? [];
-  if (worktree === undefined || before.length === 0) {
-    throw new AtlasError(
-      'not_found',
-      vscode.l10n.t('Checkpoint {0} has no files to compare.', checkpoint.checkpoint_id),
-    );
-  }
-  const now = await takeSnapshots(
-    context.session.atlas.ports.files,
-    worktree,
-    before.map((file) => file.path),
-  );
-  const order: FileDrift['kind'][] = ['changed', 'missing', 'new', 'unknown', 'unchanged'];
-  const drift = compareSnapshots(before, now).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-  const items = drift.map((file) => ({
-    label: `$(${DRIFT_ICON[file.kind]}) ${plain(file.path, 300)}`,
-    description: file.kind,
-    file,
-  }));
-  const differing = drift.filter(({ kind }) => kind !== 'unchanged').length;
-  const picked = await vscode.window.showQuickPick(items, {
-    title: vscode.l10n.t('{0} compared with the current files', checkpoint.checkpoint_id),
-    placeHolder: vscode.l10n.t('Changed files: {0} of {1}', differing, drift.length),
-  });
-  const { file } = chosen(picked);
-  const uri = vscode.Uri.joinPath(vscode.Uri.file(worktree), file.path);
-  const committed = checkpoint.git_commit === undefined ? undefined : context.git.committed(uri, checkpoint.git_commit);
-  if (committed === undefined || file.kind === 'new') await vscode.window.showTextDocument(uri);
-  else
-    await vscode.commands.executeCommand(
-      'vscode.diff',
-      committed,
-      uri,
-      `${plain(file.path)} (${checkpoint.checkpoint_id} ↔ ${vscode.l10n.t('now')})`,
-    );
-};

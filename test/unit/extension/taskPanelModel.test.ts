@@ -116,7 +116,9 @@ describe('the model of the HOOK.md panel', () => {
       modelOf(driven, { files: { sinceStart: [], recent: new Set(recent) } })
         .need?.sentences.map(({ text }) => text)
         .join(' ') ?? '';
-    expect(sentences(['a'])).toBe('The agent was killed at {time}. Last checkpoint less than 1 s earlier. 1 file changed since.');
+    expect(sentences(['a'])).toBe(
+      'The agent was killed at {time}. Last checkpoint less than 1 s earlier. 1 file changed since.',
+    );
     expect(sentences([])).toMatch(/No file changed since\.$/u);
     expect(sentences(['a', 'b'])).toMatch(/2 files changed since\.$/u);
   });

@@ -200,9 +200,14 @@ const TRIGGER_ICONS: Readonly<Record<StepCheckpoint['trigger'], string>> = {
 export function checkpointRow(
   node: TreeNode & { kind: 'checkpoint' },
   checkpoint: StepCheckpoint,
+  { checkpoints }: Pick<TaskRecord, 'checkpoints'>,
   now: number,
 ): vscode.TreeItem {
-  const item = row(node, checkpoint.description, vscode.TreeItemCollapsibleState.None);
+  const isSameKind = ({ trigger, step_index: index }: StepCheckpoint): boolean =>
+    trigger === 'interval' && index === checkpoint.step_index;
+  const periodic = checkpoint.trigger === 'interval' ? checkpoints.filter(isSameKind).length : 0;
+  const label = periodic > 1 ? vscode.l10n.t('Last of {0} periodic checkpoints', periodic) : checkpoint.description;
+  const item = row(node, label, vscode.TreeItemCollapsibleState.None);
   item.description = ageOf(checkpoint.created_at, now);
   item.iconPath = new vscode.ThemeIcon(TRIGGER_ICONS[checkpoint.trigger]);
   item.contextValue = 'checkpoint';

@@ -206,15 +206,17 @@ export class TasksTree extends RowTree<TreeNode> {
     return [...steps, { kind: 'history', ref }];
   }
 
-  /** A step's receipts and checkpoints, the newest first. */
+  /** A step's receipts and checkpoints, the newest first; of periodic checkpoints only the last, which stands for all. */
   private recordsOf(ref: TaskRef, index: number): TreeNode[] {
     const read = this.looks.read(ref);
     if (!read.ok) return [];
     const { hook, task } = read.value;
     const name = task.steps[index]?.name;
+    const own = hook.checkpoints.filter((checkpoint) => checkpoint.step_index === index);
+    const lastPeriodic = own.findLast(({ trigger }) => trigger === 'interval');
     const records = [
-      ...hook.checkpoints
-        .filter((checkpoint) => checkpoint.step_index === index)
+      ...own
+        .filter((checkpoint) => checkpoint.trigger !== 'interval' || checkpoint === lastPeriodic)
         .map(({ checkpoint_id: id, created_at: at }) => ({ at, node: { kind: 'checkpoint', ref, id } as const })),
       ...hook.receipts
         .filter((receipt) => receipt.step_name === name)
@@ -302,7 +304,7 @@ export class TasksTree extends RowTree<TreeNode> {
       }
       case 'checkpoint': {
         const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
-        return checkpoint === undefined ? new vscode.TreeItem('') : rows.checkpointRow(node, checkpoint, now);
+        return checkpoint === undefined ? new vscode.TreeItem('') : rows.checkpointRow(node, checkpoint, hook, now);
       }
     }
   }
