@@ -60,8 +60,7 @@ describe('what a person decides', () => {
 
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
   const status = (text: string): Locator => workbench.statusItem(STATUS).filter({ hasText: text });
-  const badge = (text: string): Locator =>
-    workbench.page.locator('.activitybar .action-item .badge-content', { hasText: text });
+  const badge = (text: string): Locator => workbench.activityBadge('Atlas').filter({ hasText: text });
   const button = (name: string): Locator => workbench.webview().locator('.actions button', { hasText: name });
   const send = async (input: TaskInput): Promise<void> => void unwrap(await agent.send(ref, input));
   const last = (trigger: string): Record<string, unknown> | undefined =>
@@ -83,7 +82,8 @@ describe('what a person decides', () => {
     await workbench.quickType('PostgreSQL, as in production');
     await task.state('step_running');
     expect(last('human_resume')).toMatchObject({ answer: 'PostgreSQL, as in production', answered_by: 'human' });
-    expect(task.hookMd()).toContain('PostgreSQL, as in production');
+    // HOOK.md follows the record.
+    await until('HOOK.md has the answer', () => task.hookMd().includes('PostgreSQL, as in production'));
     await badge('1').waitFor({ state: 'detached' });
   });
 
@@ -130,7 +130,8 @@ describe('what a person decides', () => {
     await task.state('step_pending');
     await row(/^buildaccepted with a failed check/u).waitFor();
     await workbench.webview().locator('.notice', { hasText: 'The file comes with the next task' }).waitFor();
-    expect(task.hookMd()).toContain('⚠️ Accepted with a failed check: The file comes with the next task');
+    const accepted = '⚠️ Accepted with a failed check: The file comes with the next task';
+    await until('HOOK.md says so', () => task.hookMd().includes(accepted));
     expect(task.hookMd()).not.toContain('✅');
     await workbench.screenshot('decision-accepted-despite');
   });

@@ -76,7 +76,7 @@ describe('the inbox', () => {
     expect(await statusOf(1)).toBe('pending');
     await row(/^repo1 pending$/).waitFor();
     // What waits for agents doesn't wait for the user.
-    expect(await workbench.page.locator('.activitybar .action-item .badge-content:visible').count()).toBe(0);
+    expect(await workbench.activityBadge('Atlas').locator('visible=true').count()).toBe(0);
   });
 
   it('shows what another process adds, without a reload, as plain text', async () => {

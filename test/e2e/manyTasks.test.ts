@@ -57,7 +57,7 @@ describe('thirty tasks in three repositories', () => {
     console.log(`a question is on top of 30 tasks after ${Date.now() - began} ms`);
     expect(await workbench.treeRows('Needs You').first().getAttribute('data-index')).toBe('0');
     expect(await row.getAttribute('data-index')).toBe('1');
-    await workbench.page.locator('.activitybar .action-item .badge-content', { hasText: '1' }).waitFor();
+    await workbench.activityBadge('Atlas').filter({ hasText: '1' }).waitFor();
     await workbench.screenshot('many-tasks');
   });
 
@@ -67,13 +67,11 @@ describe('thirty tasks in three repositories', () => {
     unwrap(await agent.startStep(other));
     unwrap(await agent.send(other, { type: 'human_required', kind: 'review' }));
     await workbench.treeRows('Waiting for you: web task 10').first().waitFor();
-    await workbench.page.locator('.activitybar .action-item .badge-content', { hasText: '2' }).waitFor();
+    await workbench.activityBadge('Atlas').filter({ hasText: '2' }).waitFor();
     for (const ref of [refs[16], other]) {
       if (ref !== undefined) unwrap(await agent.send(ref, { type: 'human_resume', by: 'human', answer: 'This one' }));
     }
     await workbench.treeRows('Needs You').waitFor({ state: 'detached' });
-    await workbench.page
-      .locator('.activitybar .action-item .badge-content', { hasText: /^\d/u })
-      .waitFor({ state: 'detached' });
+    await workbench.activityBadge('Atlas').filter({ hasText: /^\d/u }).waitFor({ state: 'detached' });
   });
 });

@@ -101,7 +101,7 @@ describe('the workers', () => {
     const dead = { ...ports.processes.self(), pid: 2 ** 22 - 3, start_time: '1', incarnation: 'dead' };
     unwrap(await workers.steps.claim({ worker: 'mallory', owner: dead }));
     await row(/^malloryhostile · process died · in progress/).waitFor();
-    await workbench.page.locator('.activitybar .action-item .badge-content', { hasText: '1' }).waitFor();
+    await workbench.activityBadge('Atlas').filter({ hasText: '1' }).waitFor();
     await workbench.rowAction(row(/^malloryhostile/), 'Recover Worker');
     await workbench.dialog.filter({ hasText: "Restart mallory's task?" }).waitFor();
     await workbench.dialog.filter({ hasText: 'left nothing' }).waitFor();

@@ -252,6 +252,14 @@ export class Workbench {
     if ((await item.getAttribute('aria-selected')) !== 'true') await item.click();
   }
 
+  /** The badge of a view container in the activity bar; another one's may have the same number. */
+  activityBadge(label: string): Locator {
+    const item = this.page.locator('.activitybar .action-item', {
+      has: this.page.locator(`a.action-label[aria-label^="${label}"]`),
+    });
+    return item.locator('.badge-content');
+  }
+
   /** Rows of the tree views that are shown, all or those with that text. */
   treeRows(text?: string | RegExp): Locator {
     return this.page.locator('.pane-body .monaco-list-row', text === undefined ? {} : { hasText: text });
