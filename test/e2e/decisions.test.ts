@@ -93,6 +93,23 @@ describe('what a person decides', () => {
     expect(await workbench.quickInput.isVisible()).toBe(false);
   });
 
+  it('keeps what was typed while the person looks something up elsewhere', async () => {
+    await send({ type: 'human_required', kind: 'question', message: QUESTION });
+    await workbench.palette('Atlas: Open HOOK.md');
+    await workbench.palette('Atlas: Answer');
+    await workbench.quickTitle(QUESTION);
+    await workbench.page.keyboard.type('half of the ');
+    await row(TITLE).click();
+    await send({ type: 'human_resume', answer: 'As before' });
+    await button('Send Back with Note…').waitFor({ state: 'detached' });
+    await workbench.quickInput.click();
+    await workbench.page.keyboard.press('End');
+    await workbench.page.keyboard.type('tables');
+    expect(await workbench.quickInput.inputValue()).toBe('half of the tables');
+    await workbench.page.keyboard.press('Escape');
+    await task.state('step_running');
+  });
+
   it('runs a failed check again first, and sends the step back with a note', async () => {
     await workbench.palette('Atlas: Run Validation');
     await workbench.dialog.getByRole('button', { name: 'Run' }).click();

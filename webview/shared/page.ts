@@ -91,8 +91,10 @@ export class Page<M extends Model, S extends PageState<M>, Own extends { readonl
     show(this.element, this.parts.view(this.current));
     showAges();
     this.parts.drawn?.();
-    // A button that had the focus and is gone: the next Tab goes on from where it was, not from the top.
-    if (hadFocus && !this.element.contains(focused)) {
+    // A button that had the focus and is gone: the next Tab goes on from where it was, not from the top. Only where the
+    // keyboard is in this page: an element remains the active one of a page that has lost the focus, and to focus
+    // another would take the keyboard from an input box that the person types into.
+    if (hadFocus && document.hasFocus() && !this.element.contains(focused)) {
       this.element.querySelector<HTMLElement>(this.parts.refuge)?.focus({ preventScroll: true });
     }
     const now = this.current.model?.announcement;

@@ -92,6 +92,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
   const typed = await vscode.window.showInputBox({
     title: vscode.l10n.t('Run Validation'),
     prompt: vscode.l10n.t('Command that checks this step, for example npm test. The step passes if it exits with 0.'),
+    ignoreFocusOut: true,
   });
   return [...commands, chosen(typed)];
 }

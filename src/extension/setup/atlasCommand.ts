@@ -33,6 +33,7 @@ async function askName(): Promise<string> {
     title: vscode.l10n.t("Install 'atlas' Command"),
     prompt: vscode.l10n.t('Which name should the command have?'),
     value: 'atlas-task',
+    ignoreFocusOut: true,
     validateInput: (value) =>
       LINK_NAME.test(value) ? undefined : vscode.l10n.t('Use letters, digits, dots, hyphens and underscores.'),
   });

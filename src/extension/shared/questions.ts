@@ -28,6 +28,8 @@ async function run<T>(
   wire: (accept: (value: T) => void) => vscode.Disposable[],
 ): Promise<boolean> {
   const disposables: { dispose(): unknown }[] = [input];
+  // Whatever takes the focus, a finished terminal or a panel that opens, must not cost what was typed.
+  input.ignoreFocusOut = true;
   if (totalSteps > 1) Object.assign(input, { step, totalSteps });
   if (step > 1) input.buttons = [vscode.QuickInputButtons.Back];
   try {

@@ -44,7 +44,7 @@ async function send({ ref, hook }: StoredTask, drive: Drive, input: TaskInput): 
 
 /** A text that may be left empty; a box that was closed ends the command. */
 async function ask(title: string, prompt: string): Promise<string> {
-  return chosen(await vscode.window.showInputBox({ title, prompt }));
+  return chosen(await vscode.window.showInputBox({ title, prompt, ignoreFocusOut: true }));
 }
 
 /** Atlas: Start Step. */
