@@ -9,7 +9,7 @@ const FLOORS = /** @type {const} */ ([
   ['protocol'],
   ['system'],
   ['store', 'git', 'signing'],
-  ['validation'],
+  ['validation', 'snapshots'],
   ['service'],
   ['agents', 'workers'],
   ['cli', 'extension'],

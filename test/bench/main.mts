@@ -10,6 +10,7 @@ import { hostRows } from './host';
 import { manyTaskRows } from './manyTasks';
 import { receiptRows } from './receipts';
 import { type Row, print } from './rows';
+import { snapshotRows } from './snapshots';
 import { workerRows } from './workers';
 import { writerRows } from './writers';
 
@@ -17,7 +18,12 @@ const TMPFS = 0x01021994;
 
 /** What can be measured by itself: `npm run bench checkpoints writers`. */
 const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
-  checkpoints: async (folder) => [await lockRow(folder), ...(await checkpointRows(folder))],
+  checkpoints: async (folder) => [
+    await lockRow(folder),
+    ...(await checkpointRows(folder)),
+    ...(await snapshotRows(folder)),
+  ],
+  snapshots: snapshotRows,
   writers: writerRows,
   workers: workerRows,
   tasks: manyTaskRows,

@@ -29,6 +29,9 @@ export interface FileStat {
 /** What is written: a text as UTF-8, bytes, or pieces that follow each other. */
 export type FileData = string | Uint8Array | readonly Uint8Array[];
 
+/** Where something lies: a text, or bytes where a name need not be text (UTF-8). */
+export type FilePath = string | Uint8Array;
+
 /**
  * The file operations that the store is made of, each a point at which a process can die. Synchronous: for many
  * small files that is several times faster. Errors are Node's, with `code`.
@@ -43,24 +46,26 @@ export interface FileSystem {
   /** Appends and, with `sync`, waits until the data is on disk. */
   append(path: string, data: string | Uint8Array, options?: { sync?: boolean }): void;
   truncate(path: string, size: number): void;
-  rename(from: string, to: string): void;
+  rename(from: string, to: FilePath): void;
   link(existing: string, path: string): void;
-  symlink(target: string, path: string): void;
-  unlink(path: string): void;
+  symlink(target: FilePath, path: string): void;
+  unlink(path: FilePath): void;
   /** With all that is in it; nothing where there is none. */
   removeFolder(path: string): void;
   /** Throws `ENOTEMPTY` where anything is in it, however late that came. */
-  removeEmptyFolder(path: string): void;
-  makeFolder(path: string, mode?: number): void;
+  removeEmptyFolder(path: FilePath): void;
+  makeFolder(path: FilePath, mode?: number): void;
   list(path: string): string[];
   /** The entry itself, not what a link points to; `undefined` if there is none. */
   stat(path: string): FileStat | undefined;
   touch(path: string, mtimeMs: number): void;
   /** Sets the permission bits. */
-  chmod(path: string, mode: number): void;
+  chmod(path: FilePath, mode: number): void;
   realPath(path: string): string;
   /** Waits until a folder's entries are on disk, where the system can do that. */
   syncFolder(path: string): void;
+  /** Waits until many files, or entries of folders, are on disk: quicker than one by one. */
+  syncAll?(paths: readonly FilePath[]): Promise<void>;
 }
 
 /** Who this process is, and whether another lives. */

@@ -56,3 +56,20 @@ export function quoted(name: string, max = 200): string {
   );
   return name.length > max ? `${escaped}…` : escaped;
 }
+
+/** A text with a capital as its first letter, in the reader's language. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+}
+
+/** A kibibyte, in bytes. */
+export const KIB = 1024;
+/** A mebibyte, in bytes. */
+export const MIB = 1024 * KIB;
+
+/** A number of bytes for a person: `256 KiB`, `1.5 MiB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < KIB) return `${bytes} bytes`;
+  const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : [MIB, 'MiB'];
+  return `${Math.ceil((bytes / unit) * 10) / 10} ${name}`;
+}

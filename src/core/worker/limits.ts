@@ -1,5 +1,4 @@
-const KIB = 1024;
-const MIB = 1024 * KIB;
+import { KIB, MIB, sizeText } from '../shared/text';
 
 /**
  * How much is read from a branch below `forge/`. Anybody who can push to the remote can put anything there, so that each size is checked
@@ -70,13 +69,6 @@ const BY_NAME: ReadonlyMap<string, number> = new Map([
 /** How many bytes a file of a branch may have. */
 export function bytesAllowed(path: string): number {
   return BY_NAME.get(path) ?? LIMITS.branchBytes;
-}
-
-/** A number of bytes for a person: `256 KiB`, `1.5 MiB`. */
-export function sizeText(bytes: number): string {
-  if (bytes < KIB) return `${bytes} bytes`;
-  const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : [MIB, 'MiB'];
-  return `${Math.ceil((bytes / unit) * 10) / 10} ${name}`;
 }
 
 const MARKS = { '[': 0x5b, '{': 0x7b, ',': 0x2c, ':': 0x3a } as const;

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { FileData, FileStat, FileSystem, Ids } from '../../core/shared/ports';
+import type { FileData, FilePath, FileStat, FileSystem, Ids } from '../../core/shared/ports';
 import { codeOf } from './fileErrors';
 
 /** A virus scanner or an indexer on Windows holds a new file for a moment; to rename onto it or to remove it then fails. */
@@ -25,12 +25,12 @@ function tryWhileBusy(operate: () => void): void {
 }
 
 /** Renames, trying again for at most about 250 ms while another program holds the target. */
-export function renameWithRetry(files: FileSystem, from: string, to: string): void {
+export function renameWithRetry(files: FileSystem, from: string, to: FilePath): void {
   tryWhileBusy(() => files.rename(from, to));
 }
 
 /** Removes a file, trying again as {@link renameWithRetry} does. */
-export function unlinkWithRetry(files: FileSystem, path: string): void {
+export function unlinkWithRetry(files: FileSystem, path: FilePath): void {
   tryWhileBusy(() => files.unlink(path));
 }
 

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { AtlasError, messageOf } from '../../core/shared/errors';
 import { failureOf, fileError } from '../../system/files/fileErrors';
 import { ForgeFolder, type WorkerPorts } from '../forgeFolder';
-import { LIMITS, bytesAllowed, sizeText, tooLarge } from '../../core/worker/limits';
+import { LIMITS, bytesAllowed, tooLarge } from '../../core/worker/limits';
+import { sizeText } from '../../core/shared/text';
 import {
   ATTRIBUTES,
   type CommitAuthor,

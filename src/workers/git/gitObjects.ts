@@ -14,7 +14,8 @@ import {
   newTree,
   writeLoose,
 } from './gitPack';
-import { LIMITS, bytesAllowed, sizeText } from '../../core/worker/limits';
+import { LIMITS, bytesAllowed } from '../../core/worker/limits';
+import { sizeText } from '../../core/shared/text';
 import { readNamed } from './looseObjects';
 import { type GitObject, ObjectReader, type ReadLimit, SIZES_ONLY, withinLimit } from './objectReader';
 import { type TreeListing, TreeReader, takeOut } from './treeReader';

@@ -1,4 +1,5 @@
-import { LIMITS, sizeText } from '../../core/worker/limits';
+import { LIMITS } from '../../core/worker/limits';
+import { sizeText } from '../../core/shared/text';
 import { type HashName, type NamedEntry, type TreeEntry, hashOfId, parseTree } from './gitPack';
 import { type GitObject, type ReadLimit, SIZES_ONLY } from './objectReader';
 import { type Refusal, refusedName, refusedPath, repositoryHeads } from './treePaths';

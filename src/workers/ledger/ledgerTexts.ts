@@ -8,7 +8,8 @@ import {
   ledgerTaskSchema,
 } from '../../core/worker/ledger';
 import { mergeLedgers, newestLines } from '../../core/worker/ledgerLines';
-import { LIMITS, countMarks, sizeText } from '../../core/worker/limits';
+import { LIMITS, countMarks } from '../../core/worker/limits';
+import { sizeText } from '../../core/shared/text';
 import { type Change, type ForgeBranches, textFile } from '../git/forgeBranches';
 
 /** What the ledger holds, a file each. */

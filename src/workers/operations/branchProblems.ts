@@ -1,5 +1,6 @@
 import { AtlasError } from '../../core/shared/errors';
-import { LIMITS, sizeText } from '../../core/worker/limits';
+import { LIMITS } from '../../core/worker/limits';
+import { sizeText } from '../../core/shared/text';
 import { LEDGER_BRANCH, workerOfBranch } from '../../core/worker/names';
 import { attempt, unlessDamaged } from '../attempt';
 import type { ForgeBranches } from '../git/forgeBranches';

@@ -1,7 +1,7 @@
-import { count, quoted } from '../../core/shared/text';
+import { count, quoted, sizeText } from '../../core/shared/text';
 import type { LedgerTexts } from '../../core/worker/ledger';
 import { mergeLedgers } from '../../core/worker/ledgerLines';
-import { LIMITS, sizeText } from '../../core/worker/limits';
+import { LIMITS } from '../../core/worker/limits';
 import { LEDGER_BRANCH, slotBranchName } from '../../core/worker/names';
 import { type RefusedFiles, ledgerProblem, refusedIn, shortName } from './branchProblems';
 import { unlessDamaged } from '../attempt';

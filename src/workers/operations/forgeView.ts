@@ -25,7 +25,8 @@ import {
 } from '../../core/worker/ledger';
 import { keptIn } from '../../core/shared/keptIn';
 import { type LedgerRecord, appendRecords } from '../../core/worker/ledgerLines';
-import { LIMITS, measureJson, sizeText } from '../../core/worker/limits';
+import { LIMITS, measureJson } from '../../core/worker/limits';
+import { sizeText } from '../../core/shared/text';
 import { LEDGER_BRANCH, slotBranchName, workerOfBranch } from '../../core/worker/names';
 import { compareVersions, versionOf } from '../../core/worker/versionVector';
 import { parseState } from '../../store/task/recordFile';

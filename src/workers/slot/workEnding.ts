@@ -1,4 +1,4 @@
-import { count } from '../../core/shared/text';
+import { count, sizeText } from '../../core/shared/text';
 import { join } from 'node:path';
 import { AtlasError, type Result, fail, ok, unwrap } from '../../core/shared/errors';
 import {
@@ -11,7 +11,7 @@ import {
   isOver,
   serializeContent,
 } from '../../core/worker/slotContent';
-import { LIMITS, measureJson, sizeText } from '../../core/worker/limits';
+import { LIMITS, measureJson } from '../../core/worker/limits';
 import {
   type Lease,
   checkLease,

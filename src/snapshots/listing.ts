@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import { ok } from '../core/shared/errors';
+import { type LeftOut, type LeftOutReason } from '../core/snapshot/snapshotRecord';
+import { type TreePath, isUnsafePath, isWithin, quotePath } from '../core/snapshot/treePath';
+import { bytesBelow } from '../git/read/gitPath';
+import { ParentLook, lookAt, tryLookAt } from './fileLook';
+import { ignoredNow } from './ignoreRules';
+import type { PrivateGit } from './privateGit';
+import { areExcludesOf } from './snapshotTree';
+import type { Outcome } from './snapshotPorts';
+import type { UserIndex } from './userIndex';
+import type { UserIndexFacts, WorktreeCache } from './worktreeCache';
+
+/** How a worktree differs from the index of the last capture. */
+export interface Differences {
+  /** Files and links to read; of each, whether the index has it. */
+  readonly changed: ReadonlyMap<TreePath, boolean>;
+  /** What the index has and the worktree hasn't, or what is ignored now. */
+  readonly gone: readonly TreePath[];
+  /** Repositories in the worktree, with a slash at the end. */
+  readonly nested: readonly TreePath[];
+  /** Ignored paths that the index has. */
+  readonly ignored: ReadonlySet<TreePath>;
+  readonly leftOut: readonly LeftOut[];
+  /** Path and text of ignore files that are ignored themselves: no files of the snapshot, but it has to know their rules. */
+  readonly rules: readonly (readonly [TreePath, string])[];
+  readonly user: UserIndexFacts;
+}
+
+/** A larger ignore file isn't one, in bytes. */
+const MAX_RULE_BYTES = 1024 * 1024;
+const IGNORE_FILE = /(?:^|\/)\.gitignore$/u;
+/** Lists ignore files whatever names them; they are told apart afterwards. */
+const OTHERS = ['ls-files', '-o', '--exclude-standard', '--exclude=!.gitignore', '-z'];
+
+const UNREADABLE_FOLDER = /^warning: could not open directory '(.*)\/': /gmu;
+
+/** Makes the entry of a path that is left out. */
+export function leftOut(path: TreePath, reason: LeftOutReason, more: Partial<LeftOut> = {}): LeftOut {
+  return { path: quotePath(path), reason, ...more };
+}
+
+/** What to compare. */
+export interface ListingOptions {
+  readonly index: string;
+  readonly cache: WorktreeCache | undefined;
+  /** The only paths that can have changed, where that is known. */
+  readonly known: readonly TreePath[] | undefined;
+}
+
+/** Paths as arguments: those that aren't text can't be. */
+function asArguments(paths: readonly TreePath[]): string[] {
+  return paths.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
+}
+
+/** Compares a worktree with the index of the last capture, in one run of git for each question, all at once. */
+export async function listDifferences(
+  git: PrivateGit,
+  user: UserIndex,
+  { index, cache, known }: ListingOptions,
+): Promise<Outcome<Differences>> {
+  const call = { index };
+  const among = known === undefined ? [] : ['--', ...asArguments(known)];
+  const others: TreePath[] = [];
+  const own: TreePath[] = [];
+  const status: string[] = [];
+  const into = (list: string[]) => (records: string[]) => {
+    for (const record of records) list.push(record);
+  };
+  const isNew = cache === undefined;
+  const [listed, compared] = await Promise.all([
+    git.records([...OTHERS, ...among], call, into(others)),
+    isNew ? ok('') : git.records(['diff-files', '--name-status', '-z', ...among], call, into(status)),
+  ]);
+  if (!listed.ok) return listed;
+  if (!compared.ok) return compared;
+  const left = [...listed.value.matchAll(UNREADABLE_FOLDER)].map(([, path = '']) => leftOut(`${path}/`, 'unreadable'));
+  const rules = await ignoredNow(
+    git,
+    others.filter((path) => IGNORE_FILE.test(path)),
+  );
+  if (!rules.ok) return rules;
+  const seen = others.filter((path) => !rules.value.has(path));
+  const ruleFiles = readRules(git.place.worktree, [...rules.value].sort());
+  const isSteady = known !== undefined || isSameRules(git, user, cache, ruleFiles, [...seen, ...status]);
+  const [facts, ignored] = await Promise.all([
+    isSteady && cache !== undefined ? ok(cache.user) : user.facts(cache?.user),
+    isNew || isSteady
+      ? ok('')
+      : git.records(['ls-files', '-c', '-i', '--exclude-standard', '-z', ...among], call, into(own)),
+  ]);
+  if (!facts.ok) return facts;
+  if (!ignored.ok) return ignored;
+  // What is ignored is as it was: what of it the index has is tracked, or it would not be there.
+  if (isSteady) into(own)(tracedIn(cache));
+  const differences = sorted(git, { others: seen, own, status, user: facts.value, cache, known, left });
+  const isRule = ([path]: readonly [TreePath, string]): boolean => !differences.changed.has(path);
+  return ok({ ...differences, rules: ruleFiles.filter(isRule) });
+}
+
+/** What the index has though it is ignored. */
+function tracedIn(cache: WorktreeCache | undefined): TreePath[] {
+  const absent = new Set(cache?.absentTracked);
+  return (cache?.user.ignoredTracked ?? []).filter((path) => !absent.has(path));
+}
+
+/** Whether nothing changed by which paths are ignored, or tracked though ignored, since the last capture. */
+function isSameRules(
+  git: PrivateGit,
+  user: UserIndex,
+  cache: WorktreeCache | undefined,
+  rules: readonly (readonly [TreePath, string])[],
+  listed: readonly string[],
+): boolean {
+  if (cache === undefined || cache.user.stamp !== user.stamp) return false;
+  const isTouched = [...listed, ...cache.young.map(([path]) => path)].some((path) => IGNORE_FILE.test(path));
+  return !isTouched && JSON.stringify(rules) === JSON.stringify(cache.rules) && areExcludesOf(git, cache.parts);
+}
+
+function readRules(worktree: string, paths: readonly TreePath[]): [TreePath, string][] {
+  return paths.flatMap((path): [TreePath, string][] => {
+    try {
+      const look = lookAt(worktree, path);
+      if (look?.kind !== 'file' || look.size > MAX_RULE_BYTES) return [];
+      return [[path, readFileSync(bytesBelow(worktree, path), 'latin1')]];
+    } catch {
+      return [];
+    }
+  });
+}
+
+interface Listed {
+  readonly others: readonly TreePath[];
+  /** Ignored paths that the index has. */
+  readonly own: readonly TreePath[];
+  readonly status: readonly string[];
+  readonly user: UserIndexFacts;
+  readonly cache: WorktreeCache | undefined;
+  readonly known: readonly TreePath[] | undefined;
+  readonly left: LeftOut[];
+}
+
+function sorted(git: PrivateGit, listed: Listed): Omit<Differences, 'rules'> {
+  const { others, own, status, user, cache, known, left } = listed;
+  const changed = new Map<TreePath, boolean>();
+  const gone = new Set<TreePath>();
+  for (let at = 0; at + 1 < status.length; at += 2) {
+    const path = status[at + 1] ?? '';
+    if (status[at] === 'D') gone.add(path);
+    else changed.set(path, true);
+  }
+  const { worktree } = git.place;
+  for (const [path, stamp] of cache?.young ?? []) {
+    if (gone.has(path) || changed.has(path) || (known !== undefined && !isWithin(path, known))) continue;
+    if (tryLookAt(worktree, path)?.stamp !== stamp) changed.set(path, true);
+  }
+  const nested: TreePath[] = [];
+  for (const path of others) {
+    if (path.endsWith('/')) nested.push(path);
+    else if (isUnsafePath(path)) left.push(leftOut(path, 'name'));
+    else changed.set(path, false);
+  }
+  const tracked = new Set(user.ignoredTracked);
+  const ours = new Set(own);
+  for (const path of ours) {
+    if (tracked.has(path)) continue;
+    changed.delete(path);
+    gone.add(path);
+  }
+  const parents = new ParentLook(worktree);
+  for (const path of tracked) {
+    if (ours.has(path) || changed.has(path) || gone.has(path)) continue;
+    if (known !== undefined && !isWithin(path, known)) continue;
+    const kind = parents.firstOdd(path) === undefined ? tryLookAt(worktree, path)?.kind : undefined;
+    if (kind === 'file' || kind === 'link') changed.set(path, false);
+  }
+  return { changed, gone: [...gone], nested, ignored: ours, leftOut: left, user };
+}
