@@ -37,6 +37,7 @@ const BUNDLES = [
   { out: 'webview/panel', source: 'webview/main.ts', target: 'webview' },
   { out: 'webview/taskPanel', source: 'webview/taskPanel/taskPanel.css', target: 'webview' },
   { out: 'webview/receiptsPanel', source: 'webview/receiptsPanel/receiptsPanel.css', target: 'webview' },
+  { out: 'webview/detailsPanel', source: 'webview/detailsPanel/detailsPanel.css', target: 'webview' },
 ];
 
 /** @type {import('esbuild').BuildOptions} */

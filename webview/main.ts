@@ -2,6 +2,7 @@
 const PAGES: Readonly<Record<string, () => Promise<unknown>>> = {
   taskPanel: () => import('./taskPanel/main'),
   receiptsPanel: () => import('./receiptsPanel/main'),
+  detailsPanel: () => import('./detailsPanel/main'),
 };
 
 void PAGES[document.documentElement.dataset['page'] ?? '']?.();

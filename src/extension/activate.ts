@@ -36,13 +36,15 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const tree = new TasksTree(session, verdicts);
   const git = new GitBridge(session, log);
   const documents = new TextDocuments();
-  const panels = new LatePanels({ extensionUri: extension.extensionUri, log }, session, verdicts);
   const inbox = lazy(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
   const home = lazy(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
   const workers = async () => (await home()).open();
+  const host = { extensionUri: extension.extensionUri, log };
+  const panels = new LatePanels(host, session, verdicts, { session, inbox, workers });
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
   const shown = { session, tree, log, git, verdicts, panels, documents };
-  const context = { ...shown, inbox, workers, launcherFolder, terminals: new Map() };
+  const memory = extension.globalState;
+  const context = { ...shown, memory, inbox, workers, launcherFolder, terminals: new Map() };
   const launcher = import('./setup/launcherSetup').then((setup) =>
     setup.offerCommand(extension, launcherFolder, root, log),
   );

@@ -1,6 +1,9 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../core/shared/errors';
 import type { TaskRef } from '../core/task/taskRef';
+import type { DetailsSubject } from '../protocol/detailsPanel';
+import type { DetailsPanels } from './details/detailsPanel';
+import type { DetailsSources } from './details/detailsSource';
 import type { ReceiptsPanels } from './receipts/panel/receiptsPanel';
 import type { Verdicts } from './receipts/verdicts';
 import { setContext } from './shared/contextKeys';
@@ -11,6 +14,7 @@ import type { WindowTasks } from './windowTasks';
 /** The panels' view types; public, the editor keeps them over reloads. */
 const TASK_VIEW = 'atlas.hook';
 const RECEIPTS_VIEW = 'atlas.receipts';
+const DETAILS_VIEW = 'atlas.details';
 
 /** What all panels of a kind can do. */
 interface Panels extends vscode.Disposable {
@@ -50,8 +54,9 @@ class LateKind<P extends Panels> implements vscode.Disposable, vscode.WebviewPan
 export class LatePanels implements vscode.Disposable {
   private readonly tasks: LateKind<TaskPanels>;
   private readonly receipts: LateKind<ReceiptsPanels>;
+  private readonly details: LateKind<DetailsPanels>;
 
-  constructor(host: PanelHost, session: WindowTasks, verdicts: Verdicts) {
+  constructor(host: PanelHost, session: WindowTasks, verdicts: Verdicts, sources: DetailsSources) {
     this.tasks = new LateKind(TASK_VIEW, host, async () => {
       const { taskPanels } = await import('./tasks/panel/taskPanel');
       return taskPanels(TASK_VIEW, host, session, verdicts);
@@ -59,6 +64,10 @@ export class LatePanels implements vscode.Disposable {
     this.receipts = new LateKind(RECEIPTS_VIEW, host, async () => {
       const { receiptsPanels } = await import('./receipts/panel/receiptsPanel');
       return receiptsPanels(RECEIPTS_VIEW, host, session, verdicts);
+    });
+    this.details = new LateKind(DETAILS_VIEW, host, async () => {
+      const { detailsPanels } = await import('./details/detailsPanel');
+      return detailsPanels(DETAILS_VIEW, host, sources);
     });
   }
 
@@ -73,8 +82,14 @@ export class LatePanels implements vscode.Disposable {
     this.receipts.use((panels) => panels.open(ref).showReceipt(receiptId));
   }
 
+  /** Shows a checkpoint, a queue item or a worker, in the open panel if there is one. */
+  openDetails(subject: DetailsSubject): void {
+    this.details.use((panels) => panels.open(subject));
+  }
+
   dispose(): void {
     this.tasks.dispose();
     this.receipts.dispose();
+    this.details.dispose();
   }
 }

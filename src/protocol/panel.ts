@@ -4,7 +4,7 @@ import { responseSchema } from './requests';
 /** A task's name, as panels and their kept state have it. */
 export const panelRefSchema = z.object({ workspace: z.string(), id: z.string() });
 
-/** What the editor keeps of every panel over a reload; a panel may keep more beside it. */
+/** What the editor keeps of every panel of a task over a reload; a panel may keep more beside it. */
 export const panelStateSchema = z.object({ ref: panelRefSchema });
 
 /** The task can't be shown now; what was shown before stays, marked as old. */

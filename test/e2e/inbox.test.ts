@@ -95,9 +95,11 @@ describe('the inbox', () => {
     await row('Look at the invoices').hover();
     expect(await row('Look at the invoices').locator('a.action-label').count()).toBeLessThanOrEqual(3);
     await workbench.rowAction(row('Look at the invoices'), 'Claim Queue Item');
-    await workbench.page.locator('.tab.active', { hasText: 'inbox-1.txt' }).waitFor();
-    await workbench.page.locator('.view-lines', { hasText: /Look\sat\sthe\sinvoices/ }).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: 'Queue item: Look at the invoices' }).waitFor();
+    await workbench.webview().locator('.state', { hasText: 'In progress' }).waitFor();
+    await workbench.webview().locator('.words', { hasText: 'Look at the invoices' }).waitFor();
     await row(/^Look at the invoices.*in progress$/).waitFor();
+    await workbench.screenshot('details-item');
     await workbench.palette('Atlas: Complete Queue Item');
     await workbench.quickTitle('Complete Queue Item (1/2)');
     await workbench.quickPick('Look at the invoices');
@@ -111,6 +113,23 @@ describe('the inbox', () => {
     await row(/^Finished1$/).waitFor();
     await row(/^Finished1$/).click();
     await row(/^Look at the invoices.*done$/).waitFor();
+    // The panel follows, without a click.
+    await workbench.webview().locator('.words', { hasText: 'All are paid' }).waitFor();
+    expect(await workbench.webview().locator('.actions button').count()).toBe(0);
+  });
+
+  it('has a panel with what can be done, which keeps to its item over a reload', async () => {
+    await row('onerror').click();
+    const panel = workbench.webview();
+    await panel.locator('.words', { hasText: '<img src=x onerror=alert(1)> **bold**' }).waitFor();
+    expect(await panel.locator('img, a, strong').count()).toBe(0);
+    expect(await panel.locator('.actions button').allTextContents()).toEqual(['Claim', 'Cancel Item…']);
+    await workbench.reloadByCommand();
+    await panel.locator('.words', { hasText: 'onerror' }).waitFor();
+    await panel.locator('.actions button', { hasText: 'Cancel Item…' }).click();
+    await workbench.dialog.getByRole('button', { name: 'Keep Item' }).click();
+    await workbench.dialog.waitFor({ state: 'detached' });
+    expect(await statusOf(2)).toBe('pending');
   });
 
   it('is cancelled only after a modal question', async () => {
@@ -136,6 +155,7 @@ describe('the inbox', () => {
     // What is written into it is a matter of the host's tests: this host has no pseudo terminals of its own.
     await page.locator('.terminal-wrapper.active .xterm-rows').waitFor();
     // Who sent the message away resumes it from the view.
+    await workbench.expand(row(/^Finished/));
     await row(/^Was it paid\?.*done$/).waitFor();
     await row(/^Was it paid\?.*done$/).hover();
     await row(/^Was it paid\?.*done$/)

@@ -484,6 +484,17 @@ describe('the receipts panel in a browser', () => {
     expect(await page.locator('table').count()).toBe(0);
   });
 
+  it('has nothing to complain about for axe in any theme', async () => {
+    for (const theme of Object.keys(WEBVIEW_THEMES) as WebviewTheme[]) {
+      for (const items of [assortedReceipts(), []]) {
+        const host = await open(items, { theme });
+        if (items.length > 0) await host.open(0);
+        expect(await host.panel.violations()).toEqual([]);
+        await host.panel.close();
+      }
+    }
+  });
+
   it('moves nothing where motion is not wanted', async () => {
     const { page } = await open(undefined, { reducedMotion: true });
     expect(await page.evaluate(`getComputedStyle(document.querySelector('button.primary')).transitionDuration`)).toBe(

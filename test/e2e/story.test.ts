@@ -86,6 +86,14 @@ describe('a task from its start to its end', () => {
     expect(task.hook().state).toBe('step_pending');
   });
 
+  it('offers after the first task to set up the agent', async () => {
+    const offer = workbench.toast('Set up your agent');
+    await offer.getByRole('button', { name: 'Set Up Agent…' }).click();
+    await workbench.quickTitle('Set Up Agent in repo');
+    await workbench.page.keyboard.press('Escape');
+    await offer.waitFor({ state: 'detached' });
+  });
+
   it('shows workspace, task and steps, the status, and the HOOK.md panel', async () => {
     const level = (depth: number): Promise<string[]> =>
       workbench.page.locator(`.pane-body .monaco-list-row[aria-level="${depth}"]`).allTextContents();
@@ -158,14 +166,21 @@ describe('a task from its start to its end', () => {
 
   it('shows a checkpoint, and compares it with now', async () => {
     await row('Half of the parser').click();
-    await workbench.page.locator('.tab.active', { hasText: 'ckpt-' }).waitFor();
-    await workbench.page.locator('.view-lines', { hasText: /Description\s+Half\sof\sthe\sparser/ }).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: 'Checkpoint: Half of the parser' }).waitFor();
+    const details = workbench.webview();
+    await details.getByRole('heading', { name: 'Half of the parser' }).waitFor();
+    await details.locator('dd', { hasText: 'build (1 of 3)' }).waitFor();
+    await details.locator('.state', { hasText: 'Latest' }).waitFor();
+    await workbench.screenshot('details-checkpoint');
     writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\n');
     await workbench.rowAction(row('Half of the parser'), 'Compare Checkpoint with Current Files');
     await workbench.quickTitle('compared with the current files');
     await workbench.quickRows('parser.txt').locator('.codicon-diff-modified').waitFor();
     await workbench.quickPick('parser.txt');
     await workbench.page.locator('.monaco-diff-editor .editor.modified .view-lines', { hasText: 'two' }).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: 'parser.txt (checkpoint ↔ now)' }).waitFor();
+    await row('Half of the parser').click();
+    await details.locator('.files button', { hasText: 'parser.txt' }).click();
     await workbench.page.locator('.tab.active', { hasText: 'parser.txt (checkpoint ↔ now)' }).waitFor();
   });
 

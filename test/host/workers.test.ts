@@ -16,7 +16,7 @@ import type { WorkerStatus } from '../../src/workers/operations/workerStatus';
 import { Workers } from '../../src/workers/workers';
 import { type Shown, answering } from './support/answers';
 import { atlasApi, git, workspaceFolder } from './support/atlasApi';
-import { eventually, openedRepository } from './support/gitApi';
+import { activeTab, eventually, openedRepository } from './support/gitApi';
 import { callUi, hasUi } from './support/ui';
 
 const HOSTILE = '\u202e$(trash) [x](command:atlas.slingTask) <b>**bold**</b>';
@@ -300,9 +300,7 @@ describe('the workers in a window', () => {
     await run('copyHookPath', row('w-new'));
     assert.equal(await vscode.env.clipboard.readText(), hook('w-new'));
     await run('showWorker', { kind: 'part', repository: folder, worker: 'w-done', part: 'result' });
-    const { document } = vscode.window.activeTextEditor ?? {};
-    assert.equal(document?.uri.scheme, 'atlas-text');
-    assert.match(document.getText(), /"taskId": "task-w-done"/u);
+    await activeTab('Worker: w-done');
   });
 
   it('work that was tried too often is marked as failed only once that was confirmed', async () => {

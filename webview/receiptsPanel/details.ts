@@ -23,7 +23,7 @@ export function detailsView(row: ReceiptRow, details: ReceiptDetails | undefined
   const { strings } = look;
   if (details === undefined) return h('p', { class: 'quiet', 'aria-busy': 'true' }, strings.loading);
   return [
-    h('h3', {}, strings.checks),
+    h('h2', {}, strings.checks),
     checksView(details, look),
     h(
       'div',
@@ -135,13 +135,13 @@ function groupView(group: ReceiptGroup, { language }: DetailsLook): VNode {
   return h(
     'div',
     { key: group.id, class: `group ${group.id}` },
-    h('h3', {}, group.heading),
+    h('h2', {}, group.heading),
     factsView(group.facts, language),
     group.lists.map((list) =>
       h(
         'div',
         { key: list.label, class: 'files' },
-        h('h4', {}, list.label),
+        h('h3', {}, list.label),
         h(
           'ul',
           {},
@@ -184,7 +184,7 @@ function statementView(row: ReceiptRow, statement: string, { strings, showsState
     'div',
     { key: 'statement', class: 'group statement' },
     h(
-      'h3',
+      'h2',
       {},
       h(
         'button',

@@ -3,7 +3,6 @@ import type {
   TaskNeed,
   TaskPanelAction,
   TaskPanelModel,
-  TaskPanelNotice,
   TaskPanelRequest,
   TimedSentence,
 } from '../../src/protocol/taskPanel';
@@ -12,6 +11,7 @@ import { requestButton, requestKey } from '../shared/buttons';
 import { h, type Child, type VNode } from '../shared/dom';
 import { documentView } from '../shared/documentView';
 import { failureViews } from '../shared/failure';
+import { SIGNS, noticeView } from '../shared/notices';
 import type { PageState } from '../shared/page';
 import { activityView, checksView } from './lists';
 import { stepsView } from './steps';
@@ -131,20 +131,11 @@ function header(model: TaskPanelModel, busy: ReadonlySet<string>): VNode {
   );
 }
 
-const SIGNS: Readonly<Record<TaskPanelNotice['level'], string>> = { info: 'ℹ', warning: '⚠', error: '✖' };
-
 function noticesView(model: TaskPanelModel): VNode {
   return h(
     'section',
     { key: 'notices', 'aria-label': model.strings.notices, class: 'notices' },
-    model.notices.map((notice) =>
-      h(
-        'div',
-        { key: notice.id, class: `notice ${notice.level}` },
-        h('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[notice.level]),
-        h('p', {}, notice.text, notice.at === undefined ? undefined : [' (', age(notice.at), ')']),
-      ),
-    ),
+    model.notices.map((notice) => noticeView(notice)),
   );
 }
 

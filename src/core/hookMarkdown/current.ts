@@ -57,6 +57,7 @@ export function whatYouWereDoing(view: HookView): string {
   return [
     '## What You Were Doing',
     stacked(stepLines(view)),
+    ...noteOf(view),
     ...answerOf(view),
     ...doneSoFar(view),
     ...sinceLastCheckpoint(view),
@@ -67,6 +68,19 @@ export function whatYouWereDoing(view: HookView): string {
     ...quoted('### Your Last Output', view.step?.last_output),
     ...quoted('### Output of the Interrupted Command', view.hook.recovery?.partial_output),
   ].join('\n\n');
+}
+
+/** Why a human sent an earlier attempt back; until the step ends, as the next attempt is judged by it. */
+function noteOf(view: HookView): string[] {
+  const note = noteTo(view);
+  return note === undefined ? [] : ['### Why the Human Sent the Last Attempt Back', block(note)];
+}
+
+/** What a human wrote when they sent the present step back, once it runs again: before, it stands with what to do. */
+export function noteTo({ hook, step }: HookView): string | undefined {
+  const rejection = lastEventOf(hook.history, 'human_reject');
+  if (rejection === undefined || hook.state === 'step_pending') return undefined;
+  return rejection.details.step_index === step?.step_index ? rejection.details.reason : undefined;
 }
 
 /** What a human answered in this step, with the question; until the step ends. */

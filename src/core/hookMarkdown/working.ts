@@ -13,7 +13,7 @@ import {
   workOf,
 } from './advice';
 import { command, validateCommand } from './commands';
-import { answerTo } from './current';
+import { answerTo, noteTo } from './current';
 import { code, prose } from './escape';
 import type { HookView } from './view';
 
@@ -105,6 +105,7 @@ function settleFirst(view: HookView): string[] {
           `The commit of the last checkpoint is missing: look with \`git reflog\` what became of it. If you can't tell, ${ask('Where is the commit of the last checkpoint?')}`,
         ]
       : []),
+    ...(noteTo(view) === undefined ? [] : ['Do it differently this time, as the human wrote above']),
     ...(answerTo(view) === undefined ? [] : ["Act on the human's answer above"]),
   ];
 }
@@ -159,7 +160,8 @@ export function runningAdvice(view: HookView): Advice {
   const underWay = isUnderWay(view);
   const [whatToDo, ...meanwhile] = workOf(view);
   const work = ai && underWay ? [...lookAround(view), whereToContinue(view), ...meanwhile] : workOf(view);
-  const word = view.interruption !== undefined ? '🔁 TAKE OVER' : underWay ? '✅ RESUME' : '▶️ BEGIN';
+  const fresh = noteTo(view) === undefined ? '▶️ BEGIN' : '🔁 REDO';
+  const word = view.interruption !== undefined ? '🔁 TAKE OVER' : underWay ? '✅ RESUME' : fresh;
   const doing = DOING[view.type] ?? (underWay ? 'Continue the' : 'Work on the');
   return {
     heading: `${word}: ${doing} ${stepName(view)} step`,

@@ -5,7 +5,7 @@ import { AtlasError } from '../../core/shared/errors';
 import { worktreeOf } from '../../core/task/task';
 import type { FileSnapshot, StepCheckpoint } from '../../core/task/taskRecord';
 import { takeSnapshots } from '../../store/snapshots/snapshots';
-import { chosen } from '../shared/arguments';
+import { chosen, field } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { plain } from '../shared/messages';
 import { checkpointFor } from './files';
@@ -29,7 +29,7 @@ const driftLabels = (): Readonly<Record<FileDrift['kind'], string>> => ({
   unknown: vscode.l10n.t('unknown'),
 });
 
-/** Atlas: Compare Checkpoint with Current Files. The files that differ come first; choosing one shows the difference. */
+/** Atlas: Compare Checkpoint with Current Files. The files that differ come first; choosing one, or naming it, shows the difference. */
 export const compareCheckpointWithNow: CommandHandler = async (context, argument) => {
   const { task, checkpoint } = await checkpointFor(context, argument);
   const worktree = worktreeOf(task.task);
@@ -49,6 +49,12 @@ export const compareCheckpointWithNow: CommandHandler = async (context, argument
   );
   const order: FileDrift['kind'][] = ['changed', 'missing', 'new', 'unknown', 'unchanged'];
   const drift = compareSnapshots(before, now).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const uriOf = (path: string): vscode.Uri => vscode.Uri.joinPath(vscode.Uri.file(worktree), path);
+  const named = drift.find(({ path }) => path === field(argument, 'path'));
+  if (named !== undefined) {
+    await showDifference(context, checkpoint, uriOf(named.path), named);
+    return;
+  }
   const items = drift.map((file) => ({
     label: `$(${DRIFT_ICON[file.kind]}) ${plain(file.path, 300)}`,
     description: driftLabels()[file.kind],
@@ -60,8 +66,7 @@ export const compareCheckpointWithNow: CommandHandler = async (context, argument
     placeHolder: vscode.l10n.t('Changed files: {0} of {1}', differing, drift.length),
   });
   const { file } = chosen(picked);
-  const uri = vscode.Uri.joinPath(vscode.Uri.file(worktree), file.path);
-  await showDifference(context, checkpoint, uri, file);
+  await showDifference(context, checkpoint, uriOf(file.path), file);
 };
 
 /**

@@ -7,7 +7,8 @@ import { plain } from '../shared/messages';
 import { ageOf } from '../shared/ages';
 import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
-import { askTarget, labelled } from '../shared/dialogs';
+import { askTarget } from '../shared/dialogs';
+import { removed } from './checkpointDetails';
 import { taskPanelTexts } from '../tasks/panel/taskPanelTexts';
 
 /** Atlas: Open HOOK.md. */
@@ -62,11 +63,7 @@ export async function checkpointFor(
   const named = checkpointFrom(argument);
   const found = task.hook.checkpoints.find(({ checkpoint_id: id }) => id === named);
   if (found !== undefined) return { task, checkpoint: found };
-  if (named !== undefined) {
-    throw new AtlasError('not_found', vscode.l10n.t('Checkpoint {0} was already removed.', named), {
-      hint: vscode.l10n.t("The task's journal still has it."),
-    });
-  }
+  if (named !== undefined) throw removed(named).error;
   const now = context.session.atlas.ports.clock.now();
   const items = [...task.hook.checkpoints].reverse().map((checkpoint) => ({
     label: plain(checkpoint.description, 100),
@@ -84,33 +81,5 @@ export async function checkpointFor(
 /** Atlas: Show Checkpoint. */
 export const showCheckpoint: CommandHandler = async (context, argument) => {
   const { task, checkpoint } = await checkpointFor(context, argument);
-  await context.documents.show(`${checkpoint.checkpoint_id}.txt`, describeCheckpoint(task, checkpoint));
+  context.panels.openDetails({ kind: 'checkpoint', ...task.ref, checkpoint: checkpoint.checkpoint_id });
 };
-
-function describeCheckpoint(task: StoredTask, checkpoint: StepCheckpoint): string {
-  const dirty = checkpoint.git_dirty;
-  const files = (checkpoint.files_snapshot ?? []).map(
-    (file) =>
-      `  ${file.exists ? `${file.sha256 === '' ? 'not hashed' : file.sha256}  ${String(file.size).padStart(10)}` : 'missing'.padEnd(28)}  ${plain(file.path, 500)}`,
-  );
-  const head = labelled([
-    [vscode.l10n.t('Checkpoint'), checkpoint.checkpoint_id],
-    [vscode.l10n.t('Task'), `${plain(task.task.description)} (${task.ref.id})`],
-    [vscode.l10n.t('Time'), checkpoint.created_at],
-    [vscode.l10n.t('Trigger'), taskPanelTexts().markKind(checkpoint.trigger)],
-    [
-      vscode.l10n.t('Step'),
-      `${checkpoint.step_name} (${checkpoint.step_index + 1}), attempt ${checkpoint.attempt ?? '?'}`,
-    ],
-    [vscode.l10n.t('Description'), plain(checkpoint.description, 500)],
-    [vscode.l10n.t('Branch'), checkpoint.git_branch === '' ? vscode.l10n.t('none') : plain(checkpoint.git_branch)],
-    [vscode.l10n.t('Commit'), checkpoint.git_commit ?? vscode.l10n.t('none')],
-    [
-      vscode.l10n.t('Uncommitted'),
-      dirty === undefined ? vscode.l10n.t('unknown') : dirty ? vscode.l10n.t('yes') : vscode.l10n.t('no'),
-    ],
-    [vscode.l10n.t('Artifacts'), (checkpoint.artifacts ?? []).map((path) => plain(path)).join(', ')],
-  ]);
-  const title = vscode.l10n.t('Files (first 16 hex digits of the SHA-256, size, path)');
-  return [...head, '', title, ...(files.length === 0 ? [`  ${vscode.l10n.t('none')}`] : files), ''].join('\n');
-}

@@ -1,15 +1,14 @@
 import * as vscode from 'vscode';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import { type InboxItem, MAX_ITEM_ID, MAX_LEASE_MS, triggerOf } from '../../core/inbox/inbox';
-import { plainLines } from '../../core/shared/text';
 import { ensureWorkspace } from '../../service/tasks/ensureWorkspace';
 import type { InboxModel } from './inboxModel';
-import { isResumable, itemDetails, itemTitle, STATUS_LABELS } from './inboxRows';
+import { isResumable, itemDetails, itemTitle } from './inboxRows';
 import { resumeInTerminal } from './resume';
 import { plain } from '../shared/messages';
 import { workspaceFrom } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
-import { confirm, labelled } from '../shared/dialogs';
+import { confirm } from '../shared/dialogs';
 import {
   type PickQuestion,
   type TextQuestion,
@@ -109,7 +108,7 @@ const claimInboxItem: CommandHandler = async (context, argument) => {
   const owner = { process: context.session.atlas.ports.processes.self() };
   const claimed = unwrap(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
   model.look();
-  await context.documents.show(nameOf(workspace, claimed), describe(claimed));
+  context.panels.openDetails({ kind: 'item', workspace, item: claimed.id });
 };
 
 /** Atlas: Complete Queue Item. A person may, whoever claimed it. */
@@ -158,41 +157,8 @@ function cancelDetail(item: InboxItem): string {
 const showInboxItem: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
   const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Show Queue Item'), () => true);
-  await context.documents.show(nameOf(workspace, item), describe(item));
+  context.panels.openDetails({ kind: 'item', workspace, item: item.id });
 };
-
-function nameOf(workspace: string, { id }: InboxItem): string {
-  return `${workspace}/inbox-${id}.txt`;
-}
-
-/** An item as a text. What others wrote is indented, so that none of it looks like what we say. */
-function describe(item: InboxItem): string {
-  const lines: (readonly [string, string | undefined])[] = [
-    [vscode.l10n.t('Item'), String(item.id)],
-    [vscode.l10n.t('Status'), STATUS_LABELS[item.status]],
-    [vscode.l10n.t('Channel'), plain(item.channel)],
-    [vscode.l10n.t('Sender'), plain(item.sender)],
-    [vscode.l10n.t('Added'), item.created_at],
-    [vscode.l10n.t('Claimed by'), item.claim?.session_id],
-    [vscode.l10n.t('Claimed until'), item.status === 'processing' ? item.claim?.until : undefined],
-    [vscode.l10n.t('Finished'), item.processed_at],
-    [vscode.l10n.t('Waiting for the answer'), plain(triggerOf(item) ?? '')],
-    [vscode.l10n.t('Waiting session'), item.session_id],
-  ];
-  const answer = item.response_summary;
-  return [
-    ...labelled(lines.filter(([, value]) => value !== '')),
-    '',
-    vscode.l10n.t('Content'),
-    indented(item.content),
-    ...(answer === undefined ? [] : ['', vscode.l10n.t('Answer'), indented(answer)]),
-    '',
-  ].join('\n');
-}
-
-function indented(text: string): string {
-  return plainLines(text).replaceAll(/^/gmu, '  ');
-}
 
 /** Atlas: Resume Session. Of an item whose answer a session waits for, or of an offer that names the session. */
 const resumeSession: CommandHandler = async (context, argument) => {

@@ -1,3 +1,4 @@
+import type * as vscode from 'vscode';
 import type { Result } from '../../core/shared/errors';
 import type { Updated } from '../../core/task/storedTask';
 import type { GitBridge } from '../gitHooks/gitBridge';
@@ -17,6 +18,8 @@ export interface CommandContext {
   readonly log: ChannelLogger;
   readonly git: GitBridge;
   readonly panels: LatePanels;
+  /** What is remembered of this user, in every window. */
+  readonly memory: vscode.Memento;
   /** Where reports are shown. */
   readonly documents: TextDocuments;
   readonly verdicts: Verdicts;

@@ -45,10 +45,3 @@ export async function oneFolder(all: readonly string[], placeHolder: string, non
   const items = folders.map((folder) => ({ label: plain(basename(folder)), description: plain(folder), folder }));
   return chosen(await vscode.window.showQuickPick(items, { placeHolder })).folder;
 }
-
-/** Labelled values in two columns; those without a value are left out. */
-export function labelled(lines: readonly (readonly [label: string, value: string | undefined])[]): string[] {
-  const known = lines.filter(([, value]) => value !== undefined);
-  const width = Math.max(...known.map(([label]) => label.length));
-  return known.map(([label, value]) => `${label.padEnd(width)}  ${value ?? ''}`);
-}

@@ -32,44 +32,89 @@ export interface Filling<Message> {
   readonly messages: readonly Message[];
 }
 
-interface Changes {
+/** Calls a listener whenever what a panel shows may have changed. */
+export type Changes = (listener: () => void) => vscode.Disposable;
+
+/** Tells what changes tasks, naming one or none. */
+interface TaskChanges {
   onDidChange(listener: (ref: TaskRef | undefined) => void): vscode.Disposable;
 }
 
-/** All open panels of a kind, at most one a task. */
-export class Panels<P extends vscode.Disposable & { reveal(): void }> implements vscode.Disposable {
+/** The changes of one task, or of none in particular. */
+export function changesOf(ref: TaskRef, ...sources: readonly TaskChanges[]): Changes {
+  return (listener) => {
+    const heard = (changed: TaskRef | undefined): void => {
+      if (changed === undefined || keyOfTask(changed) === keyOfTask(ref)) listener();
+    };
+    return vscode.Disposable.from(...sources.map((source) => source.onDidChange(heard)));
+  };
+}
+
+/** The looks of a model that is loaded when it is first asked for. */
+export function changesOfLook(load: () => Promise<{ readonly onDidLook: vscode.Event<void> }>): Changes {
+  return (listener) => {
+    let subscription: vscode.Disposable | undefined;
+    let isOver = false;
+    void load().then((model) => {
+      if (!isOver) subscription = model.onDidLook(() => listener());
+    });
+    return new vscode.Disposable(() => {
+      isOver = true;
+      subscription?.dispose();
+    });
+  };
+}
+
+/** What the panels of a kind are about. */
+export interface PanelSubjects<S> {
+  readonly viewType: string;
+  /** Until the panel knows a better one. */
+  readonly title: string;
+  readonly keyOf: (subject: S) => string;
+  /** The subject in what the editor kept of a panel; nothing for what isn't ours. */
+  readonly kept: (state: unknown) => S | undefined;
+}
+
+/** Panels of tasks. */
+export function ofTasks(viewType: string, title: string): PanelSubjects<TaskRef> {
+  const kept = (state: unknown): TaskRef | undefined => panelStateSchema.safeParse(state).data?.ref;
+  return { viewType, title, keyOf: keyOfTask, kept };
+}
+
+/** All open panels of a kind, at most one a subject. */
+export class Panels<S, P extends vscode.Disposable & { reveal(): void }> implements vscode.Disposable {
   private readonly panels = new Map<string, P>();
   private readonly shown = new Set<vscode.WebviewPanel>();
 
   constructor(
-    private readonly viewType: string,
-    private readonly title: string,
-    private readonly make: (ref: TaskRef, panel: vscode.WebviewPanel) => P,
+    private readonly subjects: PanelSubjects<S>,
+    private readonly make: (subject: S, panel: vscode.WebviewPanel) => P,
   ) {}
 
-  /** Shows a task's panel, the open one if there is one. */
-  open(ref: TaskRef): P {
-    const known = this.panels.get(keyOf(ref));
+  /** Shows a subject's panel, the open one if there is one. */
+  open(subject: S): P {
+    const known = this.panels.get(this.subjects.keyOf(subject));
     if (known !== undefined) {
       known.reveal();
       return known;
     }
     const column = vscode.ViewColumn.Active;
     const old = this.replaceable();
-    const made = this.adopt(ref, vscode.window.createWebviewPanel(this.viewType, this.title, column));
+    const { viewType, title } = this.subjects;
+    const made = this.adopt(subject, vscode.window.createWebviewPanel(viewType, title, column));
     old?.dispose();
     return made;
   }
 
   /**
-   * The panel of another task whose place a new one takes, as previews of files do: one in the active group that isn't
-   * pinned. So a look at ten tasks leaves one tab and not ten.
+   * The panel of another subject whose place a new one takes, as previews of files do: one in the active group that
+   * isn't pinned. So a look at ten tasks leaves one tab and not ten.
    */
   private replaceable(): vscode.WebviewPanel | undefined {
     const { tabs } = vscode.window.tabGroups.activeTabGroup;
     // A tab names its view type with a prefix of the editor's own.
     const pinned = new Set(
-      tabs.filter((tab) => isOfType(tab, this.viewType) && tab.isPinned).map(({ label }) => label),
+      tabs.filter((tab) => isOfType(tab, this.subjects.viewType) && tab.isPinned).map(({ label }) => label),
     );
     const active = vscode.window.tabGroups.activeTabGroup.viewColumn;
     return [...this.shown].find((panel) => panel.viewColumn === active && !pinned.has(panel.title));
@@ -77,21 +122,21 @@ export class Panels<P extends vscode.Disposable & { reveal(): void }> implements
 
   /** Takes up a panel that the editor kept over a reload. */
   restore(panel: vscode.WebviewPanel, state: unknown): void {
-    const parsed = panelStateSchema.safeParse(state);
-    if (!parsed.success || this.panels.has(keyOf(parsed.data.ref))) {
+    const subject = this.subjects.kept(state);
+    if (subject === undefined || this.panels.has(this.subjects.keyOf(subject))) {
       panel.dispose();
       return;
     }
-    this.adopt(parsed.data.ref, panel);
+    this.adopt(subject, panel);
   }
 
   dispose(): void {
     for (const panel of [...this.panels.values()]) panel.dispose();
   }
 
-  private adopt(ref: TaskRef, panel: vscode.WebviewPanel): P {
-    const key = keyOf(ref);
-    const made = this.make(ref, panel);
+  private adopt(subject: S, panel: vscode.WebviewPanel): P {
+    const key = this.subjects.keyOf(subject);
+    const made = this.make(subject, panel);
     this.panels.set(key, made);
     this.shown.add(panel);
     panel.onDidDispose(() => {
@@ -107,11 +152,11 @@ function isOfType({ input }: vscode.Tab, viewType: string): boolean {
   return input instanceof vscode.TabInputWebview && input.viewType.endsWith(viewType);
 }
 
-function keyOf(ref: TaskRef): string {
+function keyOfTask(ref: TaskRef): string {
   return `${ref.workspace}/${ref.id}`;
 }
 
-/** One panel of a task. Owns its webview; loads again on every change, one load at a time; answers its requests. */
+/** One panel. Owns its webview; loads again on every change, one load at a time; answers its requests. */
 export abstract class Panel<Message, Request> implements vscode.Disposable {
   private readonly owned: { dispose(): unknown }[] = [];
   private ready = false;
@@ -120,7 +165,6 @@ export abstract class Panel<Message, Request> implements vscode.Disposable {
   private disposed = false;
 
   constructor(
-    protected readonly ref: TaskRef,
     private readonly panel: vscode.WebviewPanel,
     private readonly kind: PanelKind<Request>,
     private readonly host: PanelHost,
@@ -134,9 +178,7 @@ export abstract class Panel<Message, Request> implements vscode.Disposable {
     webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(host.extensionUri)] };
     this.owned.push(
       webview.onDidReceiveMessage((message: unknown) => this.receive(message)),
-      changes.onDidChange((changed) => {
-        if (changed === undefined || keyOf(changed) === keyOf(ref)) this.refresh();
-      }),
+      changes(() => this.refresh()),
       panel.onDidChangeViewState(() => {
         // A hidden webview is gone; the one that comes back says when it is ready, before or after this.
         if (panel.visible) this.refresh();
@@ -162,7 +204,7 @@ export abstract class Panel<Message, Request> implements vscode.Disposable {
     this.owned.push(what);
   }
 
-  /** Reads the task and makes what fills the page. */
+  /** Reads what the panel is about and makes what fills the page. */
   protected abstract load(): Promise<Result<Filling<Message>>>;
 
   /** Does what the page asks for. */

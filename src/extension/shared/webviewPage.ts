@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Uri, type Webview, env } from 'vscode';
 
 /** The name of a panel's page, a folder below `webview`. */
-export type WebviewName = 'taskPanel' | 'receiptsPanel';
+export type WebviewName = 'taskPanel' | 'receiptsPanel' | 'detailsPanel';
 
 /** The folder of the built webviews, below the extension's. */
 export function webviewRoot(extension: Uri): Uri {

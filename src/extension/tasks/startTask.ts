@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import { BUILTIN_TEMPLATES, type TaskTemplate, replacedTemplates } from '../../core/task/template';
+import { messageOf } from '../../core/shared/errors';
+import { worktreeOf } from '../../core/task/task';
 import { plain } from '../shared/messages';
 import { startOrAsk } from './brokenConfig';
 import { isAllowed } from './consent';
@@ -39,14 +41,27 @@ export const startTask: CommandHandler = async (context, argument) => {
   if (result === undefined) return;
   await context.session.locatePlaces();
   const task = took(context, result);
-  context.panels.open(task.ref);
   const question = {
     ask: vscode.l10n.t('Allow agents to run the checks of this task?'),
     yes: vscode.l10n.t('Allow'),
   };
   // Without a yes the task is there all the same; its checks wait for "Run Validation".
   if (await isAllowed(atlas, task, question)) await atlas.allowCommands(task);
+  // Not before: a panel that opens takes the keyboard from the question.
+  context.panels.open(task.ref);
+  const worktree = worktreeOf(task.task);
+  // Not awaited: it stays until somebody answers it.
+  if (worktree !== undefined) void offerAgent(context, worktree);
 };
+
+async function offerAgent(context: CommandContext, worktree: string): Promise<void> {
+  try {
+    const { offerSetUp } = await import('../agents/offerSetUp');
+    await offerSetUp(context, worktree);
+  } catch (error) {
+    context.log.warn("Setting up an agent couldn't be offered.", { error: messageOf(error) });
+  }
+}
 
 const QUESTIONS: Readonly<Record<keyof Draft, (draft: Draft, context: CommandContext) => Question>> = {
   folder: (draft) => folderQuestion(vscode.l10n.t('Start Task'), (folder) => (draft.folder = folder)),

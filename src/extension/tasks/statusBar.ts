@@ -57,12 +57,10 @@ export class StatusBar implements vscode.Disposable {
     this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}${more}`;
     this.item.backgroundColor =
       warning === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
-    this.item.color = undefined;
-    if (warning === undefined && hook.state === 'awaiting_human') {
+    // Waiting is neither a warning nor an error, and those are all the backgrounds there are. No colour of the text
+    // either: one that is made for a background can't be read without it.
+    if (warning === undefined && hook.state === 'awaiting_human')
       this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}${more}`;
-      // The editor's API knows backgrounds for warnings and errors only, and waiting is neither.
-      this.item.color = new vscode.ThemeColor('statusBarItem.prominentForeground');
-    }
     this.item.tooltip = taskTooltip(view, now);
     this.item.command = {
       command: 'atlas.showTaskActions',
@@ -96,7 +94,6 @@ export class StatusBar implements vscode.Disposable {
     this.item.text = `${newer ? '$(lock)' : '$(error)'} ${what}`;
     this.item.tooltip = plain(`${refKey(damaged.ref)}: ${explain(damaged.error)}`, 500);
     this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
-    this.item.color = undefined;
     this.item.command = {
       command: 'atlas.runDoctor',
       title: vscode.l10n.t('Run Doctor'),

@@ -37,6 +37,14 @@ export function eventually<T>(event: vscode.Event<unknown>, read: () => T | unde
   });
 }
 
+/** Waits until the tab with that label is the active one. */
+export async function activeTab(label: string): Promise<void> {
+  const { tabGroups } = vscode.window;
+  await eventually(tabGroups.onDidChangeTabs, () =>
+    tabGroups.activeTabGroup.activeTab?.label === label ? true : undefined,
+  );
+}
+
 /** The API of the real Git extension. */
 export async function gitApi(): Promise<GitApi> {
   const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>('vscode.git');

@@ -176,7 +176,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     await desk.ok('step', 'ask', 'Which one?');
     // What is refused is not what is suggested.
     const text = await refused(desk, 4, 'illegal_transition', ['approve']);
-    expect(text).toMatch(/\nYou can run: atlas checkpoint, atlas reject, atlas resume\.\n$/u);
+    expect(text).toMatch(/\nYou can run: atlas checkpoint, atlas reject, atlas answer\.\n$/u);
     await desk.ok('abandon');
     const over = [['step', 'start'], ['checkpoint', 'x'], ['resume'], ['recover'], ['abandon'], ['run', '--', 'true']];
     const { task } = (await desk.json('status')) as unknown as { task: { task_id: string } };

@@ -3,13 +3,14 @@ import path from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
+import type { WebviewName } from '../../../src/extension/shared/webviewPage';
 import { OUT, PROJECT } from '../project';
 import { WEBVIEW_THEMES, type WebviewTheme } from './themes';
 
 const ORIGIN = 'http://panel.test';
 
 /** Bundles a webview as the build does; gives the folder. */
-export async function bundleWebview(name: 'taskPanel' | 'receiptsPanel'): Promise<string> {
+export async function bundleWebview(name: WebviewName): Promise<string> {
   const outdir = path.join(OUT, 'webview-test');
   await build({
     absWorkingDir: PROJECT,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Browser, type BrowserContext, type FrameLocator, type Locator, type Page, errors } from 'playwright-core';
 import { OUT, PROJECT } from '../project';
 import { makeHostData, type HostData, type Settings } from './hostData';
-import { hostVersion, installHost, type InstalledHost } from './install';
+import { type HostVersion, type InstalledHost, hostVersion, installHost } from './install';
 import { startServer, type Server } from './server';
 import { openBrowser, workbenchUrl } from './window';
 
@@ -37,6 +37,8 @@ export interface WorkbenchOptions {
   readonly workspaceTrust?: boolean;
   /** Folders of installed extensions; the project itself when left out. */
   readonly extensions?: readonly string[];
+  /** The version that `HOST_VERSION` names when left out. */
+  readonly version?: HostVersion;
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly reconnectionGraceSeconds?: number;
 }
@@ -73,7 +75,7 @@ export class Workbench {
 
   /** Starts the server with the extension installed and opens a window; its version comes from `HOST_VERSION`. */
   static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
-    const host = await installHost(hostVersion(process.env['HOST_VERSION']));
+    const host = await installHost(options.version ?? hostVersion(process.env['HOST_VERSION']));
     const extensions = options.extensions ?? [PROJECT];
     const data = makeHostData({ extensions, ...(options.settings && { settings: options.settings }) });
     const server = await startServer({ host, data, ...options });
@@ -150,6 +152,15 @@ export class Workbench {
     });
   }
 
+  /** Runs a command of the palette by its title, without the mouse: once it is the row that Enter takes. */
+  async paletteByKeys(title: string): Promise<void> {
+    await this.#whileOpen('F1', async () => {
+      await this.quickInput.fill(`>${title}`, QUICK);
+      await this.page.locator('.quick-input-list .monaco-list-row.focused', { hasText: title }).waitFor(QUICK);
+      await this.page.keyboard.press('Enter');
+    });
+  }
+
   /** Opens the palette and leaves it open with that text in it. */
   async searchPalette(text: string): Promise<void> {
     await this.#whileOpen('F1', async () => this.quickInput.fill(`>${text}`, QUICK));
@@ -191,17 +202,7 @@ export class Workbench {
   async quickPick(text: string | RegExp): Promise<void> {
     const row = this.#row(text);
     await row.waitFor();
-    await row.evaluate(
-      `(row) => new Promise((resolve) => {
-        let [last, same] = ['', 0];
-        const look = () => {
-          const now = JSON.stringify([row.getBoundingClientRect(), row.textContent]);
-          [last, same] = [now, now === last ? same + 1 : 0];
-          if (same === 10 || !row.isConnected) resolve(); else requestAnimationFrame(look);
-        };
-        look();
-      })`,
-    );
+    await row.evaluate(atRest);
     await row.click();
   }
 
@@ -364,4 +365,27 @@ async function shown(page: Page): Promise<void> {
     await page.waitForFunction(`performance.getEntriesByName('${mark}').length > 0`, undefined, {
       timeout: START_LIMIT_MS,
     });
+}
+
+/** What {@link atRest} needs of the browser that it runs in. */
+interface Drawn {
+  readonly isConnected: boolean;
+  readonly textContent: string | null;
+  getBoundingClientRect(): unknown;
+}
+
+declare const requestAnimationFrame: (frame: () => void) => void;
+
+/** Resolves once an element was the same, where it is and what it says, for ten frames; runs in the page. */
+function atRest(element: Drawn): Promise<void> {
+  return new Promise((resolve) => {
+    let [last, same] = ['', 0];
+    const look = (): void => {
+      const now = JSON.stringify([element.getBoundingClientRect(), element.textContent]);
+      [last, same] = [now, now === last ? same + 1 : 0];
+      if (same === 10 || !element.isConnected) resolve();
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
 }

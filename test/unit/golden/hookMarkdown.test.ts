@@ -76,6 +76,11 @@ const MORE: Readonly<Record<string, () => DrivenHook>> = {
     published().send({ type: 'start_step' }).crashed('skip_step').send({ type: 'skip_step' }),
   'step_pending-human': () => new DrivenHook([stepOf('implement', 'ai'), stepOf('review', 'human')]).completeStep(),
   'step_running-begin': () => second().send({ type: 'start_step' }),
+  'step_running-redo': () =>
+    waiting('validation_failed').send(
+      { type: 'human_reject', reason: 'The tests are missing.' },
+      { type: 'start_step' },
+    ),
   'step_running-take_over': () => running().crashed('retry_from_checkpoint').send({ type: 'retry_from_checkpoint' }),
   'step_running-answered': () =>
     waiting('question').send({ type: 'human_resume', answer: 'The one in src/parser.ts.' }),

@@ -144,6 +144,15 @@ const SITUATIONS: readonly [string, () => DrivenHook][] = [
     'rejected',
     () => validated().send({ type: 'human_required', kind: 'review' }, { type: 'human_reject', reason: 'r' }),
   ],
+  [
+    'redone',
+    () =>
+      validated().send(
+        { type: 'human_required', kind: 'review' },
+        { type: 'human_reject', reason: 'r' },
+        { type: 'start_step' },
+      ),
+  ],
   ['recovering', () => validated().crashed('retry_from_checkpoint')],
   ['abandoned', () => validated().send({ type: 'abandon', reason: 'r' })],
 ];

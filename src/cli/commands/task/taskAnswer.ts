@@ -5,6 +5,7 @@ import { AtlasError, type Result, explain, ok, unwrap } from '../../../core/shar
 import type { Expected } from '../../../core/transition/events';
 import { CAUSE_LABELS, STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
+import { waitKind } from '../../../core/task/waiting';
 import type { TaskEventType } from '../../../core/transition/states';
 import { oneLine } from '../../../core/shared/text';
 import { type Advice, adviceOf } from '../../../service/tasks/advice';
@@ -259,7 +260,9 @@ function refusal(context: CliContext, { stored, notes }: Chosen, refused: AtlasE
   const error = withNotes(refused, notes);
   if (error.code !== 'illegal_transition' || isTerminal(stored.hook.state)) return error;
   const events = openEvents(stored.hook, stored.task, context.caller);
-  const commands = [...new Set(events.flatMap((event) => COMMAND_OF[event] ?? []))];
+  const isAsked = waitKind(stored.hook) === 'question';
+  const known = isAsked ? { ...COMMAND_OF, human_resume: 'atlas answer' } : COMMAND_OF;
+  const commands = [...new Set(events.flatMap((event) => known[event] ?? []))];
   if (commands.length === 0) return error;
   return new AtlasError(error.code, error.message, {
     cause: error,

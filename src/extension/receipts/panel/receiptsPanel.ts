@@ -13,7 +13,17 @@ import { receiptDetails } from './receiptsDetails';
 import { type ReceiptItem, type ReceiptsPanelData, keyOfItem, receiptsPanelModel } from './receiptsPanelModel';
 import type { WindowTasks } from '../../windowTasks';
 import type { Verdicts } from '../verdicts';
-import { type Filling, NOT_SHOWN, type PanelHost, type PanelKind, Panel, Panels, tabTitle } from '../../shared/panel';
+import {
+  type Filling,
+  NOT_SHOWN,
+  type PanelHost,
+  type PanelKind,
+  Panel,
+  Panels,
+  changesOf,
+  ofTasks,
+  tabTitle,
+} from '../../shared/panel';
 
 const KIND: PanelKind<ReceiptsPanelRequest> = {
   page: 'receiptsPanel',
@@ -22,7 +32,7 @@ const KIND: PanelKind<ReceiptsPanelRequest> = {
 };
 
 /** All open receipts panels. */
-export type ReceiptsPanels = Panels<ReceiptsPanel>;
+export type ReceiptsPanels = Panels<TaskRef, ReceiptsPanel>;
 
 /** Makes the keeper of the receipts panels. */
 export function receiptsPanels(
@@ -33,7 +43,7 @@ export function receiptsPanels(
 ): ReceiptsPanels {
   const make = (ref: TaskRef, panel: vscode.WebviewPanel): ReceiptsPanel =>
     new ReceiptsPanel(ref, panel, host, session, verdicts);
-  return new Panels(viewType, vscode.l10n.t('Atlas: Receipts'), make);
+  return new Panels(ofTasks(viewType, vscode.l10n.t('Atlas: Receipts')), make);
 }
 
 /** The panel of one task's receipts. */
@@ -45,15 +55,13 @@ class ReceiptsPanel extends Panel<ToReceiptsPanel, ReceiptsPanelRequest> {
   private toReveal: string | undefined;
 
   constructor(
-    ref: TaskRef,
+    private readonly ref: TaskRef,
     panel: vscode.WebviewPanel,
     host: PanelHost,
     private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {
-    super(ref, panel, KIND, host, {
-      onDidChange: (listener) => vscode.Disposable.from(session.onDidChange(listener), verdicts.onDidChange(listener)),
-    });
+    super(panel, KIND, host, changesOf(ref, session, verdicts));
   }
 
   /** Brings a receipt's details into view, once they are there. */

@@ -7,7 +7,17 @@ import type { TaskRecord } from '../../../core/task/taskRecord';
 import type { TaskRef } from '../../../core/task/taskRef';
 import { type TaskPanelRequest, type ToTaskPanel, fromTaskPanelSchema } from '../../../protocol/taskPanel';
 import { insideWorktree } from '../../../system/files/worktreePath';
-import { type Filling, NOT_SHOWN, Panel, type PanelHost, type PanelKind, Panels, tabTitle } from '../../shared/panel';
+import {
+  type Filling,
+  NOT_SHOWN,
+  Panel,
+  type PanelHost,
+  type PanelKind,
+  Panels,
+  changesOf,
+  ofTasks,
+  tabTitle,
+} from '../../shared/panel';
 import { lastLinesOf } from '../../receipts/keptOutput';
 import type { Verdicts } from '../../receipts/verdicts';
 import type { WindowTasks } from '../../windowTasks';
@@ -21,13 +31,13 @@ const MAX_MARKDOWN_BYTES = 4 * 1024 * 1024;
 const OUTPUT_LINES = 20;
 
 /** All open task panels. */
-export type TaskPanels = Panels<TaskPanel>;
+export type TaskPanels = Panels<TaskRef, TaskPanel>;
 
 /** Makes the keeper of the task panels. */
 export function taskPanels(viewType: string, host: PanelHost, session: WindowTasks, verdicts: Verdicts): TaskPanels {
   const make = (ref: TaskRef, panel: vscode.WebviewPanel): TaskPanel =>
     new TaskPanel(ref, panel, host, session, verdicts);
-  return new Panels(viewType, vscode.l10n.t('Atlas: HOOK.md'), make);
+  return new Panels(ofTasks(viewType, vscode.l10n.t('Atlas: HOOK.md')), make);
 }
 
 /** The panel of one task and its HOOK.md. Its buttons run the same commands as everywhere. */
@@ -36,15 +46,13 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
   private readonly changes: ChangedFilesWatch;
 
   constructor(
-    ref: TaskRef,
+    private readonly ref: TaskRef,
     panel: vscode.WebviewPanel,
     host: PanelHost,
     private readonly session: WindowTasks,
     private readonly verdicts: Verdicts,
   ) {
-    super(ref, panel, KIND, host, {
-      onDidChange: (listener) => vscode.Disposable.from(session.onDidChange(listener), verdicts.onDidChange(listener)),
-    });
+    super(panel, KIND, host, changesOf(ref, session, verdicts));
     this.changes = new ChangedFilesWatch(session.atlas, ref, () => this.refresh());
     this.owns(this.changes);
     this.owns(session.onDidChangeFiles((worktree) => this.filesChanged(worktree)));

@@ -90,7 +90,8 @@ const files = () => ({
     if (count === 0) return l10n.t('No file has changed since the task started.');
     const said =
       count === 1 ? l10n.t('1 file since the task started') : l10n.t('{0} files since the task started', count);
-    return l10n.t('{0}, +{1} −{2} lines', said, added, removed);
+    // New files that git doesn't know count no lines.
+    return added + removed === 0 ? said : l10n.t('{0}, +{1} −{2} lines', said, added, removed);
   },
   changedSince: (count: number) => {
     if (count === 0) return l10n.t('No file has changed since the last checkpoint ({0}).', TIME);

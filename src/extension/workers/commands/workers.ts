@@ -21,7 +21,7 @@ import {
   workerChoice,
   workerNameProblem,
 } from './workerChoices';
-import { showWorker } from './workerFiles';
+import { showWorker } from './showWorker';
 import { clearWorker, copyHookPath, endWork, handOffWork } from './workerSteps';
 import { recoverWorker, runWorker } from './workerRuns';
 import { repairWorkers, syncWorkers } from './workerSync';

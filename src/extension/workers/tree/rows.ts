@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { AtlasError } from '../../../core/shared/errors';
 import { explain } from '../../../core/shared/errors';
+import { capitalized } from '../../../core/shared/text';
 import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
 import { ageOf } from '../../shared/ages';
@@ -85,7 +86,7 @@ export function workerRow(
 /** The row of something that is wrong with a worker. */
 export function problemRow(node: NodeOf<'problem'>, status: WorkerStatus): vscode.TreeItem {
   const row = rowOf(node, {
-    label: plain(capital(PROBLEM_LABELS[node.problem])),
+    label: plain(capitalized(PROBLEM_LABELS[node.problem])),
     look:
       node.problem === 'ledger_behind'
         ? { icon: 'info', color: 'charts.blue' }
@@ -94,10 +95,6 @@ export function problemRow(node: NodeOf<'problem'>, status: WorkerStatus): vscod
   row.tooltip = problemText(node.problem, status);
   row.accessibilityInformation = { label: `${row.accessibilityInformation?.label ?? ''}, ${row.tooltip}` };
   return row;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }
 
 /** The row of a hook's task, context or result; a click shows the file. */
