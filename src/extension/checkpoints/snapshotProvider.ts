@@ -16,8 +16,8 @@ export function offerSnapshotFiles(session: WindowTasks): vscode.Disposable {
   };
   const provider: vscode.FileSystemProvider = {
     // What a checkpoint holds never changes.
-    onDidChangeFile: () => ({ dispose: () => undefined }),
-    watch: () => ({ dispose: () => undefined }),
+    onDidChangeFile: () => new vscode.Disposable(() => undefined),
+    watch: () => new vscode.Disposable(() => undefined),
     readFile: bytesOf,
     stat: async (uri) => ({
       ...{ type: vscode.FileType.File, ctime: 0, mtime: 0, permissions: vscode.FilePermission.Readonly },
