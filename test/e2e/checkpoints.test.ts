@@ -89,7 +89,7 @@ describe('the files of a checkpoint', () => {
 
   it('are previewed before they are restored, in every theme', async () => {
     await workbench.palette('Atlas: Restore Checkpoint');
-    await workbench.quickPick('Before the change');
+    await workbench.quickPick(/^\s*Before the change/u);
     await page().getByRole('heading', { name: 'Before the change' }).waitFor();
     await page().getByText('3 files would change').waitFor();
     for (const theme of Object.keys(THEMES) as Theme[]) {
@@ -133,7 +133,7 @@ describe('the files of a checkpoint', () => {
 
   it('restores chosen files alone, and has the restore points in the tree', async () => {
     await workbench.palette('Atlas: Restore Files of Checkpoint');
-    await workbench.quickPick('Before the change');
+    await workbench.quickPick(/^\s*Before the change/u);
     await workbench.quickTitle('Restore files from "Before the change"');
     await workbench.quickRows('src/old.ts').first().click();
     await workbench.page.keyboard.press('Enter');

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import type { FileDrift } from '../../../core/checkpoint/checkpoint';
 import { messageOf } from '../../../core/shared/errors';
 import type { ChangedSince } from '../../../core/shared/ports';
+import { snapshotOf } from '../../../core/snapshot/snapshotEntry';
+import { quotePath } from '../../../core/snapshot/treePath';
 import { toMs } from '../../../core/shared/time';
 import type { StoredTask } from '../../../core/task/storedTask';
 import { worktreeOf } from '../../../core/task/task';
@@ -23,10 +25,14 @@ export interface ChangedFiles {
 }
 
 /**
- * Asks git and the file system what a task changed. Files of the last snapshot are compared with it; others changed
- * after the last checkpoint when they were written after it.
+ * Asks git and the file system what a task changed. What changed after the last checkpoint is what differs from the files
+ * that it kept. Of one that kept none, those that it has hashes of are compared with them; others changed after it when
+ * they were written after it.
  */
 async function changedFiles(atlas: OpenAtlas, stored: StoredTask): Promise<ChangedFiles> {
+  const since = await changedSinceLast(atlas, stored);
+  if (since !== undefined)
+    return { sinceStart: (await taskChanges(atlas.ports, stored, LISTING_MS))?.files, recent: since };
   const [changes, drift] = await Promise.all([
     taskChanges(atlas.ports, stored, LISTING_MS),
     atlas.drive().then(async ({ recovery }) => recovery.drift(stored.hook, stored.task)),
@@ -41,6 +47,17 @@ async function changedFiles(atlas: OpenAtlas, stored: StoredTask): Promise<Chang
     if (written !== undefined && written > last) recent.add(path);
   }
   return { sinceStart: changes?.files, recent };
+}
+
+/** The paths that differ from the files of the last checkpoint; `undefined` where it kept none, or it can't be said. */
+async function changedSinceLast(atlas: OpenAtlas, stored: StoredTask): Promise<ReadonlySet<string> | undefined> {
+  const { files, paths } = atlas.ports;
+  if (files.stat(paths.snapshots(stored.ref)) === undefined) return undefined;
+  const { files: kept } = await atlas.snapshots();
+  const last = kept.list(stored).findLast(({ trigger }) => trigger !== 'auto');
+  if (last === undefined || snapshotOf(last) === undefined || !(await kept.isEnabled(stored))) return undefined;
+  const diff = await kept.diff(stored, last, 'now', { waitMs: LISTING_MS });
+  return diff.ok ? new Set(diff.value.changes.map(({ path }) => quotePath(path))) : undefined;
 }
 
 function isChanged({ kind }: FileDrift): boolean {

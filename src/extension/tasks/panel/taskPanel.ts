@@ -21,6 +21,7 @@ import {
 import { lastLinesOf } from '../../receipts/keptOutput';
 import type { Verdicts } from '../../receipts/verdicts';
 import type { WindowTasks } from '../../windowTasks';
+import { filesText, listFiles } from '../tree/rows';
 import { ChangedFilesWatch } from './changedFiles';
 import { lastRuns } from './checks';
 import { type TaskPanelData, taskPanelModel } from './taskPanelModel';
@@ -89,6 +90,7 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
         markdown,
         hookPath,
         files: this.changes.files,
+        captured: this.captured(hook),
         outputs: await this.outputs(hook),
         receipts: this.verdicts.of(read.value),
         diagnosis: this.session.view(this.ref)?.diagnosis,
@@ -100,6 +102,12 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
         hint: vscode.l10n.t('Run "Atlas: Regenerate HOOK.md".'),
       });
     }
+  }
+
+  /** What is kept of the files of checkpoints. */
+  private captured(hook: TaskRecord): ReadonlyMap<string, string> {
+    const listed = listFiles(this.session.atlas.ports, this.ref, hook);
+    return new Map(listed.map((each) => [each.id, filesText(each)]));
   }
 
   /** The last lines of the failed checks that are shown. */

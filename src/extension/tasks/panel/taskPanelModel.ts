@@ -44,6 +44,8 @@ export interface TaskPanelData {
   readonly hookPath: string;
   /** What the task changed; undefined until it was looked at. */
   readonly files?: ChangedFiles | undefined;
+  /** What is kept of the files of checkpoints, in words, by their ids. */
+  readonly captured?: ReadonlyMap<string, string>;
   /** The last lines that failed checks printed, by their receipts. */
   readonly outputs?: ReadonlyMap<string, string>;
   /** What is known of the receipts, by their ids. */
@@ -77,7 +79,7 @@ export function taskPanelModel(ref: TaskRef, data: TaskPanelData, document: Docu
     facts: facts(data, texts),
     announcement: texts.announcement(stateLabel, stepText),
     notices: notices(data, texts),
-    steps: panelSteps(hook, task, health, texts),
+    steps: panelSteps(hook, task, health, texts, data.captured),
     need: taskNeed(hook, {
       diagnosis: data.diagnosis,
       changed,
