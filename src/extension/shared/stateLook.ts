@@ -26,6 +26,7 @@ const LOOKS = {
 export function lookOf(state: TaskState, diagnosis?: Diagnosis): Look {
   if (diagnosis?.kind === 'crashed') return { icon: 'warning', color: 'charts.orange' };
   if (diagnosis?.kind === 'quiet') return { icon: 'watch', color: 'charts.orange' };
+  if (diagnosis?.kind === 'agent_left') return { icon: 'sign-out', color: 'charts.orange' };
   return LOOKS[state];
 }
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { type AtlasError, explain } from '../../core/shared/errors';
+import { stepLabel } from '../../core/task/labels';
 import { needsPerson, urgencyOf } from '../../core/task/urgency';
 import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
@@ -47,7 +48,9 @@ export class StatusBar implements vscode.Disposable {
     const step = hook.current_step;
     const last = hook.checkpoints.at(-1);
     const where =
-      step === undefined ? '' : ` · ${plain(step.step_name, 30)} ${step.step_index + 1}/${task.steps.length}`;
+      step === undefined
+        ? ''
+        : ` · ${plain(stepLabel(step.step_name), 30)} ${step.step_index + 1}/${task.steps.length}`;
     const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
     const more = needing < 2 ? '' : ` · ${vscode.l10n.t('{0} need you', needing)}`;
     const health = healthLabel(view.diagnosis, now);
