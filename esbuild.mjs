@@ -31,6 +31,7 @@ const BUNDLES = [
   { out: 'parts/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
   { out: 'parts/yaml', source: 'src/store/config/yaml.ts', target: 'part' },
   { out: 'parts/mcpSdk', source: 'src/cli/mcp/sdk.ts', target: 'part' },
+  { out: 'parts/fileRestores', source: 'src/service/snapshots/fileRestores.ts', target: 'part' },
   { out: 'parts/jsonc', source: 'src/agents/install/jsonc.ts', target: 'part' },
   { out: 'editor/markdown', source: 'src/extension/shared/markdown.ts', target: 'part' },
   { out: 'editor/chokidar', source: 'src/store/chokidar.ts', target: 'part' },

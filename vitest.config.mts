@@ -9,6 +9,9 @@ const BUILT = 'test/support/built.ts';
 /** What is cleared away after a test may be a folder of ten thousand files, on a busy machine. */
 const HOOK_LIMIT_MS = 60_000;
 
+/** What captures files goes on after a command ends, in a store that its test removes; tests of it turn it on. */
+const QUIET = { ATLAS_SNAPSHOTS: 'off' };
+
 export default defineConfig({
   test: {
     maxWorkers: MAX_WORKERS,
@@ -19,6 +22,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          env: QUIET,
           testTimeout: 20_000,
           hookTimeout: HOOK_LIMIT_MS,
           globalSetup: BUILT,
@@ -28,6 +32,7 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
+          env: QUIET,
           testTimeout: 60_000,
           hookTimeout: HOOK_LIMIT_MS,
           globalSetup: BUILT,

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { ANSWERS, SHARED, answerSchema, errorSchema } from '../src/cli/commands/schemas.ts';
-import { taskSettingsSchema } from '../src/core/config/config.ts';
+import { configSchema } from '../src/core/config/config.ts';
 import { taskRecordSchema } from '../src/core/task/taskRecord.ts';
 import { taskSchema } from '../src/core/task/task.ts';
 import { templateFileSchema } from '../src/core/task/templateFile.ts';
@@ -9,7 +9,7 @@ const SCHEMAS = {
   hook: { title: 'Atlas hook.json', schema: taskRecordSchema },
   task: { title: 'Atlas task.json', schema: taskSchema },
   template: { title: 'Atlas task template', schema: templateFileSchema },
-  config: { title: 'Atlas configuration', schema: z.looseObject({ hooks: z.optional(taskSettingsSchema) }) },
+  config: { title: 'Atlas configuration', schema: configSchema },
 } as const;
 
 /** What `atlas … --json` prints: a definition for each command, and one for an error. */

@@ -7,6 +7,7 @@ import type { Atlas } from '../service/atlas';
 import type { OpenAtlas } from '../service/createAtlas';
 import { resolveRoot } from '../system/storeRoot';
 import { callingAgent } from './agentCaller';
+import { captureStarter } from './startCapture';
 import { VERSION } from './version';
 import type { Streams } from './render/output';
 
@@ -18,6 +19,8 @@ export interface Surroundings {
   readonly folderProblem?: string;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
+  /** The file of this program, which captures files in a process of its own; absent where nothing is to be captured. */
+  readonly program?: string;
 }
 
 /** What every command may use. */
@@ -27,6 +30,7 @@ export class CliContext {
   readonly folderProblem: string | undefined;
   readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
+  private readonly program: string | undefined;
   private loaded: Promise<OpenAtlas> | undefined;
   private told: string | undefined;
 
@@ -41,6 +45,7 @@ export class CliContext {
     this.folderProblem = surroundings.folderProblem;
     this.streams = surroundings.streams;
     this.stdin = surroundings.stdin;
+    this.program = surroundings.program;
   }
 
   /** The store, for reading; what changes tasks is loaded by {@link drive}. */
@@ -50,7 +55,10 @@ export class CliContext {
         import('../service/createAtlas'),
         import('../service/ports'),
       ]);
-      return createAtlas(systemPorts(this.root, VERSION, warningLog(this.streams)));
+      const log = warningLog(this.streams);
+      const ports = systemPorts(this.root, VERSION, log);
+      if (this.program === undefined) return createAtlas(ports);
+      return createAtlas({ ...ports, recorded: captureStarter(this.program, this.env, this.root, log) });
     })());
   }
 
@@ -150,7 +158,12 @@ export class CliContext {
 
   /** All of a file, or of standard input for `-`; throws `not_found`, `unreadable` or `usage` (too long). */
   async readText(file: string, maxBytes: number): Promise<string> {
-    if (file !== '-') return readTextFile(file, maxBytes);
+    return (await this.readBytes(file, maxBytes)).toString('utf8');
+  }
+
+  /** As {@link readText}, byte for byte. */
+  async readBytes(file: string, maxBytes: number): Promise<Buffer> {
+    if (file !== '-') return readFileBytes(file, maxBytes);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of this.stdin) {
@@ -159,18 +172,22 @@ export class CliContext {
       if (size > maxBytes) throw new AtlasError('usage', `Standard input is larger than ${maxBytes} bytes.`);
       chunks.push(bytes);
     }
-    return Buffer.concat(chunks).toString('utf8');
+    return Buffer.concat(chunks);
   }
 }
 
 /** All of a text file; throws `not_found` or `unreadable`. */
 export async function readTextFile(file: string, maxBytes: number): Promise<string> {
+  return (await readFileBytes(file, maxBytes)).toString('utf8');
+}
+
+async function readFileBytes(file: string, maxBytes: number): Promise<Buffer> {
   const [{ NodeFileSystem }, { codeOf }] = await Promise.all([
     import('../system/files/nodeFileSystem'),
     import('../system/files/fileErrors'),
   ]);
   try {
-    return Buffer.from(new NodeFileSystem().read(file, maxBytes)).toString('utf8');
+    return Buffer.from(new NodeFileSystem().read(file, maxBytes));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') throw new AtlasError('not_found', `There is no file ${oneLine(file)}.`);
     throw new AtlasError('unreadable', `${oneLine(file)} could not be read: ${messageOf(error)}`, { cause: error });

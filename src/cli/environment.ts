@@ -23,8 +23,11 @@ function isSame(path: string, other: string): boolean {
   }
 }
 
-/** What this process was started with. */
-export function processSurroundings(): Surroundings {
+/**
+ * What this process was started with.
+ * @param program the file of the `atlas` command
+ */
+export function processSurroundings(program: string): Surroundings {
   // A reader that has seen enough (`atlas … | head`) is no failure of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -35,6 +38,7 @@ export function processSurroundings(): Surroundings {
     env: process.env,
     ...currentFolder(),
     stdin: process.stdin,
+    program,
     streams: {
       out: (text) => process.stdout.write(text),
       err: (text) => process.stderr.write(text),

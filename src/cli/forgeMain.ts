@@ -5,7 +5,9 @@ import { VERSION } from './version';
 
 /** The same program by the name that the hooks of workers go by: `forge hook …` is `atlas worker …`. */
 async function run(args: readonly string[]): Promise<void> {
-  process.exitCode = await (await import('./run')).runCli(args, processSurroundings(), 'forge');
+  process.exitCode = await (
+    await import('./run')
+  ).runCli(args, processSurroundings(path.join(__dirname, 'cli.js')), 'forge');
 }
 
 useCompileCache(path.join(__dirname, 'cache'), VERSION);

@@ -19,11 +19,12 @@ function quickHook([family, name, flag, host, ...more]: readonly string[]): Quic
 }
 
 async function run(args: readonly string[]): Promise<void> {
+  const program = path.join(__dirname, 'cli.js');
   const hook = quickHook(args);
   if (hook === undefined) {
-    process.exitCode = await (await import('./run')).runCli(args, processSurroundings());
+    process.exitCode = await (await import('./run')).runCli(args, processSurroundings(program));
     if (args[0] !== 'lifecycle') return;
-  } else process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings());
+  } else process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings(program));
   // The agent waits until this process is gone: an open pipe is not waited for. What is still to be written is.
   if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }

@@ -56,6 +56,7 @@ export class Atlas {
   readonly git: AtlasReader['git'];
   readonly receipts: AtlasReader['receipts'];
   readonly spool: AtlasReader['spool'];
+  readonly snapshots: AtlasReader['snapshots'];
   readonly inbox: AtlasReader['inbox'];
   private readonly markdown: MarkdownWriter;
   private readonly events: EventSender;
@@ -67,6 +68,7 @@ export class Atlas {
   ) {
     ({ owners: this.owners, workspaces: this.workspaces, catalog: this.catalog, configs: this.configs } = reader);
     ({ git: this.git, receipts: this.receipts, spool: this.spool, inbox: this.inbox } = reader);
+    this.snapshots = reader.snapshots;
     this.markdown = new MarkdownWriter(reader);
     this.store = new TaskStore({
       ...ports,
@@ -249,7 +251,7 @@ export class Atlas {
   /** HOOK.md's text as it would be now, with what is in the worktree since it was written. Writes nothing. */
   async hookMarkdown(stored: StoredTask): Promise<string> {
     const { ref, hook, task, seq } = stored;
-    const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.ports, stored);
+    const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.reader, stored);
     await this.markdown.prepare(ref, stored);
     return this.markdown.render(ref, { ...hook, ...defined({ worktree_state: worktree }) }, task, seq);
   }

@@ -17,6 +17,7 @@ import type { GitHooks } from './git/gitHooks';
 import type { Inbox } from './inbox/inbox';
 import type { ServicePorts } from './ports';
 import type { ReceiptService } from './receipts/receiptService';
+import type { FileRestores } from './snapshots/fileRestores';
 import type { SpoolService } from './git/spoolService';
 
 /** Where a folder's tasks belong. */
@@ -42,6 +43,8 @@ export class AtlasReader {
   readonly git: () => Promise<GitCheckpoints>;
   /** What turns the events of git hooks into checkpoints. */
   readonly spool: () => Promise<SpoolService>;
+  /** The files of checkpoints: captured, compared and restored. */
+  readonly snapshots: () => Promise<FileRestores>;
   /** What sessions are asked to do. */
   readonly inbox: () => Promise<Inbox>;
 
@@ -66,6 +69,10 @@ export class AtlasReader {
     this.spool = lazy(async () => {
       const { SpoolService } = await import('./git/spoolService');
       return new SpoolService(ports, await this.git(), this.workspaces);
+    });
+    this.snapshots = lazy(async () => {
+      const { FileRestores } = await import('./snapshots/fileRestores');
+      return new FileRestores(this, store);
     });
     this.inbox = lazy(async () => new (await import('./inbox/inbox')).Inbox(ports));
   }

@@ -179,6 +179,42 @@ export class SnapshotContents {
     return ok({ changes: all, unknown: unknown.paths });
   }
 
+  /**
+   * How the files of two snapshots differ, line by line, as `git diff` prints it, one character a byte.
+   * @param paths files or folders; all where none are given
+   * @param maxBytes what is beyond is left out
+   */
+  async patch(
+    before: string,
+    after: string,
+    paths: readonly TreePath[],
+    maxBytes: number,
+  ): Promise<Outcome<{ readonly text: string; readonly isCut: boolean }>> {
+    const [a, b] = [await this.meta(before), await this.meta(after)];
+    if (!a.ok) return a;
+    if (!b.ok) return b;
+    const named = paths.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
+    const odd = named.find((name, at) => Buffer.from(name, 'utf8').toString('latin1') !== paths[at]);
+    if (odd !== undefined)
+      return refuse('failed', 'A path that is not valid UTF-8 can only be compared with --stat or --name-only.');
+    const options = ['-r', '-p', '--no-color', '--no-renames', '--no-ext-diff', '--no-textconv'];
+    const pieces: Buffer[] = [];
+    let read = 0;
+    const enough = new Error('enough was read');
+    try {
+      const args = ['diff-tree', ...options, a.value.filesTree, b.value.filesTree, '--', ...named];
+      const said = await this.git.stream(args, {}, (piece) => {
+        pieces.push(piece);
+        read += piece.length;
+        if (read > maxBytes) throw enough;
+      });
+      if (!said.ok) return refuse('lost', 'Parts of the snapshots are missing.', { cause: said.error });
+    } catch (error) {
+      if (error !== enough) throw error;
+    }
+    return ok({ text: Buffer.concat(pieces).subarray(0, maxBytes).toString('latin1'), isCut: read > maxBytes });
+  }
+
   private async lines(before: string, after: string): Promise<Outcome<ReadonlyMap<TreePath, LineCounts>>> {
     const counts = new Map<TreePath, LineCounts>();
     const args = ['diff-tree', '-r', '-z', '--numstat', '--no-renames', '--no-ext-diff', '--no-textconv'];

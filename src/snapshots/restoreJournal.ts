@@ -71,6 +71,11 @@ export class RestoreFiles {
     this.last = join(home, 'last-restore.json');
   }
 
+  /** Whether a restore was begun that isn't over. */
+  isBegun(): boolean {
+    return this.ports.files.stat(this.journal) !== undefined;
+  }
+
   /** A restore that was begun and isn't over. Throws where there is a journal that can't be read. */
   begun(): RestoreJournal | undefined {
     const value = read(this.ports.files, this.journal);

@@ -94,6 +94,16 @@ export class Snapshots {
     this.restorer = new Restorer(ports, this.git);
   }
 
+  /** The name of the repository's folder in the store. */
+  get database(): string {
+    return basename(this.place.base);
+  }
+
+  /** What the repository's snapshots may take on disk, in bytes. */
+  get maxSize(): number {
+    return this.settings.maxSize;
+  }
+
   /** Captures the worktree as it is. The user's git stays as it is, to the time stamps. */
   async capture(options: CaptureOptions = {}): Promise<Outcome<CaptureResult>> {
     return this.alone(options.waitMs, async (recovered) => {
@@ -150,6 +160,11 @@ export class Snapshots {
     return this.preview({ tree: last.safety });
   }
 
+  /** Whether a restore was begun in this worktree that isn't over; its process may live. Starts no process. */
+  hasUnfinished(): boolean {
+    return this.restorer.notes.isBegun();
+  }
+
   /** Finishes or undoes a restore that was killed; `undefined` where there is none. */
   async recover(): Promise<Outcome<RecoveredRestore | undefined>> {
     return this.alone(undefined, async (recovered) => Promise.resolve(ok(recovered)));
@@ -167,7 +182,7 @@ export class Snapshots {
     const { repository } = this.place;
     const { commit, branch } = repository === undefined ? {} : readHead(repository);
     const snapshot: SnapshotRecord = {
-      ...{ tree, format: SNAPSHOT_FORMAT, database: basename(this.place.base) },
+      ...{ tree, format: SNAPSHOT_FORMAT, database: this.database },
       ...{ started_at: started, ended_at: toTimestamp(this.ports.clock.now()) },
       ...{ files: cache.files, bytes_written: bytesWritten },
       ...{ left_out: cache.leftOut.slice(0, MAX_LEFT_OUT_LISTED), left_out_total: cache.leftOut.length },

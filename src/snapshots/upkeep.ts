@@ -72,12 +72,16 @@ export class Upkeep {
   /**
    * Removes what no snapshot needs any more: neither those that live, nor what captures and restores of any worktree stand
    * on. The new pack is whole and on disk before an old object goes, so a process that is killed here loses nothing.
+   * @param liveTrees asked for once no capture is under way; `undefined` where it can't be said now
    */
-  async free(liveTrees: readonly string[]): Promise<Outcome<Freed>> {
+  async free(liveTrees: () => Promise<readonly string[] | undefined>): Promise<Outcome<Freed>> {
     const alone = await this.lock.exclude(WAIT_MS);
     if (!alone.ok) return alone;
     try {
-      return await this.freeAlone(liveTrees);
+      const live = await liveTrees();
+      if (live === undefined)
+        return refuse('locked', 'Another process is recording a snapshot.', { hint: 'Try again in a moment.' });
+      return await this.freeAlone(live);
     } finally {
       alone.value();
     }

@@ -83,6 +83,8 @@ export class StorePaths {
   readonly artifacts = this.inTask('artifacts');
   /** Signed statements, one a receipt. */
   readonly receipts = this.inTask('receipts');
+  /** What is kept of the files of checkpoints, one file a checkpoint. */
+  readonly snapshots = this.inTask('snapshots');
 
   /** What a workspace's sessions are asked to do, one file an item. */
   inbox(workspace: string): string {

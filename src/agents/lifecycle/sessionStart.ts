@@ -61,7 +61,7 @@ async function recovery(occasion: LifecycleContext): Promise<string> {
 /** A task with what its worktree shows now: whoever starts reads the file, not what a command adds to it. */
 async function looked(occasion: LifecycleContext, task: StoredTask): Promise<StoredTask> {
   if (occasion.check !== undefined || isTerminal(task.hook.state)) return task;
-  const now = await worktreeNow(occasion.atlas.ports, task);
+  const now = await worktreeNow(occasion.atlas, task);
   if (now === undefined || showsTheSame(now, task.hook.worktree_state)) return task;
   const { sessionId } = occasion.called.input;
   const session = sessionId === undefined ? {} : { session: shownSession(sessionId) };

@@ -50,6 +50,62 @@ const checkpoint = z.strictObject({
   files: integer,
 });
 
+const fileCounts = { added: integer, modified: integer, removed: integer };
+
+/** A checkpoint or restore point with what is kept of its files. */
+const listedCheckpoint = z.strictObject({
+  checkpoint_id: text,
+  created_at: time,
+  /** `auto` for a restore point. */
+  trigger: z.enum([...CHECKPOINT_TRIGGERS, 'auto']),
+  step_name: maybe(text),
+  attempt: maybe(integer),
+  description: text,
+  /** `none`: there are no files, and `problem` says why. */
+  status: z.enum(['pending', 'taken', 'none']),
+  problem: maybe(text),
+  files: maybe(integer),
+  /** Files that differ from the checkpoint `since`. */
+  changes: maybe(z.strictObject({ since: text, ...fileCounts })),
+  left_out: integer,
+  head: maybe(text),
+  branch: maybe(text),
+  /** Of a restore point that undoes a restore: the checkpoint that was restored. */
+  restores: maybe(text),
+});
+
+/** Paths as git quotes them. */
+const fileChange = z.strictObject({
+  path: text,
+  change: z.enum(['added', 'modified', 'removed', 'mode', 'type']),
+  /** Lines; null for a binary file. */
+  added: maybe(integer),
+  removed: maybe(integer),
+  binary: z.boolean(),
+});
+
+/** Of `checkpoint restore` and `checkpoint undo-restore`. */
+const restoredFiles = z.strictObject({
+  task,
+  checkpoint_id: text,
+  dry_run: z.boolean(),
+  paths: z.array(
+    z.strictObject({
+      path: text,
+      action: z.enum(['write', 'remove', 'mode', 'keep', 'blocked']),
+      reason: maybe(text),
+      by: maybe(text),
+      /** Whether it was changed within the last minute. */
+      recent: z.boolean(),
+    }),
+  ),
+  written: integer,
+  removed: integer,
+  skipped: z.array(z.strictObject({ path: text, reason: text })),
+  /** The restore point that undoes it. */
+  undone_by: maybe(text),
+});
+
 const verdict = z.enum(VERDICTS);
 const verdictCounts = z.strictObject({
   valid: integer,
@@ -260,6 +316,36 @@ export const ANSWERS = {
   }),
   /** `task` is null only where `--auto` found nothing to do. */
   checkpoint: z.strictObject({ ...changed, task: maybe(task), checkpoint_id: maybe(text) }),
+  'checkpoint list': z.strictObject({ task, checkpoints: z.array(listedCheckpoint) }),
+  'checkpoint show': z.strictObject({
+    task,
+    checkpoint: listedCheckpoint,
+    compared_with: maybe(text),
+    changes: z.array(fileChange),
+    left_out: z.array(z.strictObject({ path: text, reason: text, size: maybe(integer) })),
+    /** Where a path was named: `text` of a text file, else `base64`. */
+    file: maybe(
+      z.strictObject({
+        path: text,
+        kind: z.enum(['file', 'link']),
+        executable: z.boolean(),
+        size: integer,
+        text: maybe(text),
+        base64: maybe(text),
+      }),
+    ),
+  }),
+  /** `to` is null for the current files; `unknown`: paths that can't be compared. */
+  'checkpoint diff': z.strictObject({
+    task,
+    from: text,
+    to: maybe(text),
+    changes: z.array(fileChange),
+    unknown: z.array(text),
+  }),
+  'checkpoint restore': restoredFiles,
+  'checkpoint undo-restore': restoredFiles,
+  'checkpoint capture': z.strictObject({ task, captured: z.array(text) }),
   run: z.strictObject({
     task,
     exit_code: maybe(integer),
@@ -351,6 +437,8 @@ export const ANSWERS = {
 export type TaskData = z.infer<typeof task>;
 /** What JSON says of a checkpoint. */
 export type CheckpointData = z.infer<typeof checkpoint>;
+/** What JSON says of a checkpoint or restore point with its files. */
+export type ListedCheckpointData = z.infer<typeof listedCheckpoint>;
 /** What JSON says of a receipt. */
 export type ReceiptData = z.infer<typeof receipt>;
 /** What JSON says of a receipt in a bundle. */
@@ -368,6 +456,8 @@ const error = z.strictObject({ code: text, message: text, hint: z.optional(text)
 export const SHARED = {
   'task data': task,
   'checkpoint data': checkpoint,
+  'listed checkpoint data': listedCheckpoint,
+  'file change data': fileChange,
   'receipt data': receipt,
   'bundled receipt data': bundledReceipt,
   'verdict counts': verdictCounts,

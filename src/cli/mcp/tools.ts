@@ -160,7 +160,7 @@ export const TOOLS: readonly Tool[] = [
       next: z.optional(line('What you do next, in one line.')),
       ...BOUND,
     },
-    load: async () => (await import('../commands/task/checkpoint')).checkpoint,
+    load: async () => (await import('../commands/checkpoint/checkpoint')).checkpoint,
     given: ({ description, next }) => ({ operands: [description], options: { next } }),
   }),
   tool({

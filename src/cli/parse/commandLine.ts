@@ -62,6 +62,11 @@ const EVERYWHERE = [
   ['-q, --quiet', 'print only what was asked for'],
 ] as const;
 
+/** They may stand before the words that name a command; what follows any other option may be its value. */
+const GLOBAL_FLAGS: ReadonlySet<string> = new Set(
+  EVERYWHERE.flatMap(([flags]) => flags.split(', ')).concat('-h', '--help'),
+);
+
 function ownArguments(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end);
@@ -79,7 +84,7 @@ export function wantsQuiet(args: readonly string[]): boolean {
 
 /** Which command the words of a line name, if any: the longest that fits. */
 export function commandNamed(args: readonly string[], specs: readonly CommandSpec[]): CommandSpec | undefined {
-  const words = ownArguments(args).filter((arg) => !arg.startsWith('-'));
+  const words = ownArguments(args).filter((arg) => !GLOBAL_FLAGS.has(arg));
   return specs
     .filter(({ name }) => name.split(' ').every((word, index) => words[index] === word))
     .sort((a, b) => b.name.length - a.name.length)[0];

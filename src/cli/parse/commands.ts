@@ -1,3 +1,4 @@
+import { CHECKPOINT_COMMANDS } from '../commands/checkpoint/checkpointCommands';
 import type { CommandSpec, OptionSpec } from './commandLine';
 import { INBOX_COMMANDS } from '../commands/inbox/inboxCommands';
 import { LIFECYCLE_COMMANDS } from '../commands/lifecycle/lifecycleCommands';
@@ -15,6 +16,7 @@ const ALLOW_SHORT: OptionSpec = {
 /** Everything that `atlas` can be told to do. */
 export const COMMANDS: readonly CommandSpec[] = [
   ...TASK_COMMANDS,
+  ...CHECKPOINT_COMMANDS,
   {
     name: 'hook status',
     does: 'Show the status of a task. Same as "atlas status".',
@@ -34,7 +36,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     does: 'List the checkpoints of a task.',
     options: TASK,
     example: 'atlas hook checkpoints',
-    load: async () => (await import('../commands/task/checkpoint')).checkpoints,
+    load: async () => (await import('../commands/checkpoint/checkpoint')).checkpoints,
   },
   {
     name: 'hook regenerate',

@@ -4,6 +4,7 @@ export type ProgramName = 'atlas' | 'forge';
 /** What a group of commands is for; the commands of workers are called `forge hook …` too. */
 const GROUPS = {
   step: 'Work on the current step.',
+  checkpoint: 'Record checkpoints, and show and restore their files.',
   hook: 'Inspect task records and manage git hooks.',
   spool: 'Process events queued by git hooks.',
   receipts: 'List, export and verify receipts.',

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { TerminalState } from '../task/taskRecord';
+import { GIB, MIB, parseSize } from '../shared/text';
 import { parseDuration } from '../shared/time';
 
 const MINUTE = 60_000;
@@ -14,7 +15,16 @@ export interface AutoCheckpointPolicy {
   readonly onStepComplete: boolean;
 }
 
-/** The settings under `hooks` in config.yaml, with every default filled in. Durations are in ms. */
+/** The settings under `snapshots`: whether files are captured at all, and what that may take, in bytes. */
+export interface SnapshotConfig {
+  readonly enabled: boolean;
+  /** Larger files are left out. */
+  readonly maxFileSize: number;
+  /** On disk, in each repository. */
+  readonly maxSize: number;
+}
+
+/** The settings in config.yaml, with every default filled in. Durations are in ms. */
 export interface TaskConfig {
   readonly maxCheckpoints: number;
   readonly checkpointIntervalMs: number;
@@ -27,6 +37,7 @@ export interface TaskConfig {
   readonly retentionMs: Readonly<Record<TerminalState, number>>;
   /** Where agents keep their memory: in the repository unless it is an absolute path. */
   readonly memoryFolder: string;
+  readonly snapshots: SnapshotConfig;
 }
 
 /** What holds where no setting says otherwise. */
@@ -41,6 +52,7 @@ export const DEFAULT_CONFIG: TaskConfig = {
   validation: { commands: [], timeoutMs: 10 * MINUTE },
   retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
   memoryFolder: '.atlas/memory',
+  snapshots: { enabled: true, maxFileSize: 50 * MIB, maxSize: 2 * GIB },
 };
 
 const durationText = z.union([
@@ -51,7 +63,7 @@ const HARDENED_LIMIT = 0x7fff_ffff;
 const derivationIndex = z.int().check(z.gte(0, 'must be at least 0'), z.lte(HARDENED_LIMIT, 'at most 2147483647'));
 
 /** The shape of `hooks` in config.yaml; unknown keys are allowed and kept. */
-export const taskSettingsSchema = z.looseObject({
+const taskSettingsSchema = z.looseObject({
   max_checkpoints: z.optional(z.int().check(z.gte(1, 'at least 1'), z.lte(100_000, 'at most 100000'))),
   checkpoint_interval: z.optional(durationText),
   stale_threshold: z.optional(durationText),
@@ -89,6 +101,24 @@ export const taskSettingsSchema = z.looseObject({
   memory_folder: z.optional(z.string().check(z.minLength(1, 'must name a folder'), z.maxLength(1000, 'too long'))),
 });
 
+const sizeValue = z.union([
+  z.string().check(z.refine((text) => parseSize(text) !== undefined, 'write a size such as 500 KB, 50 MB or 2 GB')),
+  z.int().check(z.gte(0, 'at least 0')),
+]);
+
+/** The shape of `snapshots` in config.yaml. */
+const snapshotSettingsSchema = z.looseObject({
+  enabled: z.optional(z.boolean()),
+  max_file_size: z.optional(sizeValue),
+  max_size: z.optional(sizeValue),
+});
+
+/** The shape of config.yaml; other keys at the top belong to other programs. */
+export const configSchema = z.looseObject({
+  hooks: z.optional(taskSettingsSchema),
+  snapshots: z.optional(snapshotSettingsSchema),
+});
+
 /** A setting that could not be used: where it stands in the file and why. */
 export interface ConfigProblem {
   readonly path: readonly (string | number)[];
@@ -97,7 +127,7 @@ export interface ConfigProblem {
   readonly issue?: z.core.$ZodIssue;
 }
 
-type Settings = z.infer<typeof taskSettingsSchema>;
+type Settings = z.infer<typeof configSchema>;
 
 function removePath(target: unknown, path: readonly PropertyKey[]): void {
   const [head, ...rest] = path;
@@ -110,16 +140,15 @@ function removePath(target: unknown, path: readonly PropertyKey[]): void {
 
 /** Settings without the values that are wrong; each of those is a problem, and its default holds. */
 function usable(data: unknown): { settings: Settings; problems: ConfigProblem[] } {
-  if (data === undefined || data === null) return { settings: {}, problems: [] };
-  const copy: unknown = structuredClone(data);
+  if (typeof data !== 'object' || data === null) return { settings: {}, problems: [] };
+  // A section without anything in it is null.
+  const copy: unknown = Object.fromEntries(Object.entries(structuredClone(data)).filter(([, value]) => value !== null));
   const problems: ConfigProblem[] = [];
   for (;;) {
-    const parsed = taskSettingsSchema.safeParse(copy);
+    const parsed = configSchema.safeParse(copy);
     if (parsed.success) return { settings: parsed.data, problems };
     const issue = parsed.error.issues[0];
-    if (issue === undefined || issue.path.length === 0) {
-      return { settings: {}, problems: [...problems, { path: [], message: 'must be a table of settings' }] };
-    }
+    if (issue === undefined || issue.path.length === 0) return { settings: {}, problems };
     problems.push({ path: issue.path.filter((part) => typeof part !== 'symbol'), message: issue.message, issue });
     removePath(copy, issue.path);
   }
@@ -131,10 +160,24 @@ function durationOr(text: string | 0 | undefined, otherwise: number): number {
   return parsed.ok ? parsed.value : otherwise;
 }
 
+function sizeOr(value: string | number | undefined, otherwise: number): number {
+  if (typeof value === 'number') return value;
+  return (value === undefined ? undefined : parseSize(value)) ?? otherwise;
+}
+
+function snapshotConfig(settings: Settings['snapshots']): SnapshotConfig {
+  const d = DEFAULT_CONFIG.snapshots;
+  return {
+    enabled: settings?.enabled ?? d.enabled,
+    maxFileSize: sizeOr(settings?.max_file_size, d.maxFileSize),
+    maxSize: sizeOr(settings?.max_size, d.maxSize),
+  };
+}
+
 /**
- * The settings that hold, from the parsed value of `hooks` in config.yaml and, for what a repository may set for
- * itself (validation commands, automatic checkpoints), from that of its `.atlas/config.yaml`. Wrong values are
- * reported and replaced by their defaults.
+ * The settings that hold, from what config.yaml says and, for what a repository may set for itself (validation commands,
+ * automatic checkpoints), from its `.atlas/config.yaml`. Wrong values are reported, with paths from the top of the file,
+ * and replaced by their defaults.
  */
 export function readConfig(
   user: unknown,
@@ -142,9 +185,10 @@ export function readConfig(
 ): { config: TaskConfig; problems: ConfigProblem[]; repositoryProblems: ConfigProblem[] } {
   const own = usable(user);
   const local = usable(repository);
-  const s = own.settings;
+  const s = own.settings.hooks ?? {};
+  const localHooks = local.settings.hooks ?? {};
   const d = DEFAULT_CONFIG;
-  const auto = { ...s.auto_checkpoint, ...local.settings.auto_checkpoint };
+  const auto = { ...s.auto_checkpoint, ...localHooks.auto_checkpoint };
   return {
     problems: own.problems,
     repositoryProblems: local.problems,
@@ -167,7 +211,7 @@ export function readConfig(
         account: s.key_derivation?.account ?? d.keyDerivation.account,
       },
       validation: {
-        commands: local.settings.validation?.commands ?? s.validation?.commands ?? d.validation.commands,
+        commands: localHooks.validation?.commands ?? s.validation?.commands ?? d.validation.commands,
         timeoutMs: durationOr(s.validation?.timeout, d.validation.timeoutMs),
       },
       retentionMs: {
@@ -176,6 +220,7 @@ export function readConfig(
         abandoned: durationOr(s.retention?.abandoned, d.retentionMs.abandoned),
       },
       memoryFolder: s.memory_folder ?? d.memoryFolder,
+      snapshots: snapshotConfig(own.settings.snapshots),
     },
   };
 }

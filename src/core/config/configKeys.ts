@@ -1,40 +1,48 @@
 import type { ConfigProblem } from './config';
 
-/** The names of the settings below `hooks`; `undefined` stands for a value, not a table. */
+/** The names of settings; `undefined` stands for a value, not a table. */
 export interface SettingNames {
   readonly [name: string]: SettingNames | undefined;
 }
 
 /** Every setting in config.yaml, as the schema of its values has them. */
-export const SETTING_NAMES: SettingNames = {
-  max_checkpoints: undefined,
-  checkpoint_interval: undefined,
-  stale_threshold: undefined,
-  max_step_attempts: undefined,
-  auto_checkpoint: {
-    on_commit: undefined,
-    on_push: undefined,
-    on_pr: undefined,
-    on_validation: undefined,
-    on_step_complete: undefined,
+export const SETTING_NAMES = {
+  hooks: {
+    max_checkpoints: undefined,
+    checkpoint_interval: undefined,
+    stale_threshold: undefined,
+    max_step_attempts: undefined,
+    auto_checkpoint: {
+      on_commit: undefined,
+      on_push: undefined,
+      on_pr: undefined,
+      on_validation: undefined,
+      on_step_complete: undefined,
+    },
+    signing: { scheme: undefined },
+    key_derivation: { purpose: undefined, coin_type: undefined, account: undefined },
+    validation: { commands: undefined, timeout: undefined },
+    retention: { completed: undefined, failed: undefined, abandoned: undefined },
+    memory_folder: undefined,
   },
-  signing: { scheme: undefined },
-  key_derivation: { purpose: undefined, coin_type: undefined, account: undefined },
-  validation: { commands: undefined, timeout: undefined },
-  retention: { completed: undefined, failed: undefined, abandoned: undefined },
-  memory_folder: undefined,
-};
+  snapshots: { enabled: undefined, max_file_size: undefined, max_size: undefined },
+} as const satisfies SettingNames;
+
+/** The tables at the top of the file; everything else there belongs to other programs. */
+const SECTIONS: readonly string[] = Object.keys(SETTING_NAMES);
 
 /** What a repository may set for itself; everything else is the user's alone. */
 const REPOSITORY_NAMES: SettingNames = {
-  auto_checkpoint: SETTING_NAMES['auto_checkpoint'],
-  validation: { commands: undefined },
+  hooks: { auto_checkpoint: SETTING_NAMES.hooks.auto_checkpoint, validation: { commands: undefined } },
 };
 
-/** The settings that somebody who forgot `hooks:` would write at the beginning of a line. */
+/** The settings that somebody who forgot their section would write at the beginning of a line. */
 const PATHS: ReadonlyMap<string, string> = new Map([
-  ['hooks', 'hooks'],
-  ...Object.keys(SETTING_NAMES).map((name) => [name, `hooks.${name}`] as const),
+  ...SECTIONS.map((name) => [name, name] as const),
+  ...Object.keys(SETTING_NAMES.hooks).map((name) => [name, `hooks.${name}`] as const),
+  ...Object.keys(SETTING_NAMES.snapshots)
+    .filter((name) => name !== 'enabled')
+    .map((name) => [name, `snapshots.${name}`] as const),
   ['commands', 'hooks.validation.commands'],
 ]);
 
@@ -45,20 +53,20 @@ const SAME_START = 6;
 export type ConfigOwner = 'user' | 'repository';
 
 /**
- * The keys of a config.yaml that have no effect although somebody meant them to: unknown below `hooks`, a setting outside
- * it, or one that a repository can't set. Paths start at the top of the file. Other keys at the top belong to other
+ * The keys of a config.yaml that have no effect although somebody meant them to: unknown in a section, a setting outside
+ * its section, or one that a repository can't set. Paths start at the top of the file. Other keys at the top belong to other
  * programs.
  */
 export function keyProblems(data: unknown, owner: ConfigOwner): ConfigProblem[] {
   if (!isTable(data)) return [];
-  const outside = Object.keys(data).flatMap((key) => (key === 'hooks' ? [] : misplaced(key, data[key])));
-  if (owner === 'repository' && outside.length === 0 && !Object.hasOwn(data, 'hooks') && Object.keys(data).length > 0) {
+  const isSection = (key: string): boolean => SECTIONS.includes(key);
+  const outside = Object.keys(data).flatMap((key) => (isSection(key) ? [] : misplaced(key, data[key])));
+  const isEmpty = outside.length === 0 && !Object.keys(data).some(isSection);
+  if (owner === 'repository' && isEmpty && Object.keys(data).length > 0) {
     return [{ path: Object.keys(data).slice(0, 1), message: 'this file has no settings. Put them below "hooks:".' }];
   }
-  return [
-    ...outside,
-    ...unknown(data['hooks'], ['hooks'], SETTING_NAMES, owner === 'user' ? SETTING_NAMES : REPOSITORY_NAMES),
-  ];
+  const sections = Object.fromEntries(Object.entries(data).filter(([key]) => isSection(key)));
+  return [...outside, ...unknown(sections, [], SETTING_NAMES, owner === 'user' ? SETTING_NAMES : REPOSITORY_NAMES)];
 }
 
 function misplaced(key: string, value: unknown): ConfigProblem[] {
@@ -93,7 +101,7 @@ function hint(key: string, names: SettingNames): string {
   const sibling = nearest(plainName(key), Object.keys(names));
   if (sibling !== undefined) return `Did you mean "${sibling}"?`;
   const elsewhere = PATHS.get(plainName(key)) ?? PATHS.get(nearest(plainName(key), [...PATHS.keys()]) ?? '');
-  if (elsewhere !== undefined && elsewhere !== 'hooks') return `Did you mean "${elsewhere}"?`;
+  if (elsewhere !== undefined && !SECTIONS.includes(elsewhere)) return `Did you mean "${elsewhere}"?`;
   return `Known here: ${Object.keys(names).join(', ')}.`;
 }
 
@@ -103,7 +111,8 @@ function isTable(data: unknown): data is Readonly<Record<string, unknown>> {
 
 function misplacedMessage(key: string, meant: string): string {
   if (key.includes('.')) return 'this has no effect. Write each name on a line of its own, below the one before it.';
-  if (meant === `hooks.${key}`) return 'this has no effect here. Move it below "hooks:".';
+  const section = SECTIONS.find((each) => meant === `${each}.${key}`);
+  if (section !== undefined) return `this has no effect here. Move it below "${section}:".`;
   return `not a setting. Did you mean "${meant}"?`;
 }
 

@@ -4,7 +4,7 @@ import { schemaProblem } from './schemaProblem';
 
 /**
  * All that is wrong with the keys and values of a config.yaml, with paths from its top.
- * @param values what the schema says of the values below `hooks`
+ * @param values what the schema says of the values
  */
 export function settingProblems(data: unknown, owner: ConfigOwner, values: readonly ConfigProblem[]): ConfigProblem[] {
   const keys = keyProblems(data, owner);
@@ -14,7 +14,6 @@ export function settingProblems(data: unknown, owner: ConfigOwner, values: reado
     !path.some((_, index) => without.has(path.slice(0, index + 1).join('.')));
   const wrong = values
     .map(({ path, message, issue }) => (issue === undefined ? { path, message } : schemaProblem(issue, () => [])))
-    .map(({ path, message }) => ({ path: ['hooks', ...path], message }))
     .filter(({ path }) => counts(path));
   return [...keys, ...wrong];
 }

@@ -77,6 +77,15 @@ const READERS = {
   finish: nothing,
   observe: (raw: Raw) => ({ session: text(raw['session']), took_over_from: text(raw['took_over_from']) }),
   acknowledge: nothing,
+  /** `target_id`: the checkpoint whose files were restored; `safety_id`: the restore point that undoes it. */
+  restore: (raw: Raw) => ({
+    target_id: text(raw['target_id']),
+    safety_id: text(raw['safety_id']),
+    written: whole(raw['written']) ?? 0,
+    removed: whole(raw['removed']) ?? 0,
+    blocked: whole(raw['blocked']) ?? 0,
+    undo: raw['undo'] === true,
+  }),
   adopted_edit: said,
   fail: said,
   abandon: said,

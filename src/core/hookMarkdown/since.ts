@@ -1,4 +1,5 @@
-import type { ChangedFile, WorktreeState } from '../task/worktreeState';
+import { lastEventOf } from '../history/historyEvent';
+import type { ChangedFile, SinceCheckpoint, WorktreeState } from '../task/worktreeState';
 import { count } from '../shared/text';
 import { bullets, code, prose } from './escape';
 import { type HookView, utc } from './view';
@@ -14,7 +15,36 @@ export function sinceLastCheckpoint(view: HookView): string[] {
   if (state.is_missing === true) {
     return [title, "> ⚠️ The task's worktree is missing: it was moved or removed. What was done in it can't be seen."];
   }
-  return [title, ...alarms(view, state), ...commits(state), ...files(state), ...howToSee(state)];
+  const since = state.since_checkpoint;
+  // What differs from an older checkpoint than the one that is shown would only mislead.
+  const compared = since?.checkpoint_id === view.checkpoint?.checkpoint_id ? since : undefined;
+  const changed = compared === undefined ? files(state) : sinceFiles(compared, state);
+  return [
+    title,
+    ...restored(view),
+    ...alarms(view, state),
+    ...commits(state),
+    ...changed,
+    ...howToSee(state, compared),
+  ];
+}
+
+/** That files were restored after the last checkpoint: what was done in between is no longer there. */
+function restored({ hook, step }: HookView): string[] {
+  const event = lastEventOf(hook.history, 'restore', 'checkpoint');
+  if (event?.type !== 'restore' || event.details.step_index !== step?.step_index) return [];
+  const { target_id: target, written, removed, blocked, undo } = event.details;
+  const at = utc(event.timestamp);
+  if (undo) return [`> ⚠️ A human undid a restore of files at ${at}. Read files again before you edit them.`];
+  const counts = [
+    ...(written > 0 ? [`${count(written, 'file')} written`] : []),
+    ...(removed > 0 ? [`${count(removed, 'file')} removed`] : []),
+    ...(blocked > 0 ? [`${count(blocked, 'path')} left as they were`] : []),
+  ];
+  const what = counts.length === 0 ? '' : ` (${counts.join(', ')})`;
+  return [
+    `> ⚠️ A human restored the files of checkpoint ${code(target ?? '')} at ${at}${what}. What was changed after that checkpoint is no longer in the worktree. Read files again before you edit them.`,
+  ];
 }
 
 /** What is not as the task left it; everything else is normal. */
@@ -67,13 +97,60 @@ function files({ files: changed, files_total: total }: WorktreeState): string[] 
   ];
 }
 
+const SINCE: Readonly<Record<SinceCheckpoint['files'][number]['change'], string>> = {
+  added: 'new',
+  modified: 'modified',
+  deleted: 'deleted',
+  permissions: 'other permissions',
+};
+
+/** What differs from the files that the checkpoint kept, committed or not. */
+function sinceFiles(
+  { files: changed, files_total: all, unknown = 0 }: SinceCheckpoint,
+  state: WorktreeState,
+): string[] {
+  const uncommitted = state.files_total ?? state.files?.length;
+  const more = all - changed.length;
+  return [
+    ...(all === 0
+      ? ['No file has changed since the checkpoint.']
+      : [
+          `**${count(all, 'file')} changed since the checkpoint:**`,
+          bullets([
+            ...changed.map(
+              ({ path, change, added, removed }) =>
+                `${code(path)} (${SINCE[change]}${added === undefined || removed === undefined ? '' : `, +${added} −${removed} lines`})`,
+            ),
+            ...(more > 0 ? [`${more} more`] : []),
+          ]),
+        ]),
+    ...(unknown > 0
+      ? [`${count(unknown, 'path')} could not be compared: the checkpoint left ${unknown === 1 ? 'it' : 'them'} out.`]
+      : []),
+    ...(uncommitted === undefined
+      ? []
+      : [
+          uncommitted === 0
+            ? 'Nothing is uncommitted.'
+            : `${count(uncommitted, 'file')} in all ${uncommitted === 1 ? 'is' : 'are'} uncommitted.`,
+        ]),
+  ];
+}
+
 function changedFile({ path, change, added, removed, modified_at: at }: ChangedFile): string {
   const lines = added === undefined || removed === undefined ? '' : `, +${added} −${removed} lines`;
   const time = at === undefined ? '' : `, last changed ${utc(at)}`;
   return `${code(path)} (${CHANGES[change]}${lines}${time})`;
 }
 
-function howToSee({ since, since_is_gone: isGone, commits: made = [], files: changed = [] }: WorktreeState): string[] {
+function howToSee(
+  { since, since_is_gone: isGone, commits: made = [], files: changed = [] }: WorktreeState,
+  compared: SinceCheckpoint | undefined,
+): string[] {
+  if (compared !== undefined && /^[\w-]+$/u.test(compared.checkpoint_id))
+    return compared.files_total === 0
+      ? []
+      : [`See all of it: \`atlas checkpoint diff ${compared.checkpoint_id}\` and \`git status\`.`];
   if (made.length === 0 && changed.length === 0) return [];
   const from = since === undefined || isGone === true ? 'HEAD' : since.slice(0, SHORT);
   return [`See all of it: \`git diff ${/^[0-9a-f]+$/u.test(from) ? from : 'HEAD'}\` and \`git status\`.`];

@@ -102,7 +102,7 @@ const USER_ENDED = new Set([0, 130, 143]);
 /** The same, where the exit is known as a signal: with the exit code that a shell gives. */
 const USER_SIGNALS: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge', 'observe']);
+const NO_AGENT_SIGN = new Set(['crash_detected', 'adopted_edit', 'acknowledge', 'observe', 'restore']);
 
 /** History triggers that show a live agent; an interval checkpoint and what Atlas does itself don't. */
 function isAgentSign(event: TaskRecord['history'][number]): boolean {

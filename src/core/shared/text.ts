@@ -67,9 +67,22 @@ export const KIB = 1024;
 /** A mebibyte, in bytes. */
 export const MIB = 1024 * KIB;
 
+/** A gibibyte, in bytes. */
+export const GIB = 1024 * MIB;
+
 /** A number of bytes for a person: `256 KiB`, `1.5 MiB`. */
 export function sizeText(bytes: number): string {
-  if (bytes < KIB) return `${bytes} bytes`;
-  const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : [MIB, 'MiB'];
+  if (bytes < KIB) return count(bytes, 'byte');
+  const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : bytes < GIB ? [MIB, 'MiB'] : [GIB, 'GiB'];
   return `${Math.ceil((bytes / unit) * 10) / 10} ${name}`;
+}
+
+const SIZE = /^(\d+(?:\.\d+)?)\s*(?:([kmg])i?)?b?$/iu;
+const SIZE_UNITS: Readonly<Record<string, number>> = { k: KIB, m: MIB, g: GIB };
+
+/** The bytes that a person means by `50 MB`, `1.5GiB` or `4096`; units count in 1,024s. `undefined` for anything else. */
+export function parseSize(text: string): number | undefined {
+  const [, number = '', unit = ''] = SIZE.exec(text.trim()) ?? [];
+  const bytes = number === '' ? Number.NaN : Math.round(Number(number) * (SIZE_UNITS[unit.toLowerCase()] ?? 1));
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
 }

@@ -4,6 +4,9 @@ import { optionalTimestamp, timestamp } from './fields';
 /** How an uncommitted file differs from the last commit. */
 export const FILE_CHANGES = ['modified', 'added', 'deleted', 'renamed', 'untracked', 'conflicted'] as const;
 
+/** How a file differs from what it was at a checkpoint. */
+export const SINCE_CHANGES = ['added', 'modified', 'deleted', 'permissions'] as const;
+
 /** How an uncommitted file differs from the last commit. */
 export type FileChange = (typeof FILE_CHANGES)[number];
 
@@ -39,6 +42,23 @@ export const worktreeStateSchema = z.looseObject({
   since_is_gone: z.optional(z.boolean()),
   commits: z.optional(z.array(z.looseObject({ commit: z.string(), subject: z.string(), at: timestamp }))),
   commits_total: z.optional(z.int()),
+  /** What differs from the files of the last checkpoint; absent where they weren't captured, or couldn't be compared in time. */
+  since_checkpoint: z.optional(
+    z.looseObject({
+      checkpoint_id: z.string(),
+      files: z.array(
+        z.looseObject({
+          path: z.string(),
+          change: z.enum(SINCE_CHANGES),
+          added: z.optional(z.int()),
+          removed: z.optional(z.int()),
+        }),
+      ),
+      files_total: z.int(),
+      /** Paths that were left out then or are now, so that nothing can be said of them. */
+      unknown: z.optional(z.int()),
+    }),
+  ),
   /** Absent where git couldn't say in time which files are uncommitted. */
   files: z.optional(z.array(changedFileSchema)),
   files_total: z.optional(z.int()),
@@ -46,5 +66,7 @@ export const worktreeStateSchema = z.looseObject({
 
 /** See {@link worktreeStateSchema}. */
 export type WorktreeState = z.infer<typeof worktreeStateSchema>;
+/** What differs from the files of a checkpoint. */
+export type SinceCheckpoint = NonNullable<WorktreeState['since_checkpoint']>;
 /** An uncommitted file. */
 export type ChangedFile = z.infer<typeof changedFileSchema>;

@@ -10,6 +10,7 @@ const DECISIONS: Readonly<Record<(typeof HUMAN_EVENTS)[number], string>> = {
   human_approve: 'approve a step',
   human_reject: 'reject a step',
   acknowledge: 'acknowledge an edit made outside Atlas',
+  restore: 'restore files from a checkpoint',
   fail: 'mark a task as failed',
   abandon: 'abandon a task',
 };

@@ -119,6 +119,12 @@ const EFFECTS: { readonly [T in TaskInput['type']]: Effect<T> } = {
   acknowledge: (draft) => {
     draft.record('acknowledge', draft.state, { edits: foreignEdits(draft.before)?.count ?? 0 });
   },
+  restore: (draft, { checkpoint, safety, written, removed, blocked, isUndo }) => {
+    draft.record('restore', draft.state, {
+      ...{ target_id: checkpoint, safety_id: safety, written, removed, blocked },
+      ...(isUndo ? { undo: true } : {}),
+    });
+  },
   fail: end,
   abandon: end,
 };

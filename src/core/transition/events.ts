@@ -86,9 +86,25 @@ export type TaskInput = { readonly expect?: Expected; readonly by?: Caller } & (
   /** A session begins, or takes the step over from another that is bound to it; both as their hosts name them. */
   | { readonly type: 'observe'; readonly session?: string; readonly tookOverFrom?: string }
   | { readonly type: 'acknowledge' }
+  /** Files of the worktree are again what they were at a checkpoint. */
+  | ({ readonly type: 'restore' } & RestoreOutcome)
   | { readonly type: 'fail'; readonly reason?: string }
   | { readonly type: 'abandon'; readonly reason?: string }
 );
+
+/** What became of a restore of files. */
+export interface RestoreOutcome {
+  /** The checkpoint whose files were restored. */
+  readonly checkpoint: string;
+  /** The restore point that undoes it. */
+  readonly safety: string;
+  readonly written: number;
+  readonly removed: number;
+  /** Paths that were left as they are, because something was in the way or they had changed meanwhile. */
+  readonly blocked: number;
+  /** Whether it undid the restore before it. */
+  readonly isUndo: boolean;
+}
 
 /** What a transition needs from outside: time, ids, settings and what was captured. */
 export interface TransitionContext {

@@ -59,6 +59,7 @@ const GUARDS: { readonly [T in TaskInput['type']]: Guard<T> } = {
   observe: allow,
   acknowledge: (hook) =>
     foreignEdits(hook) === undefined ? 'No edit made outside Atlas needs to be acknowledged.' : undefined,
+  restore: allow,
   fail: allow,
   abandon: allow,
 };

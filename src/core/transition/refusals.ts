@@ -29,6 +29,7 @@ const REFUSED = {
   finish: "The task isn't finished",
   observe: 'The task is over',
   acknowledge: 'There is no edit to acknowledge',
+  restore: 'No restored files can be recorded',
   fail: "The task can't be marked as failed",
   abandon: "The task can't be abandoned",
 } as const satisfies Record<TaskEventType, string>;

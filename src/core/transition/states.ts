@@ -26,6 +26,7 @@ export const EVENT_TYPES = [
   'finish',
   'observe',
   'acknowledge',
+  'restore',
   'fail',
   'abandon',
 ] as const;
@@ -36,8 +37,11 @@ export type TaskEventType = (typeof EVENT_TYPES)[number];
 /** The states that an event can lead to, by the event; an event that isn't there is refused. */
 type Row = Partial<Record<TaskEventType, readonly TaskState[]>>;
 
+/** The worktree's files were restored from a checkpoint, which is possible however far the task is. */
+const restores = <S extends TaskState>(state: S) => ({ acknowledge: [state], restore: [state] }) as const;
+
 /** A session looks at the task: what the worktree shows is recorded, the state stays. */
-const looks = <S extends TaskState>(state: S) => ({ observe: [state], acknowledge: [state] }) as const;
+const looks = <S extends TaskState>(state: S) => ({ observe: [state], ...restores(state) }) as const;
 
 const ENDS = { fail: ['failed'], abandon: ['abandoned'] } as const satisfies Row;
 const CRASH = { crash_detected: ['recovering'] } as const satisfies Row;
@@ -97,9 +101,9 @@ export const TRANSITIONS = {
     ...looks('recovering'),
     ...ENDS,
   },
-  completed: { acknowledge: ['completed'] },
-  failed: { acknowledge: ['failed'] },
-  abandoned: { acknowledge: ['abandoned'] },
+  completed: restores('completed'),
+  failed: restores('failed'),
+  abandoned: restores('abandoned'),
 } as const satisfies Record<TaskState | 'none', Row>;
 
 /** Events that only a human may cause; an agent's tools never send them. */
@@ -107,6 +111,7 @@ export const HUMAN_EVENTS = [
   'human_approve',
   'human_reject',
   'acknowledge',
+  'restore',
   'fail',
   'abandon',
 ] as const satisfies readonly TaskEventType[];

@@ -83,6 +83,8 @@ function wordsOf(event: Exclude<HistoryEvent, { type: 'other' }>, hook: TaskReco
         : { text: l10n.t('Another session took over step {0}', step) };
     case 'acknowledge':
       return { text: l10n.t('Edit acknowledged') };
+    case 'restore':
+      return restoreWords(event);
     case 'adopted_edit':
       return { text: l10n.t('hook.json was edited outside Atlas'), level: 'warning' };
     case 'finish':
@@ -108,6 +110,16 @@ function wordsOf(event: Exclude<HistoryEvent, { type: 'other' }>, hook: TaskReco
     default:
       return stepWords(event, step, hook);
   }
+}
+
+function restoreWords({ details }: Of<'restore'>): Words {
+  if (details.undo) return { text: l10n.t('The last restore was undone') };
+  const blocked =
+    details.blocked === 1
+      ? l10n.t('1 path was left as it is')
+      : l10n.t('{0} paths were left as they are', details.blocked);
+  const what = l10n.t('Files restored from a checkpoint');
+  return details.blocked === 0 ? { text: what } : { text: withWords(what, blocked), level: 'warning' };
 }
 
 type Of<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>;

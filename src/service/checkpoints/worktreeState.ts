@@ -9,7 +9,9 @@ import { type Task, worktreeOf } from '../../core/task/task';
 import type { TaskRecord } from '../../core/task/taskRecord';
 import type { ChangedFile, WorktreeState } from '../../core/task/worktreeState';
 import { insideWorktree } from '../../system/files/worktreePath';
+import type { AtlasReader } from '../atlasReader';
 import type { ServicePorts } from '../ports';
+import { sinceCheckpoint } from './sinceCheckpoint';
 
 /** The most files and commits that are recorded, the newest of each. */
 const MAX_FILES = 30;
@@ -84,8 +86,19 @@ export async function observeWorktree(
   };
 }
 
-/** What there is in a task's worktree now, as far as git says within {@link LOOK_MS}; `undefined` where it has none. */
-export async function worktreeNow(ports: ServicePorts, { hook, task }: StoredTask): Promise<WorktreeState | undefined> {
+/**
+ * What there is in a task's worktree now, as far as git says within {@link LOOK_MS}, and what differs from the files of the
+ * last checkpoint; `undefined` where it has no worktree.
+ */
+export async function worktreeNow(
+  atlas: Pick<AtlasReader, 'ports' | 'snapshots'>,
+  stored: StoredTask,
+): Promise<WorktreeState | undefined> {
+  const [state, since] = await Promise.all([gitStateNow(atlas.ports, stored), sinceCheckpoint(atlas, stored, LOOK_MS)]);
+  return state === undefined || since === undefined ? state : { ...state, since_checkpoint: since };
+}
+
+async function gitStateNow(ports: ServicePorts, { hook, task }: StoredTask): Promise<WorktreeState | undefined> {
   const began = performance.now();
   const repository = await repositoryOf(ports, task);
   if (repository === undefined) {

@@ -61,7 +61,7 @@ export class RecoveryService {
   private readonly configs: ConfigSource;
 
   constructor(
-    private readonly atlas: Pick<AtlasReader, 'ports' | 'owners' | 'configs' | 'diagnose' | 'receipts'>,
+    private readonly atlas: Pick<AtlasReader, 'ports' | 'owners' | 'configs' | 'diagnose' | 'receipts' | 'snapshots'>,
     private readonly store: TaskStore,
   ) {
     ({ ports: this.ports, owners: this.owners, configs: this.configs } = atlas);
@@ -87,7 +87,7 @@ export class RecoveryService {
   private async record(stored: StoredTask, look: (task: StoredTask) => Diagnosis): Promise<Result<Detected>> {
     const { config } = await this.configs.forTask(stored.task);
     const evidence = await this.evidence(stored);
-    const worktree = await worktreeNow(this.ports, stored);
+    const worktree = await worktreeNow(this.atlas, stored);
     const capture = worktree === undefined ? undefined : { worktree };
     let diagnosis: Diagnosis = { kind: 'recovering' };
     const updated = await this.store.update(

@@ -10,7 +10,7 @@ import type { OpenAtlas } from '../createAtlas';
  * session start and HOOK.md say the same. Nothing is loaded or written for a task that isn't interrupted.
  */
 export async function tellInterruption(
-  atlas: Pick<OpenAtlas, 'configs' | 'diagnose' | 'drive' | 'ports'>,
+  atlas: Pick<OpenAtlas, 'configs' | 'diagnose' | 'drive' | 'ports' | 'snapshots'>,
   stored: StoredTask,
 ): Promise<Result<StoredTask>> {
   if (!isInFlight(stored.hook.state)) return ok(stored);
@@ -21,10 +21,13 @@ export async function tellInterruption(
 }
 
 /** Records that the worktree is gone, or back again: everything else depends on that. */
-async function tellMissing(atlas: Pick<OpenAtlas, 'ports' | 'drive'>, stored: StoredTask): Promise<Result<StoredTask>> {
+async function tellMissing(
+  atlas: Pick<OpenAtlas, 'ports' | 'drive' | 'snapshots'>,
+  stored: StoredTask,
+): Promise<Result<StoredTask>> {
   const worktree = worktreeOf(stored.task);
   if (worktree === undefined) return ok(stored);
   const isMissing = atlas.ports.files.stat(worktree) === undefined;
   if (isMissing === (stored.hook.worktree_state?.is_missing === true)) return ok(stored);
-  return (await atlas.drive()).observe(stored, {}, await worktreeNow(atlas.ports, stored));
+  return (await atlas.drive()).observe(stored, {}, await worktreeNow(atlas, stored));
 }

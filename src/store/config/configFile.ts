@@ -31,7 +31,7 @@ export class ConfigFiles {
     const repository = repositoryFile === undefined ? undefined : await this.parse(repositoryFile, worktree);
     if (user === undefined && repository === undefined) return { config: DEFAULT_CONFIG, issues: [] };
     const { issuesOf } = await import('./configParser');
-    const read = readConfig(hooksOf(user?.yaml?.data), hooksOf(repository?.yaml?.data));
+    const read = readConfig(user?.yaml?.data, repository?.yaml?.data);
     return {
       config: read.config,
       issues: [
@@ -61,10 +61,4 @@ export class ConfigFiles {
       return true;
     }
   }
-}
-
-/** The settings may stand under `hooks`; the rest of the file belongs to others. */
-function hooksOf(data: unknown): unknown {
-  if (typeof data !== 'object' || data === null) return undefined;
-  return (data as Record<string, unknown>)['hooks'];
 }

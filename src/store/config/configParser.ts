@@ -71,7 +71,7 @@ export function readYamlText(
   }
 }
 
-/** What is wrong in a configuration file, with the problems of its values below `hooks`. */
+/** What is wrong in a configuration file, with the problems of its values. */
 export function issuesOf(
   file: string,
   parsed: ParsedConfig | undefined,

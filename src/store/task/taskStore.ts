@@ -75,6 +75,13 @@ export class TaskStore extends TaskReader {
         if (written.ok && written.value === 'foreign' && attempt < FOREIGN_TRIES) continue;
         if (!written.ok) return written;
         if (written.value === 'foreign') return fail('write_failed', FOREIGN_BUSY, { hint: STOP_OTHER });
+        const known = new Set(hook.checkpoints);
+        const made = written.value.hook.checkpoints.filter((each) => !known.has(each));
+        this.ports.recorded?.(ref, {
+          event: input.value.type,
+          checkpoints: made.map(({ checkpoint_id: id }) => id),
+          mayCapture: context.config.snapshots.enabled,
+        });
         return ok({ ...written.value, changed: true, findings });
       }
     });

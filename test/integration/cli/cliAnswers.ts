@@ -70,6 +70,19 @@ async function bundled(desk: Desk): Promise<void> {
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('git --version', 'git --forged'));
 }
 
+/** Two checkpoints with their files, and files that were changed after them. */
+async function captured(desk: Desk): Promise<void> {
+  const ref = await desk.running();
+  const atlas = desk.atlas();
+  const { files } = await atlas.snapshots();
+  for (const text of ['one', 'two', 'three']) {
+    desk.write('a.txt', `${text}\n`);
+    if (text === 'three') return;
+    const made = unwrap(await atlas.checkpoint(ref, text));
+    await files.take(ref, [made.hook.checkpoints.at(-1)?.checkpoint_id ?? '']);
+  }
+}
+
 /** An inbox with two items. */
 async function asked(desk: Desk): Promise<void> {
   for (const content of ['first', 'second']) await desk.ok('inbox', 'add', content, '--trigger', 'email');
@@ -187,6 +200,70 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
       line(0, 'checkpoint --auto x --task task-20200101-000000'),
       line(3, 'checkpoint x --workspace nonsense'),
       line(2, 'checkpoint --trigger nonsense'),
+    ],
+  },
+  'checkpoint list': {
+    before: captured,
+    lines: [
+      line(0, 'checkpoint list'),
+      line(3, 'checkpoint list --task task-20200101-000000'),
+      line(2, 'checkpoint list x'),
+    ],
+  },
+  'checkpoint show': {
+    before: captured,
+    lines: [
+      line(0, 'checkpoint show CHECKPOINT'),
+      line(0, 'checkpoint show CHECKPOINT a.txt'),
+      line(0, 'checkpoint show CHECKPOINT a.txt --output copy.txt'),
+      line(1, 'checkpoint show CHECKPOINT a.txt --output copy.txt'),
+      line(3, 'checkpoint show CHECKPOINT none.txt'),
+      line(1, 'checkpoint show CHECKPOINT ../outside'),
+      line(3, 'checkpoint show ckpt-0fffffff'),
+      line(2, 'checkpoint show'),
+    ],
+  },
+  'checkpoint diff': {
+    before: captured,
+    lines: [
+      line(0, 'checkpoint diff'),
+      line(0, 'checkpoint diff CHECKPOINT CHECKPOINT2 --name-only'),
+      line(0, 'checkpoint diff CHECKPOINT a.txt --stat'),
+      line(0, 'checkpoint diff --stat --pathspec-file-nul -', undefined, { input: 'a.txt\0' }),
+      line(3, 'checkpoint diff ckpt-0fffffff'),
+      line(2, 'checkpoint diff --nonsense'),
+    ],
+  },
+  'checkpoint restore': {
+    before: captured,
+    lines: [
+      line(0, 'checkpoint restore CHECKPOINT --dry-run'),
+      line(4, 'checkpoint restore CHECKPOINT --yes', undefined, { env: AGENT }),
+      line(2, 'checkpoint restore CHECKPOINT'),
+      line(3, 'checkpoint restore CHECKPOINT none.txt --yes'),
+      line(0, 'checkpoint restore CHECKPOINT a.txt --yes'),
+      line(3, 'checkpoint restore ckpt-0fffffff --yes'),
+    ],
+  },
+  'checkpoint undo-restore': {
+    before: async (desk) => {
+      await captured(desk);
+      const [last = ''] = (await desk.ok('checkpoint', 'list')).match(/^ckpt-\w+/gmu) ?? [];
+      await desk.ok('checkpoint', 'restore', last, '--yes');
+    },
+    lines: [
+      line(0, 'checkpoint undo-restore --dry-run'),
+      line(4, 'checkpoint undo-restore --yes', undefined, { env: AGENT }),
+      line(0, 'checkpoint undo-restore --yes'),
+      line(2, 'checkpoint undo-restore x'),
+    ],
+  },
+  'checkpoint capture': {
+    before: running,
+    lines: [
+      line(0, 'checkpoint capture'),
+      line(0, 'checkpoint capture --point start_step'),
+      line(2, 'checkpoint capture --point x'),
     ],
   },
   run: {

@@ -48,8 +48,12 @@ async function tried(
   const desk = new Desk(cli, `${option.replaceAll('-', '')} ${name}`.replaceAll(' ', '-'));
   await before?.(desk);
   const receipts = lines.some(({ args }) => args.includes('RECEIPT')) ? await desk.ok('receipts', 'list') : '';
+  const isOfFiles = lines.some(({ args }) => args.includes('CHECKPOINT'));
+  const checkpoints = isOfFiles ? [...(await desk.ok('checkpoint', 'list')).matchAll(/^ckpt-\w+/gmu)] : [];
   for (const { args, exit, env = {}, input } of lines) {
     const words = args.map((word) => {
+      if (word === 'CHECKPOINT') return checkpoints[0]?.[0] ?? '';
+      if (word === 'CHECKPOINT2') return checkpoints[1]?.[0] ?? '';
       if (word === 'RECEIPT') return receiptOf(desk, receipts);
       return word === 'WORKSPACE' ? path.basename(desk.folder) : word;
     });
@@ -181,7 +185,7 @@ const ANSWERING = new Set(
     .concat(['lifecycle status', 'lifecycle doctor', 'lifecycle session-start', 'lifecycle stop', 'doctor'])
     .concat(['lifecycle pre-compact', 'lifecycle subagent-stop', 'completion', 'worker claim', 'worker recover'])
     .concat(['worker list', 'worker status', 'worker show', 'worker ready', 'worker repair', 'worker convoy status'])
-    .concat(['worker task list', 'worker task show']),
+    .concat(['worker task list', 'worker task show', 'checkpoint list', 'checkpoint show', 'checkpoint diff']),
 );
 
 describe.concurrent('--quiet of', { timeout: 120_000 }, () => {

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { DEFAULT_CONFIG, taskSettingsSchema } from '../../../src/core/config/config';
+import { DEFAULT_CONFIG, configSchema } from '../../../src/core/config/config';
 import { SETTING_NAMES } from '../../../src/core/config/configKeys';
 import { unwrap } from '../../../src/core/shared/errors';
 import { BUILTIN_TEMPLATES } from '../../../src/core/task/template';
@@ -82,7 +82,7 @@ describe('config.yaml', () => {
       schema.properties === undefined
         ? undefined
         : Object.fromEntries(Object.entries(schema.properties).map(([name, below]) => [name, namesOf(below)]));
-    expect(SETTING_NAMES).toEqual(namesOf(z.toJSONSchema(taskSettingsSchema) as JsonSchema));
+    expect(SETTING_NAMES).toEqual(namesOf(z.toJSONSchema(configSchema) as JsonSchema));
   });
 
   it.each(['hooks', '- hooks\n', '5', 'hooks:max_checkpoints:5'])(

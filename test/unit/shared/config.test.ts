@@ -17,28 +17,32 @@ describe('settings', () => {
       validation: { commands: [], timeoutMs: 600_000 },
       retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
       memoryFolder: '.atlas/memory',
+      snapshots: { enabled: true, maxFileSize: 50 * 1024 * 1024, maxSize: 2 * 1024 ** 3 },
     });
   });
 
   it('are all read', () => {
     const { config, problems } = readConfig({
-      max_checkpoints: 7,
-      checkpoint_interval: 0,
-      stale_threshold: '1h30m',
-      max_step_attempts: 2,
-      auto_checkpoint: {
-        on_commit: false,
-        on_push: false,
-        on_pr: false,
-        on_validation: false,
-        on_step_complete: false,
+      hooks: {
+        max_checkpoints: 7,
+        checkpoint_interval: 0,
+        stale_threshold: '1h30m',
+        max_step_attempts: 2,
+        auto_checkpoint: {
+          on_commit: false,
+          on_push: false,
+          on_pr: false,
+          on_validation: false,
+          on_step_complete: false,
+        },
+        signing: { scheme: 'ed25519' },
+        key_derivation: { purpose: 1, coin_type: 2, account: 3 },
+        validation: { commands: ['make test'], timeout: '90s' },
+        retention: { completed: '1d', failed: '2d', abandoned: '0' },
+        memory_folder: 'notes',
+        something_newer: true,
       },
-      signing: { scheme: 'ed25519' },
-      key_derivation: { purpose: 1, coin_type: 2, account: 3 },
-      validation: { commands: ['make test'], timeout: '90s' },
-      retention: { completed: '1d', failed: '2d', abandoned: '0' },
-      memory_folder: 'notes',
-      something_newer: true,
+      snapshots: { enabled: false, max_file_size: '1 MB', max_size: 5 },
     });
     expect(problems).toEqual([]);
     expect(config).toEqual({
@@ -52,6 +56,7 @@ describe('settings', () => {
       validation: { commands: ['make test'], timeoutMs: 90_000 },
       retentionMs: { completed: 24 * HOUR, failed: 48 * HOUR, abandoned: 0 },
       memoryFolder: 'notes',
+      snapshots: { enabled: false, maxFileSize: 1024 * 1024, maxSize: 5 },
     });
   });
 
@@ -71,20 +76,18 @@ describe('settings', () => {
     ['validation.commands', { validation: { commands: ['npm test', ''] } }, ['validation', 'commands', 1]],
     ['retention.failed', { retention: { failed: '2 weeks' } }, ['retention', 'failed']],
   ])('report a bad %s and use its default', (_name, data, path) => {
-    const { config, problems } = readConfig(data);
-    expect(problems.map((problem) => problem.path)).toEqual([path]);
+    const { config, problems } = readConfig({ hooks: data });
+    expect(problems.map((problem) => problem.path)).toEqual([['hooks', ...path]]);
     expect(config).toEqual(DEFAULT_CONFIG);
   });
 
   it('keep what is right beside what is wrong, and report each', () => {
     const { config, problems } = readConfig({
-      max_checkpoints: 9,
-      stale_threshold: 'soon',
-      auto_checkpoint: { on_commit: 1, on_push: false },
+      hooks: { max_checkpoints: 9, stale_threshold: 'soon', auto_checkpoint: { on_commit: 1, on_push: false } },
     });
     expect(problems.map((problem) => problem.path.join('.')).sort()).toEqual([
-      'auto_checkpoint.on_commit',
-      'stale_threshold',
+      'hooks.auto_checkpoint.on_commit',
+      'hooks.stale_threshold',
     ]);
     expect(config).toEqual({
       ...DEFAULT_CONFIG,
@@ -98,24 +101,50 @@ describe('settings', () => {
     ['a list', [1]],
     ['a number', 5],
   ])('that are %s are one problem', (_what, data) => {
-    const { config, problems } = readConfig(data);
+    const { config, problems } = readConfig({ hooks: data, snapshots: { enabled: false } });
     expect(problems).toHaveLength(1);
-    expect(problems[0]?.path).toEqual([]);
+    expect(problems[0]?.path).toEqual(['hooks']);
+    expect(config).toEqual({ ...DEFAULT_CONFIG, snapshots: { ...DEFAULT_CONFIG.snapshots, enabled: false } });
+  });
+
+  it.each([
+    ['50 MB', 50 * 1024 ** 2],
+    ['1.5GiB', 1.5 * 1024 ** 3],
+    ['0', 0],
+    [4096, 4096],
+    ['12k', 12 * 1024],
+  ])('read a size of %s', (written, bytes) => {
+    expect(readConfig({ snapshots: { max_file_size: written } }).config.snapshots.maxFileSize).toBe(bytes);
+  });
+
+  it.each(['many', '-1 MB', '5 TB', -1, 1.5, true])('report %s where a size belongs', (written) => {
+    const { config, problems } = readConfig({ snapshots: { max_size: written } });
+    expect(problems.map(({ path }) => path)).toEqual([['snapshots', 'max_size']]);
     expect(config).toEqual(DEFAULT_CONFIG);
   });
 
   it('let a repository set its commands and automatic checkpoints, and nothing else', () => {
     const { config } = readConfig(
-      { max_checkpoints: 9, validation: { commands: ['mine'], timeout: '1m' }, auto_checkpoint: { on_push: false } },
       {
-        max_checkpoints: 1,
-        signing: { scheme: 'ed25519' },
-        retention: { completed: '0' },
-        validation: { commands: ['theirs'], timeout: '9h' },
-        auto_checkpoint: { on_commit: false },
+        hooks: {
+          max_checkpoints: 9,
+          validation: { commands: ['mine'], timeout: '1m' },
+          auto_checkpoint: { on_push: false },
+        },
+      },
+      {
+        hooks: {
+          max_checkpoints: 1,
+          signing: { scheme: 'ed25519' },
+          retention: { completed: '0' },
+          validation: { commands: ['theirs'], timeout: '9h' },
+          auto_checkpoint: { on_commit: false },
+        },
+        snapshots: { enabled: false },
       },
     );
     expect(config.maxCheckpoints).toBe(9);
+    expect(config.snapshots.enabled).toBe(true);
     expect(config.signing.scheme).toBe('hd');
     expect(config.retentionMs.completed).toBe(720 * HOUR);
     expect(config.validation).toEqual({ commands: ['theirs'], timeoutMs: 60_000 });
@@ -123,14 +152,14 @@ describe('settings', () => {
   });
 
   it("report a repository's problems apart", () => {
-    const read = readConfig({ max_checkpoints: 0 }, { validation: { commands: [5] } });
-    expect(read.problems.map((item) => item.path[0])).toEqual(['max_checkpoints']);
-    expect(read.repositoryProblems.map((item) => item.path[0])).toEqual(['validation']);
+    const read = readConfig({ hooks: { max_checkpoints: 0 } }, { hooks: { validation: { commands: [5] } } });
+    expect(read.problems.map((item) => item.path[1])).toEqual(['max_checkpoints']);
+    expect(read.repositoryProblems.map((item) => item.path[1])).toEqual(['validation']);
   });
 
   it('leave the parsed file as it was', () => {
-    const data = { max_checkpoints: 0, validation: { commands: [''] } };
+    const data = { hooks: { max_checkpoints: 0, validation: { commands: [''] } } };
     readConfig(data);
-    expect(data).toEqual({ max_checkpoints: 0, validation: { commands: [''] } });
+    expect(data).toEqual({ hooks: { max_checkpoints: 0, validation: { commands: [''] } } });
   });
 });

@@ -48,16 +48,17 @@ describe('a line of history', () => {
             'log',
             'dirty_before',
             'failed_receipts',
+            ...['target_id', 'safety_id', 'written', 'removed', 'blocked', 'undo'],
           ];
           const raw = { ...more, ...Object.fromEntries(names.map((name) => [name, any])) };
           const { details } = historyEvent(event(type, raw));
           for (const [name, value] of Object.entries(details)) {
             if (value === undefined) continue;
-            if (['step_index', 'attempt', 'index', 'chain_count'].includes(name))
+            if (['step_index', 'attempt', 'index', 'chain_count', 'written', 'removed', 'blocked'].includes(name))
               expect(Number.isInteger(value)).toBe(true);
             else if (['dirty_before', 'failed_receipts', 'steps'].includes(name))
               expect(Array.isArray(value)).toBe(true);
-            else if (name === 'attempts_spent') expect(typeof value).toBe('boolean');
+            else if (['attempts_spent', 'undo'].includes(name)) expect(typeof value).toBe('boolean');
             else expect(typeof value, name).toBe('string');
           }
         },

@@ -16,8 +16,8 @@ function namesOf(names: SettingNames, before = ''): string[] {
 
 describe('the documented settings', () => {
   const page = textOf('docs/hook-files.md');
-  const section = page.slice(page.indexOf('## Settings (`config.yaml`'));
-  const table = section.slice(0, section.indexOf('\n\nA repository'));
+  const section = page.slice(page.indexOf('## Settings (`config.yaml`)'));
+  const table = section.slice(0, section.indexOf('\n\nA dot'));
   const rows = new Map(
     [...table.matchAll(/^\| `([^`]+)` *\| ([^|]*?) *\|/gmu)].map(([, name = '', value = '']) => [name, value]),
   );
@@ -32,7 +32,7 @@ describe('the documented settings', () => {
     const names = ['max_checkpoints', 'max_step_attempts', 'signing.scheme', 'key_derivation.purpose'];
     names.push('key_derivation.coin_type', 'key_derivation.account', 'memory_folder');
     const values = [maxCheckpoints, maxStepAttempts, signing.scheme, purpose, coinType, account, memoryFolder];
-    expect(names.map((name) => rows.get(name))).toEqual(values.map(String));
+    expect(names.map((name) => rows.get(`hooks.${name}`))).toEqual(values.map(String));
   });
 
   it("are all of the editor's, and no others", () => {

@@ -37,6 +37,7 @@ const OFFERED_AS = {
   human_reject: 'reject',
   human_resume: 'continue',
   acknowledge: 'acknowledge',
+  restore: 'restore',
   fail: 'fail',
   abandon: 'abandon',
 } as const satisfies Record<(typeof HUMAN_EVENTS)[number] | 'human_resume', string>;

@@ -16,6 +16,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     setup_complete: 'step_pending',
     crash_detected: 'recovering',
     observe: 'initializing',
+    restore: 'initializing',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -24,6 +25,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     checkpoint: 'step_pending',
     crash_detected: 'recovering',
     observe: 'step_pending',
+    restore: 'step_pending',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -35,6 +37,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     human_required: 'awaiting_human',
     crash_detected: 'recovering',
     observe: 'step_running',
+    restore: 'step_running',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -46,6 +49,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     validate_fail: 'awaiting_human',
     crash_detected: 'recovering',
     observe: 'step_validating',
+    restore: 'step_validating',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -56,6 +60,7 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     human_resume: 'step_running',
     crash_detected: 'recovering',
     observe: 'awaiting_human',
+    restore: 'awaiting_human',
     fail: 'failed',
     abandon: 'abandoned',
   },
@@ -68,12 +73,13 @@ const SPECIFIED: Readonly<Record<Position, Partial<Record<TaskEventType, TaskSta
     skip_step: 'step_pending',
     manual_required: 'awaiting_human',
     observe: 'recovering',
+    restore: 'recovering',
     fail: 'failed',
     abandon: 'abandoned',
   },
-  completed: {},
-  failed: {},
-  abandoned: {},
+  completed: { restore: 'completed' },
+  failed: { restore: 'failed' },
+  abandoned: { restore: 'abandoned' },
 };
 
 const POSITIONS: readonly Position[] = ['none', ...TASK_STATES];
@@ -121,10 +127,10 @@ const WAYS_OUT = {
 } as const satisfies Record<TaskState | 'none', readonly string[]>;
 
 describe('the table of states and events', () => {
-  it('has ten rows and twenty-six events', () => {
+  it('has ten rows and twenty-seven events', () => {
     expect(Object.keys(TRANSITIONS)).toHaveLength(10);
-    expect(PAIRS).toHaveLength(260);
-    expect(LEGAL.length + ILLEGAL.length).toBe(260);
+    expect(PAIRS).toHaveLength(270);
+    expect(LEGAL.length + ILLEGAL.length).toBe(270);
   });
 
   it.each(LEGAL)('$event leads from $state to $target', ({ state, event, target }) => {

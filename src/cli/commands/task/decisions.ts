@@ -8,7 +8,7 @@ import { drive } from './step';
 import { changed, expectedOf, taskToRead } from './taskAnswer';
 
 /** What a human decides about a task, with the reason that is given: as an operand, or where there is none by `--reason`. */
-function decision(type: (typeof HUMAN_EVENTS)[number], what: string, done: string): Handler {
+function decision(type: Exclude<(typeof HUMAN_EVENTS)[number], 'restore'>, what: string, done: string): Handler {
   return async (context, call) => {
     context.humanOnly(what);
     const reason = call.operands[0] ?? call.text('reason');

@@ -200,21 +200,4 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
     example: 'atlas recover --dry-run',
     load: async () => (await import('./recover')).recover,
   },
-  {
-    name: 'checkpoint',
-    does: 'Record a checkpoint.',
-    operands: [{ usage: '[description]', does: 'what has been done' }],
-    options: [
-      { flags: '--next <text>', does: 'what you do next; HOOK.md shows it as current work' },
-      {
-        flags: '--trigger <trigger>',
-        does: 'what caused the checkpoint',
-        choices: ['manual', 'git_commit', 'git_push', 'pr_created'],
-      },
-      { flags: '--auto', does: 'for scripts: follow the settings, and print nothing if there is nothing to do' },
-      ...BOUND,
-    ],
-    example: 'atlas checkpoint "added the nil check" --next "the test for it" --step implement --attempt 1',
-    load: async () => (await import('./checkpoint')).checkpoint,
-  },
 ];

@@ -8,9 +8,9 @@ import type { Handler } from '../../parse/commandLine';
 import { type Answer, EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';
 import { roughAge, toMs } from '../../../core/shared/time';
-import { checkpointData } from './status';
+import { checkpointData } from '../task/status';
 import { table } from '../../render/table';
-import { type Driven, changed, expectedOf, taken, taskData, taskToDrive, taskToShow } from './taskAnswer';
+import { type Driven, changed, expectedOf, taken, taskData, taskToDrive, taskToShow } from '../task/taskAnswer';
 
 /** `checkpoint`: records how far the work is. With `--auto`, nothing to do is success, and silent. */
 export const checkpoint: Handler = async (context, call) => {

@@ -1,0 +1,20 @@
+import { POINT_EVENTS, captureFor } from '../../../service/snapshots/backgroundCaptures';
+import type { Handler } from '../../parse/commandLine';
+import { EXIT } from '../../render/output';
+import { taskData, taskToShow } from '../task/taskAnswer';
+import type { AnswerData } from '../schemas';
+
+/** `checkpoint capture`: what other commands start and don't wait for. */
+export const capture: Handler = async (context, call) => {
+  const { stored } = await taskToShow(context, call);
+  const atlas = await context.atlas();
+  const point = POINT_EVENTS.find((each) => each === call.text('point'));
+  await captureFor(atlas, stored.ref, { checkpoints: call.rest, ...(point === undefined ? {} : { point }) });
+  const { files } = await atlas.snapshots();
+  const captured = files.list(stored).filter(({ id, entry }) => call.rest.includes(id) && entry?.status === 'taken');
+  const data: AnswerData<'checkpoint capture'> = {
+    task: taskData(atlas, stored),
+    captured: captured.map(({ id }) => id),
+  };
+  return { exit: EXIT.done, text: '', data };
+};

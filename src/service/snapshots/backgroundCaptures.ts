@@ -1,0 +1,86 @@
+import { messageOf } from '../../core/shared/errors';
+import type { TaskEventType } from '../../core/transition/states';
+import type { StoredTask } from '../../core/task/storedTask';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
+import type { RecordedChange } from '../../store/task/storePorts';
+import type { AtlasReader } from '../atlasReader';
+
+/** What is captured for a change of a task. */
+export interface CaptureOrder {
+  /** Ids of checkpoints whose files are captured. */
+  readonly checkpoints: readonly string[];
+  /** The event before or at which the files make a restore point. */
+  readonly point?: keyof typeof POINTS;
+}
+
+/** What restore points are called, by the event that makes them. */
+const POINTS = {
+  start_step: ({ hook }: StoredTask) => `Before "${hook.current_step?.step_name ?? 'the step'}" started`,
+  crash_detected: () => 'As found after an interruption',
+} as const satisfies Partial<Record<TaskEventType, (stored: StoredTask) => string>>;
+
+/** The events that make restore points. */
+export const POINT_EVENTS = Object.keys(POINTS) as (keyof typeof POINTS)[];
+
+/** What is to be captured for a change; `undefined` where nothing is. */
+export function captureOrder({ event, checkpoints, mayCapture }: RecordedChange): CaptureOrder | undefined {
+  const point = POINT_EVENTS.find((each) => each === event);
+  if (!mayCapture || (checkpoints.length === 0 && point === undefined)) return undefined;
+  return { checkpoints, ...(point === undefined ? {} : { point }) };
+}
+
+/** Whether the environment lets files be captured without being asked for; programs that call `atlas` may turn it off. */
+export function capturesUnasked(env: NodeJS.ProcessEnv): boolean {
+  return !/^(?:off|0|false)$/iu.test(env['ATLAS_SNAPSHOTS'] ?? '');
+}
+
+/** Captures what was ordered for a task. Never throws: what goes wrong is kept with the checkpoint, or logged. */
+export async function captureFor(
+  atlas: Pick<AtlasReader, 'ports' | 'catalog' | 'snapshots'>,
+  ref: TaskRef,
+  { checkpoints, point }: CaptureOrder,
+): Promise<void> {
+  try {
+    const { files } = await atlas.snapshots();
+    if (checkpoints.length > 0) await files.take(ref, checkpoints);
+    const read = point === undefined ? undefined : atlas.catalog.read(ref);
+    if (point === undefined || read?.ok !== true) return;
+    const made = await files.restorePoint(read.value, POINTS[point](read.value));
+    if (!made.ok) atlas.ports.log.warn('A restore point could not be made.', { error: made.error.message });
+  } catch (error) {
+    atlas.ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
+  }
+}
+
+/** Captures in this process, one capture after the other, while everything else goes on. */
+export class BackgroundCaptures {
+  private last: Promise<void> = Promise.resolve();
+  private ended = false;
+
+  /** @param captured told of each task for which files were captured */
+  constructor(
+    private readonly atlas: () => Pick<AtlasReader, 'ports' | 'catalog' | 'snapshots'>,
+    private readonly captured: (ref: TaskRef) => void,
+  ) {}
+
+  /** Told of a change under the task's lock: only notes it. */
+  readonly recorded = (ref: TaskRef, what: RecordedChange): void => {
+    const order = captureOrder(what);
+    if (order === undefined || this.ended) return;
+    this.last = this.last.then(async () => {
+      if (this.ended) return;
+      await captureFor(this.atlas(), ref, order);
+      this.captured(ref);
+    });
+  };
+
+  /** Settles once all that was ordered until now is captured. */
+  async idle(): Promise<void> {
+    return this.last;
+  }
+
+  /** Begins no further capture. */
+  end(): void {
+    this.ended = true;
+  }
+}
