@@ -72,7 +72,7 @@ function continued({ hook }: StoredTask): TaskInput {
 
 /** Asks what checks the work where the step doesn't say: what the repository declares, or what is typed in. */
 async function chooseCommands({ task }: StoredTask): Promise<string[]> {
-  const title = vscode.l10n.t('Run Validation of "{0}"', plain(task.description, 60));
+  const title = vscode.l10n.t('Run Validation for "{0}"', plain(task.description, 60));
   const { declaredChecks } = await import('../../validation/declaredChecks');
   const { NodeFileSystem } = await import('../../system/files/nodeFileSystem');
   const worktree = worktreeOf(task);

@@ -55,7 +55,7 @@ export const completeStep = command('completeStep', async (task, drive) => {
   const sent = await send(task, drive, { type: 'step_complete' });
   if (sent.ok || sent.error.code !== 'not_done') return sent;
   const prompt = vscode.l10n.t('{0} If there is nothing to do, say why. The reason is recorded.', sent.error.message);
-  const title = vscode.l10n.t('Complete Step of "{0}"', plain(task.task.description, 60));
+  const title = vscode.l10n.t('Complete Step for "{0}"', plain(task.task.description, 60));
   const nothingToDo = await ask(title, prompt);
   return send(task, drive, { type: 'step_complete', nothingToDo });
 });
@@ -63,7 +63,7 @@ export const completeStep = command('completeStep', async (task, drive) => {
 /** Atlas: Submit Step Output. */
 export const submitStepOutput = command('submitStepOutput', async (task, drive) => {
   const prompt = vscode.l10n.t('What was done? The first 500 characters are recorded. Validation comes next.');
-  const title = vscode.l10n.t('Submit Step Output of "{0}"', plain(task.task.description, 60));
+  const title = vscode.l10n.t('Submit Step Output for "{0}"', plain(task.task.description, 60));
   return send(task, drive, { type: 'step_output', output: await ask(title, prompt) });
 });
 
@@ -96,7 +96,7 @@ async function askWhyAccepted({ hook, task }: StoredTask): Promise<string> {
       : vscode.l10n.t('"{0}" exited with code {1}.', plain(failed.command, 100), failed.exit_code);
   return askOneText({
     title: vscode.l10n.t('Accept "{0}" Despite the Failure', plain(task.description, 60)),
-    prompt: vscode.l10n.t('{0} Why is the step accepted? The reason stays with the task.', what),
+    prompt: vscode.l10n.t('{0} Why do you accept the step anyway? The reason stays with the task.', what),
     value: undefined,
     empty: vscode.l10n.t('Enter a reason.'),
   });

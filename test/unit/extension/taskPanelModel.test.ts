@@ -167,7 +167,9 @@ describe('the model of the HOOK.md panel', () => {
     const primary = ({ actions }: TaskPanelModel): string[] =>
       actions.flatMap(({ action, rank }) => (rank === 'primary' ? [action] : []));
     expect(primary(modelOf(driven))).toEqual(['runValidation']);
-    expect(modelOf(driven).need?.sentences[0]?.text).toBe('The work of step work is submitted. Its checks decide.');
+    expect(modelOf(driven).need?.sentences[0]?.text).toBe(
+      'The work on step work is submitted. Run its checks to continue.',
+    );
     expect(primary(modelOf(driven, { validated: true }))).toEqual([]);
     expect(modelOf(driven, { validated: true }).need?.sentences[0]?.text).toBe('The checks of step work are running.');
   });

@@ -83,7 +83,7 @@ export function needTexts() {
     note: () => l10n.t('Your note:'),
     running: (step: string) => l10n.t('Step {0} is running. Nothing is needed from you.', step),
     workingOn: () => l10n.t('Working on:'),
-    submitted: (step: string) => l10n.t('The work of step {0} is submitted. Its checks decide.', step),
+    submitted: (step: string) => l10n.t('The work on step {0} is submitted. Run its checks to continue.', step),
     validating: (step: string) => l10n.t('The checks of step {0} are running.', step),
     quiet: () => l10n.t('The agent has shown no sign of life since {0}.', TIME),
     quietAdvice: () => l10n.t("Resume the step with another agent, or record that it's still working."),
