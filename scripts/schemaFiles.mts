@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { ANSWERS, SHARED, answerSchema, errorSchema } from '../src/cli/commands/schemas.ts';
-import { configSchema } from '../src/core/config/config.ts';
+import { configSchema } from '../src/core/config/readConfig.ts';
 import { taskRecordSchema } from '../src/core/task/taskRecord.ts';
 import { taskSchema } from '../src/core/task/task.ts';
 import { templateFileSchema } from '../src/core/task/templateFile.ts';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { createAtlas } from '../service/createAtlas';
 import { systemPorts } from '../service/ports';
+import { BackgroundCaptures, capturesUnasked } from '../service/snapshots/backgroundCaptures';
 import { resolveRoot } from '../system/storeRoot';
 import { type AtlasApi, createApi } from './api';
 import { ReceiptLenses } from './receipts/codeLens';
@@ -9,6 +10,7 @@ import { registerCommands } from './shared/register';
 import { watchMilestones } from './setup/milestones';
 import { watchConfig } from './setup/configProblems';
 import { watchFiles } from './checkpoints/fileActivity';
+import { offerSnapshotFiles } from './checkpoints/snapshotProvider';
 import { GitBridge } from './gitHooks/gitBridge';
 import { watchTasks } from './tasks/notifications';
 import { LatePanels } from './panels';
@@ -62,6 +64,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     watchConfig(session, log),
     watchMilestones(session),
     watchFiles(session),
+    offerSnapshotFiles(session),
     watchTasks(session, extension.globalState),
     new ReceiptLenses(session, verdicts),
     linkIds(session),
@@ -97,5 +100,14 @@ function tasksView(session: WindowTasks, tree: TasksTree): vscode.Disposable[] {
 
 function sessionOf(extension: vscode.ExtensionContext, root: string, log: ChannelLogger): WindowTasks {
   const { version } = extension.extension.packageJSON as { version: string };
-  return new WindowTasks(createAtlas(systemPorts(root, version, log)));
+  // What changes a task is told before the window's own object is there to hear of it.
+  const captures = new BackgroundCaptures(
+    () => atlas,
+    (ref) => session.changed(ref),
+  );
+  const ports = systemPorts(root, version, log);
+  const atlas = createAtlas(capturesUnasked(process.env) ? { ...ports, recorded: captures.recorded } : ports);
+  const session = new WindowTasks(atlas);
+  extension.subscriptions.push({ dispose: () => captures.end() });
+  return session;
 }

@@ -41,6 +41,8 @@ interface Told {
   readonly read: WeakRef<object>;
   readonly kind: Diagnosis['kind'] | undefined;
   readonly findings: number;
+  /** When the files of a checkpoint were captured last, in ms. */
+  readonly captured: number | undefined;
 }
 
 /** This window's view of the store: which tasks it has, how they fare, and the work that keeps them recoverable. */
@@ -176,9 +178,19 @@ export class WindowTasks implements vscode.Disposable {
   private isNews(ref: TaskRef): boolean {
     const key = refKey(ref);
     const read = this.atlas.catalog.read(ref);
-    const now = { kind: this.view(ref)?.diagnosis.kind, findings: this.findings.get(key)?.length ?? 0 };
+    const { files, paths } = this.atlas.ports;
+    const now = {
+      kind: this.view(ref)?.diagnosis.kind,
+      findings: this.findings.get(key)?.length ?? 0,
+      captured: files.stat(paths.snapshots(ref))?.mtimeMs,
+    };
     const before = this.told.get(key);
-    if (before?.read.deref() === read && before.kind === now.kind && before.findings === now.findings) return false;
+    const isSame =
+      before !== undefined &&
+      before.kind === now.kind &&
+      before.findings === now.findings &&
+      before.captured === now.captured;
+    if (isSame && before.read.deref() === read) return false;
     this.told.set(key, { ...now, read: new WeakRef(read) });
     return true;
   }

@@ -6,6 +6,14 @@ const text = z.string().check(z.maxLength(4096));
 /** What a details panel can be about; the editor keeps it over a reload. */
 export const detailsSubjectSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('checkpoint'), workspace: text, id: text, checkpoint: text }),
+  z.object({
+    kind: z.literal('restore'),
+    workspace: text,
+    id: text,
+    checkpoint: text,
+    /** One character a byte; all files where none are named. */
+    paths: z.array(text).check(z.maxLength(10_000)),
+  }),
   z.object({ kind: z.literal('item'), workspace: text, item: z.int() }),
   z.object({ kind: z.literal('worker'), repository: text, worker: text }),
 ]);

@@ -41,7 +41,7 @@ export function builtOnce(name: string): string | undefined {
 /** Has the command used as often as it takes until what was compiled is kept: then no test waits for that. */
 function compileCommand(command: string): void {
   const home = mkdtempSync(path.join(os.tmpdir(), 'atlas-home-'));
-  const env = { PATH: process.env['PATH'], HOME: home, ATLAS_HOME: path.join(home, 'store') };
+  const env = { PATH: process.env['PATH'], HOME: home, ATLAS_HOME: path.join(home, 'store'), ATLAS_SNAPSHOTS: 'off' };
   const start = ['start', 'Use the command', '--template', 'patch'];
   const hook = ['lifecycle', 'session-start', '--host', 'claude'];
   const once = [

@@ -109,38 +109,41 @@ function sinceFiles(
   { files: changed, files_total: all, unknown = 0 }: SinceCheckpoint,
   state: WorktreeState,
 ): string[] {
-  const uncommitted = state.files_total ?? state.files?.length;
+  const inConflict = new Set(
+    (state.files ?? []).filter(({ change }) => change === 'conflicted').map(({ path }) => path),
+  );
   const more = all - changed.length;
+  const items = changed.map(({ path, change, added, removed }) => {
+    const what = inConflict.has(path) ? CHANGES.conflicted : SINCE[change];
+    return `${code(path)} (${what}${linesText(added, removed)})`;
+  });
+  const left = unknown === 1 ? 'it' : 'them';
   return [
     ...(all === 0
       ? ['No file has changed since the checkpoint.']
       : [
           `**${count(all, 'file')} changed since the checkpoint:**`,
-          bullets([
-            ...changed.map(
-              ({ path, change, added, removed }) =>
-                `${code(path)} (${SINCE[change]}${added === undefined || removed === undefined ? '' : `, +${added} −${removed} lines`})`,
-            ),
-            ...(more > 0 ? [`${more} more`] : []),
-          ]),
+          bullets([...items, ...(more > 0 ? [`${more} more`] : [])]),
         ]),
-    ...(unknown > 0
-      ? [`${count(unknown, 'path')} could not be compared: the checkpoint left ${unknown === 1 ? 'it' : 'them'} out.`]
-      : []),
-    ...(uncommitted === undefined
-      ? []
-      : [
-          uncommitted === 0
-            ? 'Nothing is uncommitted.'
-            : `${count(uncommitted, 'file')} in all ${uncommitted === 1 ? 'is' : 'are'} uncommitted.`,
-        ]),
+    ...(unknown === 0 ? [] : [`${count(unknown, 'path')} could not be compared: the checkpoint left ${left} out.`]),
+    ...uncommittedText(state),
   ];
 }
 
+function uncommittedText(state: WorktreeState): string[] {
+  const uncommitted = state.files_total ?? state.files?.length;
+  if (uncommitted === undefined) return [];
+  if (uncommitted === 0) return ['Nothing is uncommitted.'];
+  return [`In all, ${count(uncommitted, 'file is', 'files are')} uncommitted.`];
+}
+
+function linesText(added: number | undefined, removed: number | undefined): string {
+  return added === undefined || removed === undefined ? '' : `, +${added} −${removed} lines`;
+}
+
 function changedFile({ path, change, added, removed, modified_at: at }: ChangedFile): string {
-  const lines = added === undefined || removed === undefined ? '' : `, +${added} −${removed} lines`;
   const time = at === undefined ? '' : `, last changed ${utc(at)}`;
-  return `${code(path)} (${CHANGES[change]}${lines}${time})`;
+  return `${code(path)} (${CHANGES[change]}${linesText(added, removed)}${time})`;
 }
 
 function howToSee(

@@ -77,6 +77,16 @@ export interface PlanFacts {
   readonly windows: boolean;
 }
 
+/** The paths of a plan that a restore changes. */
+export function changingPaths(paths: readonly PlannedPath[]): PlannedPath[] {
+  return paths.filter(({ action }) => action === 'write' || action === 'remove' || action === 'mode');
+}
+
+/** The paths of a plan that would have changed, but are left as they are. */
+export function blockedPaths(paths: readonly PlannedPath[]): PlannedPath[] {
+  return paths.filter(({ action }) => action === 'blocked');
+}
+
 /** Decides for each path what a restore does, sorted by path. Nothing is forced: what is in the way blocks. */
 export function planRestore(changes: readonly WantedChange[], facts: PlanFacts): PlannedPath[] {
   const planner = new Planner(facts);

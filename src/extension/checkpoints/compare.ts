@@ -8,7 +8,8 @@ import { takeSnapshots } from '../../store/snapshots/snapshots';
 import { chosen, field } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { plain } from '../shared/messages';
-import { checkpointFor } from './files';
+import { checkpointFor } from './checkpointArguments';
+import { compareWithNow, hasFiles, pathFrom } from './compareFiles';
 
 /** So much of a commit's name is shown. */
 const SHORT = 10;
@@ -29,9 +30,17 @@ const driftLabels = (): Readonly<Record<FileDrift['kind'], string>> => ({
   unknown: vscode.l10n.t('unknown'),
 });
 
-/** Atlas: Compare Checkpoint with Current Files. The files that differ come first; choosing one, or naming it, shows the difference. */
+/**
+ * Atlas: Compare Checkpoint with Current Files. All files that differ, in one editor, or the one that is named. Of a
+ * checkpoint that kept no files, those that it has hashes of are listed; choosing one shows the difference.
+ */
 export const compareCheckpointWithNow: CommandHandler = async (context, argument) => {
-  const { task, checkpoint } = await checkpointFor(context, argument);
+  const { task, item } = await checkpointFor(context, argument);
+  if (hasFiles(item) || item.checkpoint === undefined) {
+    await compareWithNow(context, task, item, pathFrom(argument));
+    return;
+  }
+  const { checkpoint } = item;
   const worktree = worktreeOf(task.task);
   const before = checkpoint.files_snapshot ?? [];
   if (worktree === undefined || before.length === 0) {

@@ -1,15 +1,10 @@
 import { synopsisOf } from '../../service/tasks/advice';
 import * as vscode from 'vscode';
 import { AtlasError, unwrap } from '../../core/shared/errors';
-import type { StepCheckpoint } from '../../core/task/taskRecord';
-import type { StoredTask } from '../../core/task/storedTask';
-import { plain } from '../shared/messages';
-import { ageOf } from '../shared/ages';
-import { checkpointFrom, chosen, taskFor } from '../shared/arguments';
+import { taskFor } from '../shared/arguments';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
 import { askTarget } from '../shared/dialogs';
-import { removed } from './checkpointDetails';
-import { taskPanelTexts } from '../tasks/panel/taskPanelTexts';
+import { checkpointFor } from './checkpointArguments';
 
 /** Atlas: Open HOOK.md. */
 export const openHookMd: CommandHandler = async (context, argument) => {
@@ -54,32 +49,8 @@ export const exportHook: CommandHandler = async (context, argument) => {
   await vscode.window.showTextDocument(target);
 };
 
-/** The checkpoint that an argument names, or one that is asked for. */
-export async function checkpointFor(
-  context: CommandContext,
-  argument: unknown,
-): Promise<{ task: StoredTask; checkpoint: StepCheckpoint }> {
-  const task = await taskFor(context.session, argument, ({ hook }) => hook.checkpoints.length > 0);
-  const named = checkpointFrom(argument);
-  const found = task.hook.checkpoints.find(({ checkpoint_id: id }) => id === named);
-  if (found !== undefined) return { task, checkpoint: found };
-  if (named !== undefined) throw removed(named).error;
-  const now = context.session.atlas.ports.clock.now();
-  const items = [...task.hook.checkpoints].reverse().map((checkpoint) => ({
-    label: plain(checkpoint.description, 100),
-    description: `${taskPanelTexts().markKind(checkpoint.trigger)} · ${checkpoint.step_name} · ${ageOf(checkpoint.created_at, now)}`,
-    detail: checkpoint.checkpoint_id,
-    checkpoint,
-  }));
-  const picked = await vscode.window.showQuickPick(items, {
-    placeHolder: vscode.l10n.t('Which checkpoint?'),
-    matchOnDetail: true,
-  });
-  return { task, checkpoint: chosen(picked).checkpoint };
-}
-
 /** Atlas: Show Checkpoint. */
 export const showCheckpoint: CommandHandler = async (context, argument) => {
-  const { task, checkpoint } = await checkpointFor(context, argument);
-  context.panels.openDetails({ kind: 'checkpoint', ...task.ref, checkpoint: checkpoint.checkpoint_id });
+  const { task, item } = await checkpointFor(context, argument);
+  context.panels.openDetails({ kind: 'checkpoint', ...task.ref, checkpoint: item.id });
 };

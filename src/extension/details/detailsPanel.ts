@@ -8,6 +8,7 @@ import {
   detailsStateSchema,
   fromDetailsPanelSchema,
 } from '../../protocol/detailsPanel';
+import { restoreSource } from '../checkpoints/restoreDetails';
 import { checkpointSource } from '../checkpoints/checkpointDetails';
 import { itemSource } from '../inbox/itemDetails';
 import { type Filling, NOT_SHOWN, Panel, type PanelHost, type PanelKind, Panels, tabTitle } from '../shared/panel';
@@ -34,6 +35,8 @@ function sourceOf(subject: DetailsSubject, sources: DetailsSources): DetailsSour
   switch (subject.kind) {
     case 'checkpoint':
       return checkpointSource(subject, sources);
+    case 'restore':
+      return restoreSource(subject, sources);
     case 'item':
       return itemSource(subject, sources);
     case 'worker':
@@ -71,7 +74,9 @@ class DetailsPanel extends Panel<ToDetailsPanel, DetailsRequest> {
     }
     const action = this.shown?.actions.find(({ command }) => command === request.action);
     if (action === undefined) return NOT_SHOWN;
-    await vscode.commands.executeCommand(action.command, action.argument);
+    if (action.run === undefined) await vscode.commands.executeCommand(action.command, action.argument);
+    else await action.run();
+    this.refresh();
     return ok(undefined);
   }
 }

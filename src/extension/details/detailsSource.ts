@@ -10,9 +10,10 @@ export interface DetailsAction {
   readonly label: string;
   readonly hint?: string;
   readonly rank: 'primary' | 'secondary';
-  /** The command's id and argument. */
+  /** The command's id and argument; or, of what is offered in this panel only, a name of its own and what it does. */
   readonly command: string;
-  readonly argument: unknown;
+  readonly argument?: unknown;
+  readonly run?: () => Promise<void>;
 }
 
 /** A file in a details panel. */

@@ -10,6 +10,8 @@ const READING = new Set([
   'verifyReceipt',
   'verifyAllReceipts',
   'showCheckpoint',
+  'showCheckpointFile',
+  'compareCheckpointWithPrevious',
   'copyRecoverySynopsis',
   'showLog',
   'showMoreTasks',
@@ -36,6 +38,7 @@ function family<N extends string>(
 
 const drive = async () => import('../tasks/drive');
 const files = async () => import('../checkpoints/files');
+const compareFiles = async () => import('../checkpoints/compareFiles');
 const receipts = async () => import('../receipts/receipts');
 const maintain = async () => import('../tasks/maintain');
 const inbox = async () => (await import('../inbox/inbox')).INBOX_COMMANDS;
@@ -52,6 +55,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   ...family(files, 'openHookMd', 'copyRecoverySynopsis', 'regenerateHookMd', 'exportHook'),
   ...family(files, 'showCheckpoint'),
   ...family(async () => import('../checkpoints/compare'), 'compareCheckpointWithNow'),
+  ...family(compareFiles, 'compareCheckpointWithPrevious', 'showCheckpointFile'),
+  ...family(async () => import('../checkpoints/restore'), 'restoreCheckpoint', 'restoreFiles', 'undoRestore'),
   ...family(async () => import('../receipts/validate'), 'runValidation'),
   ...family(receipts, 'openReceipts', 'verifyReceipt', 'exportReceipts', 'verifyAllReceipts'),
   ...family(maintain, 'cleanUpHooks', 'destroyWorkspace', 'openConfiguration', 'showLog', 'sortTasks'),

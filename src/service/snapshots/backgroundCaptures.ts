@@ -40,15 +40,20 @@ export async function captureFor(
   ref: TaskRef,
   { checkpoints, point }: CaptureOrder,
 ): Promise<void> {
+  const { ports } = atlas;
   try {
     const { files } = await atlas.snapshots();
     if (checkpoints.length > 0) await files.take(ref, checkpoints);
     const read = point === undefined ? undefined : atlas.catalog.read(ref);
-    if (point === undefined || read?.ok !== true) return;
-    const made = await files.restorePoint(read.value, POINTS[point](read.value));
-    if (!made.ok) atlas.ports.log.warn('A restore point could not be made.', { error: made.error.message });
+    if (point !== undefined && read?.ok === true) {
+      const made = await files.restorePoint(read.value, POINTS[point](read.value));
+      if (!made.ok) ports.log.warn('A restore point could not be made.', { error: made.error.message });
+    }
+    // Windows watch the markers: they show what was captured.
+    const marker = ports.paths.marker(ref);
+    if (ports.files.stat(marker) !== undefined) ports.files.touch(marker, ports.clock.now());
   } catch (error) {
-    atlas.ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
+    ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
   }
 }
 

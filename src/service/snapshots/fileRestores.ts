@@ -2,7 +2,7 @@ import { eventsOf } from '../../core/history/historyEvent';
 import { type Result, messageOf, ok } from '../../core/shared/errors';
 import { toTimestamp } from '../../core/shared/time';
 import { refuse } from '../../core/snapshot/problem';
-import type { PlannedPath } from '../../core/snapshot/restorePlan';
+import { blockedPaths } from '../../core/snapshot/restorePlan';
 import { type ListedCheckpoint, type SnapshotEntry, snapshotOf, whyNoFiles } from '../../core/snapshot/snapshotEntry';
 import type { TreePath } from '../../core/snapshot/treePath';
 import { isInFlight } from '../../core/task/taskRecord';
@@ -32,16 +32,6 @@ export interface Restored extends RestoreResult {
   readonly undoneBy: SnapshotEntry;
   /** The task after the restore is in its history; why it isn't, where that failed. */
   readonly task: Result<Updated>;
-}
-
-/** The paths of a plan that a restore changes. */
-export function changingPaths(paths: readonly PlannedPath[]): PlannedPath[] {
-  return paths.filter(({ action }) => action === 'write' || action === 'remove' || action === 'mode');
-}
-
-/** The paths of a plan that would have changed, but are left as they are. */
-export function blockedPaths(paths: readonly PlannedPath[]): PlannedPath[] {
-  return paths.filter(({ action }) => action === 'blocked');
 }
 
 /** Restores the files of checkpoints. A human's decision: whoever calls this has asked one. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DEFAULT_CONFIG, type TaskConfig, readConfig } from '../../core/config/config';
+import { DEFAULT_CONFIG, type TaskConfig } from '../../core/config/config';
 import type { FileSystem } from '../../core/shared/ports';
 import type { ParsedConfig } from './configParser';
 import type { ConfigIssue } from '../../core/config/configIssue';
@@ -30,7 +30,10 @@ export class ConfigFiles {
     const repositoryFile = worktree === undefined ? undefined : repositoryConfigPath(worktree);
     const repository = repositoryFile === undefined ? undefined : await this.parse(repositoryFile, worktree);
     if (user === undefined && repository === undefined) return { config: DEFAULT_CONFIG, issues: [] };
-    const { issuesOf } = await import('./configParser');
+    const [{ issuesOf }, { readConfig }] = await Promise.all([
+      import('./configParser'),
+      import('../../core/config/readConfig'),
+    ]);
     const read = readConfig(user?.yaml?.data, repository?.yaml?.data);
     return {
       config: read.config,

@@ -27,7 +27,7 @@ const titles = new Map(commands.map(({ command, title }) => [command, texts[titl
 /** The commands that ask something, besides which task, item or worker is meant, before they act. */
 const ASKING = `
   startTask checkpoint submitStepOutput answer acceptDespiteFailure reject recover abandonTask failTask exportHook exportReceipts
-  compareCheckpointWithNow cleanUpHooks destroyWorkspace setUpAgent installGitHooks sortTasks showTaskActions
+  showCheckpointFile restoreCheckpoint restoreFiles cleanUpHooks destroyWorkspace setUpAgent installGitHooks sortTasks showTaskActions
   addInboxItem completeInboxItem cancelInboxItem addWorkerTask slingTask runWorker recoverWorker handOffWork
   completeWork failWork clearWorker createConvoy showWorker repairWorkers`;
 

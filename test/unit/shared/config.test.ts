@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_CONFIG, readConfig } from '../../../src/core/config/config';
+import { DEFAULT_CONFIG } from '../../../src/core/config/config';
+import { readConfig } from '../../../src/core/config/readConfig';
 
 const HOUR = 3_600_000;
 

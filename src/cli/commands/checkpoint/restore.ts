@@ -2,16 +2,11 @@ import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { count, oneLine } from '../../../core/shared/text';
 import { roughAge, toMs } from '../../../core/shared/time';
 import { snapshotOf } from '../../../core/snapshot/snapshotEntry';
-import type { PlanReason, PlannedPath } from '../../../core/snapshot/restorePlan';
+import { type PlanReason, type PlannedPath, blockedPaths, changingPaths } from '../../../core/snapshot/restorePlan';
 import { type TreePath, isWithin, quotePath } from '../../../core/snapshot/treePath';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { CheckpointFiles } from '../../../service/snapshots/checkpointFiles';
-import {
-  type PreviewedRestore,
-  type Restored,
-  blockedPaths,
-  changingPaths,
-} from '../../../service/snapshots/fileRestores';
+import type { PreviewedRestore, Restored } from '../../../service/snapshots/fileRestores';
 import type { Call } from '../../parse/call';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';

@@ -8,6 +8,7 @@ export type TreeNode =
   | { readonly kind: 'step'; readonly ref: TaskRef; readonly index: number }
   | { readonly kind: 'checkpoint'; readonly ref: TaskRef; readonly id: string }
   | { readonly kind: 'receipt'; readonly ref: TaskRef; readonly id: string }
+  | { readonly kind: 'points'; readonly ref: TaskRef }
   | { readonly kind: 'history'; readonly ref: TaskRef }
   | { readonly kind: 'event'; readonly ref: TaskRef; readonly index: number }
   | { readonly kind: 'finished'; readonly workspace: string }
@@ -24,6 +25,7 @@ export function nodeId(node: TreeNode): string {
     case 'more':
       return `more:${node.workspace}:${node.shown}`;
     case 'task':
+    case 'points':
     case 'history':
       return `${node.kind}:${node.ref.workspace}/${node.ref.id}`;
     case 'step':

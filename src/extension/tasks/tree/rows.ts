@@ -1,6 +1,13 @@
 import * as vscode from 'vscode';
 import { type AtlasError, explain } from '../../../core/shared/errors';
-import { refKey } from '../../../core/task/taskRef';
+import {
+  type ListedCheckpoint,
+  type SnapshotTrigger,
+  listedCheckpoints,
+  snapshotOf,
+} from '../../../core/snapshot/snapshotEntry';
+import { type TaskRef, refKey } from '../../../core/task/taskRef';
+import { SnapshotEntries } from '../../../store/snapshots/snapshotEntries';
 import { foreignEdits } from '../../../core/task/foreignEdits';
 import { type RecordedEvent, type StepCheckpoint, type TaskRecord } from '../../../core/task/taskRecord';
 import type { TaskStep } from '../../../core/task/task';
@@ -186,7 +193,7 @@ export function stepRow(
   return item;
 }
 
-const TRIGGER_ICONS: Readonly<Record<StepCheckpoint['trigger'], string>> = {
+const TRIGGER_ICONS: Readonly<Record<SnapshotTrigger, string>> = {
   manual: 'bookmark',
   git_commit: 'git-commit',
   git_push: 'cloud-upload',
@@ -194,45 +201,77 @@ const TRIGGER_ICONS: Readonly<Record<StepCheckpoint['trigger'], string>> = {
   validation: 'beaker',
   step_complete: 'check-all',
   interval: 'history',
+  auto: 'discard',
 };
 
-/** The row of a checkpoint. */
+/** The checkpoints and restore points of a task, with what is kept of their files. */
+export function listFiles(ports: ConstructorParameters<typeof SnapshotEntries>[0], ref: TaskRef, hook: TaskRecord) {
+  return listedCheckpoints(hook.checkpoints, new SnapshotEntries(ports).list(ref));
+}
+
+/** `3 files`, or how many changed since the checkpoint before: `+1 ~2 −0`. */
+export function filesText({ entry }: Pick<ListedCheckpoint, 'entry'>): string {
+  if (entry?.status === 'pending') return vscode.l10n.t('capturing files…');
+  if (entry?.status !== 'taken' || entry.snapshot === undefined) return '';
+  const { changes, snapshot } = entry;
+  if (changes === undefined)
+    return snapshot.files === 1 ? vscode.l10n.t('1 file') : vscode.l10n.t('{0} files', snapshot.files);
+  const parts = [
+    ...(changes.added > 0 ? [`+${changes.added}`] : []),
+    ...(changes.modified > 0 ? [`~${changes.modified}`] : []),
+    ...(changes.removed > 0 ? [`−${changes.removed}`] : []),
+  ];
+  return parts.length === 0 ? vscode.l10n.t('no changes') : parts.join(' ');
+}
+
+/** The row of a checkpoint or restore point. */
 export function checkpointRow(
   node: TreeNode & { kind: 'checkpoint' },
-  checkpoint: StepCheckpoint,
+  listed: ListedCheckpoint,
   { checkpoints }: Pick<TaskRecord, 'checkpoints'>,
   now: number,
 ): vscode.TreeItem {
+  const { checkpoint } = listed;
   const isSameKind = ({ trigger, step_index: index }: StepCheckpoint): boolean =>
-    trigger === 'interval' && index === checkpoint.step_index;
-  const periodic = checkpoint.trigger === 'interval' ? checkpoints.filter(isSameKind).length : 0;
-  const label = periodic > 1 ? vscode.l10n.t('Last of {0} periodic checkpoints', periodic) : checkpoint.description;
+    trigger === 'interval' && index === checkpoint?.step_index;
+  const periodic = listed.trigger === 'interval' ? checkpoints.filter(isSameKind).length : 0;
+  const label = periodic > 1 ? vscode.l10n.t('Last of {0} periodic checkpoints', periodic) : listed.description;
   const item = row(node, label, vscode.TreeItemCollapsibleState.None);
-  item.description = ageOf(checkpoint.created_at, now);
-  item.iconPath = new vscode.ThemeIcon(TRIGGER_ICONS[checkpoint.trigger]);
-  item.contextValue = 'checkpoint';
+  item.description = [filesText(listed), ageOf(listed.createdAt, now)].filter((part) => part !== '').join(' · ');
+  item.iconPath = new vscode.ThemeIcon(TRIGGER_ICONS[listed.trigger]);
+  const hasFiles = snapshotOf(listed) !== undefined;
+  item.contextValue = [
+    'checkpoint',
+    ...(hasFiles ? ['files'] : []),
+    ...(hasFiles || (checkpoint?.files_snapshot ?? []).length > 0 ? ['comparable'] : []),
+  ].join(' ');
   item.command = { command: 'atlas.showCheckpoint', title: vscode.l10n.t('Show Checkpoint'), arguments: [node] };
   return item;
 }
 
 /** The Markdown of a checkpoint's tooltip. */
-export function checkpointTooltip(checkpoint: StepCheckpoint): vscode.MarkdownString {
+export function checkpointTooltip(listed: ListedCheckpoint): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(plain(checkpoint.description, 500));
+  text.appendText(plain(listed.description, 500));
   text.appendMarkdown('\n\n');
+  const { checkpoint, entry } = listed;
   const parts = [
-    checkpoint.checkpoint_id,
-    checkpoint.trigger,
-    checkpoint.created_at,
-    checkpoint.git_branch,
-    checkpoint.git_commit?.slice(0, 12) ?? '',
-    checkpoint.git_dirty === undefined
+    listed.id,
+    listed.trigger === 'auto' ? vscode.l10n.t('restore point') : listed.trigger,
+    listed.createdAt,
+    checkpoint?.git_branch ?? '',
+    checkpoint?.git_commit?.slice(0, 12) ?? '',
+    checkpoint?.git_dirty === undefined
       ? ''
       : checkpoint.git_dirty
         ? vscode.l10n.t('uncommitted changes')
         : vscode.l10n.t('clean'),
   ];
   text.appendText(plain(parts.filter((part) => part !== '').join(' · '), 400));
+  if (entry?.problem !== undefined) {
+    text.appendMarkdown('\n\n');
+    text.appendText(plain(entry.problem.message, 400));
+  }
   return text;
 }
 
@@ -262,10 +301,11 @@ const GROUP_ICONS = {
   needsYou: 'bell-dot',
   workspace: 'repo',
   finished: 'archive',
+  points: 'discard',
   history: 'list-unordered',
 } as const;
 
-function groupLabel(node: TreeNode & { kind: 'needsYou' | 'workspace' | 'finished' | 'history' }): string {
+function groupLabel(node: TreeNode & { kind: keyof typeof GROUP_ICONS }): string {
   switch (node.kind) {
     case 'needsYou':
       return vscode.l10n.t('Needs You');
@@ -273,6 +313,8 @@ function groupLabel(node: TreeNode & { kind: 'needsYou' | 'workspace' | 'finishe
       return node.workspace;
     case 'finished':
       return vscode.l10n.t('Finished');
+    case 'points':
+      return vscode.l10n.t('Restore Points');
     case 'history':
       return vscode.l10n.t('History');
   }
@@ -280,7 +322,7 @@ function groupLabel(node: TreeNode & { kind: 'needsYou' | 'workspace' | 'finishe
 
 /** The row of a group: what needs a person, a workspace, the finished tasks, a history, or more of a long list. */
 export function groupRow(
-  node: TreeNode & { kind: 'needsYou' | 'workspace' | 'finished' | 'history' | 'more' },
+  node: TreeNode & { kind: keyof typeof GROUP_ICONS | 'more' },
   { count = 0, own = false }: { count?: number; own?: boolean },
 ): vscode.TreeItem {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;

@@ -33,7 +33,8 @@ export class TaskSnapshotCache {
     return this.once(`finished ${workspace}`, () => this.session.atlas.catalog.finished(workspace));
   }
 
-  private once<T>(key: string, look: () => T): T {
+  /** What is looked at once, under a name. */
+  once<T>(key: string, look: () => T): T {
     if (this.seen.has(key)) return this.seen.get(key) as T;
     if (this.seen.size === 0) setImmediate(() => this.seen.clear());
     const found = look();

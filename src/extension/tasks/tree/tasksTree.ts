@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { refKey, type TaskRef } from '../../../core/task/taskRef';
 import { type TaskRecord, isInFlight } from '../../../core/task/taskRecord';
+import type { ListedCheckpoint } from '../../../core/snapshot/snapshotEntry';
 import { type Ranked, byUrgency, needsPerson } from '../../../core/task/urgency';
 import { type TaskView, type WindowTasks, rankedView } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';
@@ -114,7 +115,8 @@ export class TasksTree extends RowTree<TreeNode> {
     return this.sorted(own.flatMap((workspace) => this.looks.open(workspace)).filter((ref) => this.needs(ref)));
   }
 
-  protected override childrenOf(node: TreeNode | undefined): TreeNode[] {
+  protected override async childrenOf(node: TreeNode | undefined): Promise<TreeNode[]> {
+    await this.loadRows();
     switch (node?.kind) {
       case undefined:
         return this.topRows();
@@ -128,6 +130,8 @@ export class TasksTree extends RowTree<TreeNode> {
         return this.stepsOf(node.ref);
       case 'step':
         return this.recordsOf(node.ref, node.index);
+      case 'points':
+        return this.pointsOf(node.ref);
       case 'history':
         return this.historyOf(node.ref);
       case 'checkpoint':
@@ -203,7 +207,28 @@ export class TasksTree extends RowTree<TreeNode> {
     const view = this.looks.view(ref);
     if (view === undefined) return [];
     const steps = view.stored.task.steps.map((_step, index): TreeNode => ({ kind: 'step', ref, index }));
-    return [...steps, { kind: 'history', ref }];
+    const points: TreeNode[] = this.pointsOf(ref).length > 0 ? [{ kind: 'points', ref }] : [];
+    return [...steps, ...points, { kind: 'history', ref }];
+  }
+
+  /** The restore points of a task, the newest first. */
+  private pointsOf(ref: TaskRef): TreeNode[] {
+    return this.listed(ref)
+      .filter(({ trigger }) => trigger === 'auto')
+      .map(({ id }): TreeNode => ({ kind: 'checkpoint', ref, id }))
+      .reverse();
+  }
+
+  /** The checkpoints and restore points of a task. */
+  private listed(ref: TaskRef): readonly ListedCheckpoint[] {
+    const hook = this.hookOf(ref);
+    const { rows } = this;
+    if (hook === undefined || rows === undefined) return [];
+    return this.looks.once(`files ${refKey(ref)}`, () => rows.listFiles(this.session.atlas.ports, ref, hook));
+  }
+
+  private async loadRows(): Promise<Rows> {
+    return (this.rows ??= await import('./treeRows'));
   }
 
   /** A step's receipts and checkpoints, the newest first; of periodic checkpoints only the last, which stands for all. */
@@ -235,7 +260,7 @@ export class TasksTree extends RowTree<TreeNode> {
   }
 
   protected override async rowOf(node: TreeNode): Promise<vscode.TreeItem> {
-    const rows = (this.rows ??= await import('./treeRows'));
+    const rows = await this.loadRows();
     const now = this.session.atlas.ports.clock.now();
     switch (node.kind) {
       case 'needsYou':
@@ -253,6 +278,7 @@ export class TasksTree extends RowTree<TreeNode> {
       case 'checkpoint':
       case 'receipt':
       case 'event':
+      case 'points':
       case 'history':
         return this.recordItem(rows, node, now);
     }
@@ -284,12 +310,14 @@ export class TasksTree extends RowTree<TreeNode> {
 
   private recordItem(
     rows: Rows,
-    node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' },
+    node: TreeNode & { kind: 'checkpoint' | 'receipt' | 'event' | 'history' | 'points' },
     now: number,
   ): vscode.TreeItem {
     const hook = this.hookOf(node.ref);
     if (hook === undefined) return new vscode.TreeItem('');
     switch (node.kind) {
+      case 'points':
+        return rows.groupRow(node, { count: this.pointsOf(node.ref).length });
       case 'history':
         return rows.groupRow(node, { count: hook.history.length });
       case 'event': {
@@ -303,8 +331,8 @@ export class TasksTree extends RowTree<TreeNode> {
         return receipt === undefined ? new vscode.TreeItem('') : rows.receiptRow(node, receipt, this.statusOf(node));
       }
       case 'checkpoint': {
-        const checkpoint = hook.checkpoints.find((item) => item.checkpoint_id === node.id);
-        return checkpoint === undefined ? new vscode.TreeItem('') : rows.checkpointRow(node, checkpoint, hook, now);
+        const listed = this.listed(node.ref).find(({ id }) => id === node.id);
+        return listed === undefined ? new vscode.TreeItem('') : rows.checkpointRow(node, listed, hook, now);
       }
     }
   }
@@ -326,8 +354,8 @@ export class TasksTree extends RowTree<TreeNode> {
         return view === undefined ? undefined : taskTooltip(view, this.session.atlas.ports.clock.now());
       }
       case 'checkpoint': {
-        const checkpoint = this.hookOf(node.ref)?.checkpoints.find((each) => each.checkpoint_id === node.id);
-        return checkpoint === undefined ? undefined : this.rows?.checkpointTooltip(checkpoint);
+        const listed = this.listed(node.ref).find(({ id }) => id === node.id);
+        return listed === undefined ? undefined : this.rows?.checkpointTooltip(listed);
       }
       case 'receipt': {
         const receipt = this.hookOf(node.ref)?.receipts.find((each) => each.receipt_id === node.id);
