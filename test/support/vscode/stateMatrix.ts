@@ -372,7 +372,10 @@ function steady(text: string, ref: TaskRef): string {
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/gu, '<moment>')
     .replaceAll(/\b(?:ckpt|rcpt)-[0-9a-z-]+/gu, '<id>')
     .replaceAll(/\b\d{1,2}:\d\d(?::\d\d)?(?:[\s\u202f][AP]M)?/gu, '<time>')
-    .replaceAll(/\b(?:(?:only|less than) )?\d+(?:\.\d+)?\s?(?:ms|s|min|seconds?|minutes?)\b(?: ago)?|\bnow\b/gu, '<age>')
+    .replaceAll(
+      /\b(?:(?:only|less than) )?\d+(?:\.\d+)?\s?(?:ms|s|min|seconds?|minutes?)\b(?: ago)?|\bnow\b/gu,
+      '<age>',
+    )
     .replaceAll(/(?:\/[^\s/]+)+\/(?=workspaces\/|repo\b)/gu, '<store>/')
     .replaceAll(/[ \t]+$/gmu, '');
 }
