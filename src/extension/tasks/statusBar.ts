@@ -54,16 +54,19 @@ export class StatusBar implements vscode.Disposable {
     const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
     const more = needing < 2 ? '' : ` · ${vscode.l10n.t('{0} need you', needing)}`;
     const health = healthLabel(view.diagnosis, now);
-    const warning = health === undefined ? undefined : `$(warning) ${health}`;
-    const look = lookOf(hook.state, view.diagnosis);
+    const state = stateLabel(hook.state);
     const title = plain(task.description, 30);
-    this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}${more}`;
-    this.item.backgroundColor =
-      warning === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
+    const text =
+      health !== undefined
+        ? `$(warning) ${health} · ${title}${where}${age}`
+        : hook.state === 'awaiting_human'
+          ? `$(bell-dot) ${title}: ${state}${where}`
+          : `$(${lookOf(hook.state).icon}) ${title}${where}${age}`;
+    this.item.text = text + more;
     // Waiting is neither a warning nor an error, and those are all the backgrounds there are. No colour of the text
     // either: one that is made for a background can't be read without it.
-    if (warning === undefined && hook.state === 'awaiting_human')
-      this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}${more}`;
+    this.item.backgroundColor =
+      health === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
     this.item.tooltip = taskTooltip(view, now);
     this.item.command = {
       command: 'atlas.showTaskActions',
@@ -74,7 +77,7 @@ export class StatusBar implements vscode.Disposable {
       label: vscode.l10n.t(
         'Atlas task {0}, {1}',
         plain(task.description),
-        `${[...new Set([stateLabel(hook.state), health ?? ''])].filter((part) => part !== '').join(', ')}${more}`,
+        `${health === undefined || health === state ? state : `${state}, ${health}`}${more}`,
       ),
       role: 'button',
     };
