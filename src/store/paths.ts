@@ -25,6 +25,11 @@ export class StorePaths {
     return join(this.root, 'keys');
   }
 
+  /** The files of checkpoints, in a database for each repository. */
+  get snapshotDatabases(): string {
+    return join(this.root, 'snapshots');
+  }
+
   /** Digests of the commands that a human allowed. */
   get trust(): string {
     return join(this.root, 'trust.json');

@@ -34,6 +34,8 @@ const RESULT = {
 
 /** What a command gets of a tool's arguments. */
 interface Given {
+  /** What an operand with `…` takes. */
+  readonly rest?: readonly string[];
   readonly operands?: readonly (string | undefined)[];
   readonly options?: Readonly<Record<string, unknown>>;
   /** What standard input would hold. */
@@ -94,8 +96,8 @@ export function callOf(
   wanted: Tool,
   args: Readonly<Record<string, unknown>>,
 ): { call: Call; input: string | undefined } {
-  const { operands = [], options = {}, input } = wanted.given(args);
-  return { call: new Call(operands, [], { ...bound(args), ...options }), input };
+  const { operands = [], rest = [], options = {}, input } = wanted.given(args);
+  return { call: new Call(operands, rest, { ...bound(args), ...options }), input };
 }
 
 /**
@@ -162,6 +164,46 @@ export const TOOLS: readonly Tool[] = [
     },
     load: async () => (await import('../commands/checkpoint/checkpoint')).checkpoint,
     given: ({ description, next }) => ({ operands: [description], options: { next } }),
+  }),
+  tool({
+    name: 'atlas_list_checkpoints',
+    title: 'List Checkpoints',
+    description: 'List the checkpoints and restore points of the task, with how many files changed.',
+    shape: TASK,
+    readOnly: true,
+    rest: 'Run "atlas checkpoint list" in a shell to see all of it.',
+    load: async () => (await import('../commands/checkpoint/files')).list,
+  }),
+  tool({
+    name: 'atlas_show_checkpoint',
+    title: 'Show Checkpoint',
+    description: 'Show what a checkpoint holds, or one of its files as it was. Only a human can restore files.',
+    shape: {
+      checkpoint: line('The ID of the checkpoint, ckpt-….'),
+      path: z.optional(line('A file to show, relative to the repository.')),
+      ...TASK,
+    },
+    readOnly: true,
+    rest: 'Run "atlas checkpoint show" in a shell to see all of it.',
+    load: async () => (await import('../commands/checkpoint/files')).show,
+    given: ({ checkpoint, path }) => ({ operands: [checkpoint, path] }),
+  }),
+  tool({
+    name: 'atlas_diff_checkpoint',
+    title: 'Compare Checkpoint',
+    description: 'List how the current files, or those of another checkpoint, differ from the files of a checkpoint.',
+    shape: {
+      checkpoint: z.optional(line('The ID of the checkpoint (default: the last one).')),
+      other: z.optional(line('The ID of another checkpoint to compare with (default: the current files).')),
+      paths: z.optional(z.array(line('A file or folder, relative to the repository.')).check(z.maxLength(1000))),
+      ...TASK,
+    },
+    readOnly: true,
+    rest: 'Run "atlas checkpoint diff" in a shell to see all of it.',
+    load: async () => (await import('../commands/checkpoint/files')).diff,
+    given: ({ checkpoint, other, paths = [] }) => ({
+      rest: [checkpoint, other].filter((each) => each !== undefined).concat(paths),
+    }),
   }),
   tool({
     name: 'atlas_validate',

@@ -43,7 +43,7 @@ function restored({ hook, step }: HookView): string[] {
   ];
   const what = counts.length === 0 ? '' : ` (${counts.join(', ')})`;
   return [
-    `> ⚠️ A human restored the files of checkpoint ${code(target ?? '')} at ${at}${what}. What was changed after that checkpoint is no longer in the worktree. Read files again before you edit them.`,
+    `> ⚠️ A human restored files of checkpoint ${code(target ?? '')} at ${at}${what}. What was changed in them after that checkpoint is no longer in the worktree. Read files again before you edit them.`,
   ];
 }
 

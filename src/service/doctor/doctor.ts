@@ -3,6 +3,7 @@ import { checkConfig } from './configChecks';
 import { checkGitHooks } from './gitHookChecks';
 import { checkKeys } from './keyChecks';
 import { type DoctorFinding, type DoctorOptions, Examination } from './report';
+import { checkSnapshots } from './snapshotChecks';
 import { checkSpool } from './spoolChecks';
 import { checkRoot, checkStore } from './storeChecks';
 import { checkTasks } from './taskChecks';
@@ -23,6 +24,7 @@ export async function examine(atlas: Atlas, options: DoctorOptions): Promise<rea
     await exam.check('keys', paths.keys, () => checkKeys(exam));
     await exam.check('task', paths.workspaces, () => checkTasks(exam));
     await exam.check('spool', paths.spool, () => checkSpool(exam));
+    await exam.check('snapshots', paths.snapshotDatabases, () => checkSnapshots(exam));
   }
   await exam.check('git_hooks', paths.root, () => checkGitHooks(exam));
   for (const look of options.also ?? []) await exam.check('store', paths.root, () => look(exam));

@@ -17,6 +17,7 @@ export const DOCTOR_AREAS = [
   'git_hooks',
   'agent_hooks',
   'spool',
+  'snapshots',
   'inbox',
 ] as const;
 

@@ -20,7 +20,7 @@ import type { FileContent, SnapshotChange, SnapshotDiff } from '../../snapshots/
 import type { RecoveredRestore } from '../../snapshots/restore';
 import { type CaptureResult, type Snapshots, openSnapshots } from '../../snapshots/snapshots';
 import { type Outcome, systemGit } from '../../snapshots/snapshotPorts';
-import { type StoredSnapshots, openStored } from '../../snapshots/storedSnapshots';
+import { type StoredSnapshots, listStored, openStored } from '../../snapshots/storedSnapshots';
 import { SnapshotEntries } from '../../store/snapshots/snapshotEntries';
 import type { AtlasReader } from '../atlasReader';
 import { SnapshotRoom } from './snapshotRoom';
@@ -284,6 +284,15 @@ export class CheckpointFiles {
     if (known?.key === key) return ok(known.snapshots);
     this.opened.set(place.worktree, { key, snapshots: opened.value });
     return opened;
+  }
+
+  /** The databases of the store, one for each repository whose files were captured. */
+  databases(): StoredSnapshots[] {
+    const { ports } = this.atlas;
+    return listStored(ports, ports.paths.root).flatMap((name) => {
+      const opened = this.contentsOf(name);
+      return opened.ok ? [opened.value] : [];
+    });
   }
 
   private contentsOf(database: string): Outcome<StoredSnapshots> {

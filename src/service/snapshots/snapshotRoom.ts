@@ -18,7 +18,7 @@ const ROUNDS = 6;
 const SLICE_MS = 15;
 
 /** A snapshot with where its entry is kept. */
-interface Held extends KeptSnapshot {
+export interface HeldSnapshot extends KeptSnapshot {
   readonly ref: TaskRef;
   readonly entry: SnapshotEntry;
 }
@@ -116,14 +116,19 @@ export class SnapshotRoom {
   }
 
   /** All snapshots in a database, of every task in the store. */
-  async snapshotsIn(database: string): Promise<Held[]> {
+  async snapshotsIn(database: string): Promise<HeldSnapshot[]> {
+    return (await this.allSnapshots()).filter(({ entry }) => entry.snapshot?.database === database);
+  }
+
+  /** All snapshots of every task in the store. */
+  async allSnapshots(): Promise<HeldSnapshot[]> {
     const { workspaces, catalog } = this.atlas;
     const slices = new Slices(SLICE_MS);
-    const found: Held[] = [];
+    const found: HeldSnapshot[] = [];
     for (const workspace of workspaces.names()) {
       for (const id of workspaces.taskIds(workspace)) {
         const ref = { workspace, id };
-        const taken = this.entries.list(ref).filter(({ snapshot }) => snapshot?.database === database);
+        const taken = this.entries.list(ref).filter(({ snapshot }) => snapshot !== undefined);
         await slices.turn();
         if (taken.length === 0) continue;
         const read = catalog.read(ref);

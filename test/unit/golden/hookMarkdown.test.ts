@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { RECOVERY_ACTIONS } from '../../../src/core/task/taskRecord';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
-import type { WorktreeState } from '../../../src/core/task/worktreeState';
+import type { SinceCheckpoint, WorktreeState } from '../../../src/core/task/worktreeState';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 import { render } from '../../support/fixtures/renderedHook';
 import { GOLDEN } from './goldenFiles';
@@ -45,6 +45,16 @@ function seen(driven: DrivenHook, state: Omit<WorktreeState, 'observed_at'>): Dr
   return driven;
 }
 
+/** What differs from the files of the last checkpoint, put into the record. */
+function sinceLast(driven: DrivenHook, files: SinceCheckpoint['files']): DrivenHook {
+  const id = driven.now.checkpoints.at(-1)?.checkpoint_id ?? '';
+  const since = { checkpoint_id: id, files, files_total: files.length };
+  const { worktree_state: state } = driven.now;
+  if (state === undefined) throw new Error('nobody looked at the worktree');
+  driven.hook = { ...driven.now, worktree_state: { ...state, since_checkpoint: since } };
+  return driven;
+}
+
 const COMMIT = '89abcdef0123456789abcdef0123456789abcdef';
 const SINCE = '0123456789abcdef0123456789abcdef01234567';
 const AT = '2026-01-17T14:36:00Z';
@@ -76,6 +86,29 @@ const MORE: Readonly<Record<string, () => DrivenHook>> = {
     published().send({ type: 'start_step' }).crashed('skip_step').send({ type: 'skip_step' }),
   'step_pending-human': () => new DrivenHook([stepOf('implement', 'ai'), stepOf('review', 'human')]).completeStep(),
   'step_running-begin': () => second().send({ type: 'start_step' }),
+  'step_running-since_checkpoint': () => {
+    const driven = changed();
+    return sinceLast(driven, [
+      { path: 'src/parser.ts', change: 'modified', added: 12, removed: 3 },
+      { path: 'src/old.ts', change: 'deleted', added: 0, removed: 30 },
+      { path: 'src/parser.test.ts', change: 'added', added: 40, removed: 0 },
+      { path: 'run.sh', change: 'permissions' },
+    ]);
+  },
+  'step_running-restored': () => {
+    const driven = changed();
+    const id = driven.now.checkpoints.at(-1)?.checkpoint_id ?? '';
+    driven.send({
+      type: 'restore',
+      checkpoint: id,
+      safety: 'ckpt-00000099',
+      written: 2,
+      removed: 1,
+      blocked: 0,
+      isUndo: false,
+    });
+    return sinceLast(driven, []);
+  },
   'step_running-redo': () =>
     waiting('validation_failed').send(
       { type: 'human_reject', reason: 'The tests are missing.' },

@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { sizeText } from '../../../core/shared/text';
+import { databaseSize } from '../../../snapshots/database';
 import { type AtlasError, explain } from '../../../core/shared/errors';
 import {
   type ListedCheckpoint,
@@ -209,6 +212,13 @@ export function listFiles(ports: ConstructorParameters<typeof SnapshotEntries>[0
   return listedCheckpoints(hook.checkpoints, new SnapshotEntries(ports).list(ref));
 }
 
+/** What the files of checkpoints take on disk, of the repository that these are of; empty where none are kept. */
+export function diskText(folder: string, listed: readonly ListedCheckpoint[]): string {
+  const database = listed.map(snapshotOf).find((each) => each !== undefined)?.database;
+  if (database === undefined) return '';
+  return vscode.l10n.t('{0} on disk', sizeText(databaseSize(join(folder, database, 'objects')).bytes));
+}
+
 /** `3 files`, or how many changed since the checkpoint before: `+1 ~2 −0`. */
 export function filesText({ entry }: Pick<ListedCheckpoint, 'entry'>): string {
   if (entry?.status === 'pending') return vscode.l10n.t('capturing files…');
@@ -323,7 +333,7 @@ function groupLabel(node: TreeNode & { kind: keyof typeof GROUP_ICONS }): string
 /** The row of a group: what needs a person, a workspace, the finished tasks, a history, or more of a long list. */
 export function groupRow(
   node: TreeNode & { kind: keyof typeof GROUP_ICONS | 'more' },
-  { count = 0, own = false }: { count?: number; own?: boolean },
+  { count = 0, own = false, more = '' }: { count?: number; own?: boolean; more?: string },
 ): vscode.TreeItem {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
   if (node.kind === 'more') {
@@ -333,7 +343,7 @@ export function groupRow(
     return item;
   }
   const item = row(node, groupLabel(node), own ? Expanded : Collapsed);
-  if (node.kind !== 'workspace') item.description = String(count);
+  if (node.kind !== 'workspace') item.description = [String(count), more].filter(isSaid).join(' · ');
   item.iconPath = new vscode.ThemeIcon(GROUP_ICONS[node.kind]);
   item.contextValue = node.kind;
   return item;

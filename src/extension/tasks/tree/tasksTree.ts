@@ -317,7 +317,10 @@ export class TasksTree extends RowTree<TreeNode> {
     if (hook === undefined) return new vscode.TreeItem('');
     switch (node.kind) {
       case 'points':
-        return rows.groupRow(node, { count: this.pointsOf(node.ref).length });
+        return rows.groupRow(node, {
+          count: this.pointsOf(node.ref).length,
+          more: rows.diskText(this.session.atlas.ports.paths.snapshotDatabases, this.listed(node.ref)),
+        });
       case 'history':
         return rows.groupRow(node, { count: hook.history.length });
       case 'event': {

@@ -1,0 +1,137 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BuiltCli } from '../../support/drivers/cli';
+import { Desk } from '../../support/drivers/cliDesk';
+import { until } from '../../support/fixtures/hookWorld';
+
+/* The files of checkpoints by the command alone: captured by a process that nobody waits for, compared and restored. */
+
+let cli: BuiltCli;
+
+beforeAll(async () => {
+  cli = await BuiltCli.open();
+});
+
+afterAll(() => {
+  cli.dispose();
+});
+
+interface Listed {
+  readonly checkpoints: readonly {
+    readonly checkpoint_id: string;
+    readonly description: string;
+    readonly status: string;
+  }[];
+}
+
+/** A desk whose commands capture files, in a step that runs. */
+async function capturing(name: string): Promise<Desk> {
+  const desk = new Desk(cli, name, { ATLAS_SNAPSHOTS: 'on' });
+  desk.write('a.txt', 'one\n');
+  await desk.ok('start', 'Sample', '--template', 'task');
+  await desk.ok('step', 'start');
+  return desk;
+}
+
+/** Records a checkpoint, and waits until its files are kept; its id. */
+async function recorded(desk: Desk, description: string): Promise<string> {
+  const { checkpoint_id: id } = (await desk.json('checkpoint', description)) as unknown as { checkpoint_id: string };
+  const task = (await desk.json('status')) as unknown as { task: { hook_path: string } };
+  const entry = path.join(path.dirname(task.task.hook_path), 'snapshots', `${id}.json`);
+  await until(`the files of ${description} are captured`, () => {
+    if (!existsSync(entry)) return false;
+    return (JSON.parse(readFileSync(entry, 'utf8')) as { status: string }).status !== 'pending';
+  });
+  return id;
+}
+
+describe('a checkpoint by the command', () => {
+  it('has its files soon after, captured by a process of their own', async () => {
+    const desk = await capturing('captured');
+    const id = await recorded(desk, 'first');
+    const { checkpoints } = (await desk.json('checkpoint', 'list')) as unknown as Listed;
+    expect(checkpoints.find((each) => each.checkpoint_id === id)?.status).toBe('taken');
+    expect(await desk.ok('checkpoint', 'show', id, 'a.txt')).toBe('one\n');
+  });
+
+  it('is compared, restored after its plan is shown, and the restore undone', async () => {
+    const desk = await capturing('restored');
+    const id = await recorded(desk, 'first');
+    desk.write('a.txt', 'two\n');
+    desk.write('sub/new.txt', 'new\n');
+    expect(await desk.ok('checkpoint', 'diff', '--name-only')).toBe('a.txt\nsub/new.txt\n');
+    expect(await desk.ok('checkpoint', 'diff', id, 'sub')).toContain('+new');
+    const plan = await desk.ok('checkpoint', 'restore', id, '--dry-run');
+    expect(plan).toMatch(/^ {2}write +a\.txt/mu);
+    expect(plan).toMatch(/^ {2}remove +sub\/new\.txt/mu);
+    expect(plan).toContain('Step "implement" is running');
+    expect(readFileSync(path.join(desk.folder, 'a.txt'), 'utf8')).toBe('two\n');
+    await desk.ok('checkpoint', 'restore', id, '--yes');
+    expect(readFileSync(path.join(desk.folder, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(existsSync(path.join(desk.folder, 'sub'))).toBe(false);
+    await desk.ok('checkpoint', 'undo-restore', '--yes');
+    expect(readFileSync(path.join(desk.folder, 'sub/new.txt'), 'utf8')).toBe('new\n');
+    const history = await desk.ok('hook', 'export');
+    expect(history.match(/"trigger": ?"restore"/gu)).toHaveLength(2);
+  });
+
+  it('restores one file of a folder that the command is called in', async () => {
+    const desk = await capturing('inside');
+    desk.write('sub/x.txt', 'one\n');
+    const id = await recorded(desk, 'first');
+    desk.write('sub/x.txt', 'two\n');
+    desk.write('a.txt', 'two\n');
+    const inside = await desk.runWith(
+      { folder: path.join(desk.folder, 'sub') },
+      'checkpoint',
+      'restore',
+      id,
+      'x.txt',
+      '-y',
+    );
+    expect(inside.code, inside.err).toBe(0);
+    expect(readFileSync(path.join(desk.folder, 'sub/x.txt'), 'utf8')).toBe('one\n');
+    expect(readFileSync(path.join(desk.folder, 'a.txt'), 'utf8')).toBe('two\n');
+  });
+
+  it('is never restored by an agent, which may look', async () => {
+    const desk = await capturing('agent');
+    const id = await recorded(desk, 'first');
+    desk.write('a.txt', 'two\n');
+    const env = { CLAUDECODE: '1' };
+    for (const args of [
+      ['restore', id, '--yes'],
+      ['undo-restore', '--yes'],
+    ]) {
+      const refused = await desk.runWith({ env }, 'checkpoint', ...args);
+      expect(refused.code).toBe(4);
+      expect(refused.err).toContain('Only a human may restore files from a checkpoint');
+    }
+    for (const args of [['diff', id], ['show', id], ['list'], ['restore', id, '--dry-run']]) {
+      const looked = await desk.runWith({ env }, 'checkpoint', ...args);
+      expect(looked.code, looked.err).toBe(0);
+    }
+    expect(readFileSync(path.join(desk.folder, 'a.txt'), 'utf8')).toBe('two\n');
+  });
+
+  it('quotes and takes paths as git does', async () => {
+    const desk = await capturing('quoted');
+    const id = await recorded(desk, 'first');
+    desk.write('tab\there "x".txt', 'odd\n');
+    const names = await desk.ok('checkpoint', 'diff', '--name-only');
+    expect(names).toBe('"tab\\there \\"x\\".txt"\n');
+    await desk.ok('checkpoint', 'restore', id, names.trim(), '--yes');
+    expect(existsSync(path.join(desk.folder, 'tab\there "x".txt'))).toBe(false);
+  });
+
+  it('shows what a file with escape sequences holds as it is only where no terminal acts on it', async () => {
+    const desk = await capturing('escapes');
+    desk.write('evil.txt', '\u001b[31mred\u001b[0m\n');
+    const id = await recorded(desk, 'first');
+    rmSync(path.join(desk.folder, 'evil.txt'));
+    expect(await desk.ok('checkpoint', 'show', id, 'evil.txt')).toBe('\u001b[31mred\u001b[0m\n');
+    const { file } = (await desk.json('checkpoint', 'show', id, 'evil.txt')) as unknown as { file: { text: string } };
+    expect(file.text).toBe('\u001b[31mred\u001b[0m\n');
+  });
+});
