@@ -24,6 +24,35 @@ export interface ChangedFiles {
   readonly recent: ReadonlySet<string>;
 }
 
+/** Of so many new files, and of none that is larger, the lines are counted. */
+const MAX_COUNTED = 100;
+const MAX_COUNTED_BYTES = 256 * 1024;
+
+/** New files that git doesn't know yet, with their lines; it counts those of the others. */
+function withLines(atlas: OpenAtlas, worktree: string, files: readonly ChangedSince[]): ChangedSince[] {
+  let left = MAX_COUNTED;
+  return files.map((file) => {
+    if (file.change !== 'added' || file.added !== undefined || left === 0) return file;
+    left -= 1;
+    const lines = linesOf(atlas, join(worktree, file.path));
+    return lines === undefined ? file : { ...file, added: lines, removed: 0 };
+  });
+}
+
+function linesOf({ ports: { files } }: OpenAtlas, path: string): number | undefined {
+  try {
+    const stat = files.stat(path);
+    if (stat?.kind !== 'file' || stat.size > MAX_COUNTED_BYTES) return undefined;
+    const bytes = Buffer.from(files.read(path, MAX_COUNTED_BYTES));
+    if (bytes.includes(0)) return undefined;
+    const text = bytes.toString('latin1');
+    return text.split('\n').length - (text === '' || text.endsWith('\n') ? 1 : 0);
+  } catch {
+    // It may just have been removed; the next listing knows.
+    return undefined;
+  }
+}
+
 /**
  * Asks git and the file system what a task changed. What changed after the last checkpoint is what differs from the files
  * that it kept. Of one that kept none, those that it has hashes of are compared with them; others changed after it when
@@ -38,6 +67,9 @@ async function changedFiles(atlas: OpenAtlas, stored: StoredTask): Promise<Chang
     atlas.drive().then(async ({ recovery }) => recovery.drift(stored.hook, stored.task)),
   ]);
   const recent = new Set(drift.filter(isChanged).map(({ path }) => path));
+  const sinceStart = changes === undefined ? undefined : withLines(atlas, changes.worktree, changes.files);
+  // Before the first checkpoint there is nothing that a file could be newer than.
+  if (stored.hook.checkpoints.length === 0) return { sinceStart, recent };
   const compared = new Set(drift.map(({ path }) => path));
   const last = stored.hook.checkpoints.reduce((newest, { created_at: at }) => Math.max(newest, toMs(at)), -Infinity);
   const worktree = changes?.worktree ?? worktreeOf(stored.task);
@@ -46,7 +78,7 @@ async function changedFiles(atlas: OpenAtlas, stored: StoredTask): Promise<Chang
     const written = atlas.ports.files.stat(join(worktree, path))?.mtimeMs;
     if (written !== undefined && written > last) recent.add(path);
   }
-  return { sinceStart: changes?.files, recent };
+  return { sinceStart, recent };
 }
 
 /** The paths that differ from the files of the last checkpoint; `undefined` where it kept none, or it can't be said. */

@@ -94,6 +94,7 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
         outputs: await this.outputs(hook),
         receipts: this.verdicts.of(read.value),
         diagnosis: this.session.view(this.ref)?.diagnosis,
+        validated: this.isValidated(hook),
         untrusted: !vscode.workspace.isTrusted,
         suspect,
       });
@@ -108,6 +109,11 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
   private captured(hook: TaskRecord): ReadonlyMap<string, string> {
     const listed = listFiles(this.session.atlas.ports, this.ref, hook);
     return new Map(listed.map((each) => [each.id, filesText(each)]));
+  }
+
+  private isValidated({ state, current_step: step }: TaskRecord): boolean {
+    if (state !== 'step_validating' || step === undefined) return false;
+    return this.session.atlas.owners.isValidated(this.ref, { stepIndex: step.step_index, attempt: step.attempt });
   }
 
   /** The last lines of the failed checks that are shown. */
