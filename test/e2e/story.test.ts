@@ -174,14 +174,13 @@ describe('a task from its start to its end', () => {
     await workbench.screenshot('details-checkpoint');
     writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\n');
     await workbench.rowAction(row('Half of the parser'), 'Compare Checkpoint with Current Files');
-    await workbench.quickTitle('compared with the current files');
-    await workbench.quickRows('parser.txt').locator('.codicon-diff-modified').waitFor();
-    await workbench.quickPick('parser.txt');
-    await workbench.page.locator('.monaco-diff-editor .editor.modified .view-lines', { hasText: 'two' }).waitFor();
-    await workbench.page.locator('.tab.active', { hasText: 'parser.txt (checkpoint ↔ now)' }).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: '"Half of the parser" ↔ now (1 file)' }).waitFor();
+    await workbench.page.locator('.multiDiffEntry', { hasText: 'parser.txt' }).waitFor();
+    await workbench.page.locator('.multiDiffEntry .editor.modified .view-lines', { hasText: 'two' }).waitFor();
     await row('Half of the parser').click();
-    await details.locator('.files button', { hasText: 'parser.txt' }).click();
-    await workbench.page.locator('.tab.active', { hasText: 'parser.txt (checkpoint ↔ now)' }).waitFor();
+    await details.getByText('3 files are kept. None changed since the checkpoint before.').waitFor();
+    await details.getByRole('button', { name: 'Compare with Current Files' }).click();
+    await workbench.page.locator('.tab.active', { hasText: '"Half of the parser" ↔ now (1 file)' }).waitFor();
   });
 
   it('never shows the commit as if it were the checkpoint', async () => {
@@ -191,11 +190,12 @@ describe('a task from its start to its end', () => {
     await row('Two lines').waitFor();
     writeFileSync(path.join(workspace.folder, 'parser.txt'), 'one\ntwo\nthree\n');
     await workbench.rowAction(row('Two lines'), 'Compare Checkpoint with Current Files');
-    await workbench.quickTitle('"Two lines" compared with the current files');
-    await workbench.quickPick('parser.txt');
-    const head = (await workspace.git('rev-parse', 'HEAD')).slice(0, 10);
-    await workbench.page.locator('.tab.active', { hasText: `parser.txt (commit ${head} ↔ now)` }).waitFor();
-    await workbench.toast(`This compares with commit ${head}`).waitFor();
+    await workbench.page.locator('.tab.active', { hasText: '"Two lines" ↔ now (1 file)' }).waitFor();
+    const lines = (side: 'original' | 'modified'): Locator =>
+      workbench.page.locator(`.multiDiffEntry .editor.${side} .view-lines`);
+    await lines('modified').filter({ hasText: 'three' }).waitFor();
+    // No commit has the second line: only the checkpoint does.
+    await lines('original').filter({ hasText: 'two' }).waitFor();
   });
 
   it('goes through a review: rejected with a reason, done again, approved', async () => {

@@ -8,13 +8,14 @@ import { affects, setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { type TaskView, type WindowTasks, rankedView } from '../windowTasks';
 import { ageOf } from '../shared/ages';
-import { taskTooltip } from './taskTooltip';
 import { healthLabel, lookOf, stateLabel } from '../shared/stateLook';
 
 /** The one item in the status bar: the task of the active editor's folder, or of any folder of this window. */
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('atlas.status', vscode.StatusBarAlignment.Left, 50);
   private readonly subscriptions: vscode.Disposable[];
+  /** The task that the tooltip is about. */
+  private explained: TaskView | undefined;
 
   constructor(private readonly session: WindowTasks) {
     this.item.name = vscode.l10n.t('Atlas Task');
@@ -67,7 +68,7 @@ export class StatusBar implements vscode.Disposable {
     // either: one that is made for a background can't be read without it.
     this.item.backgroundColor =
       health === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
-    this.item.tooltip = taskTooltip(view, now);
+    void this.explain(view, now);
     this.item.command = {
       command: 'atlas.showTaskActions',
       title: vscode.l10n.t('Show Task Actions'),
@@ -84,6 +85,13 @@ export class StatusBar implements vscode.Disposable {
     this.item.show();
   }
 
+  /** What is told where the pointer rests comes a moment later: no window waits for it. */
+  private async explain(view: TaskView, now: number): Promise<void> {
+    this.explained = view;
+    const { taskTooltip } = await import('./taskTooltip');
+    if (this.explained === view) this.item.tooltip = taskTooltip(view, now);
+  }
+
   private firstDamaged(): { ref: TaskRef; error: AtlasError } | undefined {
     for (const workspace of this.session.ownWorkspaces()) {
       for (const ref of this.session.atlas.catalog.open(workspace)) {
@@ -98,6 +106,7 @@ export class StatusBar implements vscode.Disposable {
     const newer = damaged.error.code === 'too_new';
     const what = newer ? vscode.l10n.t('Atlas: update needed') : vscode.l10n.t('Atlas: damaged task');
     this.item.text = `${newer ? '$(lock)' : '$(error)'} ${what}`;
+    this.explained = undefined;
     this.item.tooltip = plain(`${refKey(damaged.ref)}: ${explain(damaged.error)}`, 500);
     this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
     this.item.command = {

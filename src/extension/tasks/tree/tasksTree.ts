@@ -10,7 +10,6 @@ import { RefreshThrottle } from '../../shared/refreshThrottle';
 import { RowTree } from '../../shared/rowTree';
 import { TaskSnapshotCache } from './taskSnapshotCache';
 import type { ReceiptStatus, Verdicts } from '../../receipts/verdicts';
-import { taskTooltip } from '../taskTooltip';
 import type * as treeRows from './treeRows';
 
 type Rows = typeof treeRows;
@@ -354,7 +353,7 @@ export class TasksTree extends RowTree<TreeNode> {
     switch (node.kind) {
       case 'task': {
         const view = this.looks.view(node.ref);
-        return view === undefined ? undefined : taskTooltip(view, this.session.atlas.ports.clock.now());
+        return view === undefined ? undefined : this.rows?.taskTooltip(view, this.session.atlas.ports.clock.now());
       }
       case 'checkpoint': {
         const listed = this.listed(node.ref).find(({ id }) => id === node.id);

@@ -12,3 +12,4 @@ export {
   stepRow,
   taskRow,
 } from './rows';
+export { taskTooltip } from '../taskTooltip';
