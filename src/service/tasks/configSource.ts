@@ -1,7 +1,6 @@
 import { type Task, worktreeOf } from '../../core/task/task';
 import { ConfigFiles, type LoadedConfig } from '../../store/config/configFile';
 import type { LoadedTemplates, ParsedTemplate } from '../../store/config/templateFiles';
-import { fittingFirst } from '../../core/task/template';
 import type { ServicePorts } from '../ports';
 
 /** Settings and templates, as they hold for a task or a folder. */
@@ -30,7 +29,9 @@ export class ConfigSource {
 
   /** The templates to choose from, those that don't fit the worktree's languages last. */
   async templatesToOffer(worktree: string): Promise<LoadedTemplates> {
-    const [loaded, { languagesOf }] = [await this.templates(worktree), await import('../../store/config/languages')];
+    const loaded = await this.templates(worktree);
+    const { languagesOf } = await import('../../store/config/languages');
+    const { fittingFirst } = await import('../../core/task/templates');
     return { ...loaded, templates: fittingFirst(loaded.templates, languagesOf(this.ports.files, worktree)) };
   }
 }
