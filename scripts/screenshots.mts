@@ -1,4 +1,7 @@
-/* `npm run screenshots`: the pictures of README and walkthrough, taken of a real workbench with the sample task. */
+/*
+ * `npm run screenshots`: the pictures of README and walkthrough, taken of a real workbench with the sample task, and the
+ * matrix of all states. `docs` or `states` as the argument for one of them.
+ */
 import { losslessCompressPngSync, pngQuantizeSync } from '@napi-rs/image';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,6 +18,7 @@ import { PROJECT } from '../test/support/project.ts';
 import { findChromium } from '../test/support/vscode/window.ts';
 import { type Theme, Workbench } from '../test/support/vscode/workbench.ts';
 import { createSampleTask } from './sampleTask.mts';
+import { stateSheets } from './stateSheets.mts';
 
 const STATUS = 'atlas-hooks.atlas-hooks.atlas.status';
 /** At most 256 colours, chosen with care. */
@@ -167,25 +171,32 @@ async function icon(): Promise<void> {
   await browser.close();
 }
 
-await icon();
-const sample = await makeGitWorkspace();
-const ref = await createSampleTask(sample.folder, sample.env);
-const workbench = await Workbench.open({ workspace: sample.folder, env: sample.env, viewport: VIEWPORT });
-try {
-  await themes(workbench, [
-    ['Default Light Modern', 'docs/images/tasks-light.png'],
-    ['Default Dark Modern', 'docs/images/tasks-dark.png'],
-    ['Default High Contrast', 'docs/images/tasks-high-contrast.png'],
-    ['Default High Contrast Light', 'docs/images/tasks-high-contrast-light.png'],
-  ]);
-  await walkthrough(workbench);
-  await killAgent(sample.atlasHome, ref.workspace, ref.id);
-  await workbench.statusItem(STATUS).filter({ hasText: 'Interrupted' }).waitFor();
-  await showTask(workbench);
-  await shoot(workbench, 'docs/images/recovering-dark.png');
-  await shoot(workbench, 'media/walkthrough/recover.png', PANEL);
-} finally {
-  await workbench.close();
-  sample.dispose();
+/** The pictures of README, documents and walkthrough. */
+async function documents(): Promise<void> {
+  await icon();
+  const sample = await makeGitWorkspace();
+  const ref = await createSampleTask(sample.folder, sample.env);
+  const workbench = await Workbench.open({ workspace: sample.folder, env: sample.env, viewport: VIEWPORT });
+  try {
+    await themes(workbench, [
+      ['Default Light Modern', 'docs/images/tasks-light.png'],
+      ['Default Dark Modern', 'docs/images/tasks-dark.png'],
+      ['Default High Contrast', 'docs/images/tasks-high-contrast.png'],
+      ['Default High Contrast Light', 'docs/images/tasks-high-contrast-light.png'],
+    ]);
+    await walkthrough(workbench);
+    await killAgent(sample.atlasHome, ref.workspace, ref.id);
+    await workbench.statusItem(STATUS).filter({ hasText: 'Interrupted' }).waitFor();
+    await showTask(workbench);
+    await shoot(workbench, 'docs/images/recovering-dark.png');
+    await shoot(workbench, 'media/walkthrough/recover.png', PANEL);
+  } finally {
+    await workbench.close();
+    sample.dispose();
+  }
+  await workers();
 }
-await workers();
+
+const [, , only] = process.argv;
+if (only !== 'states') await documents();
+if (only !== 'docs') await stateSheets();

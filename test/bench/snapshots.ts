@@ -3,6 +3,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { unwrap } from '../../src/core/shared/errors';
 import { silentLog, systemPorts } from '../../src/service/ports';
+import type { Atlas } from '../../src/service/atlas';
+import { createAtlas } from '../../src/service/createAtlas';
+import { BackgroundCaptures } from '../../src/service/snapshots/backgroundCaptures';
+import type { TaskRef } from '../../src/core/task/taskRef';
 import { type Snapshots, openSnapshots } from '../../src/snapshots/snapshots';
 import { systemGit } from '../../src/snapshots/snapshotPorts';
 import { type Row, medianOf, timed } from './rows';
@@ -138,12 +142,46 @@ async function diskRows(repository: Repository, snapshots: Snapshots): Promise<R
   return [row('before packing', loose, 25), row('packed', packed, 5)];
 }
 
+/** A checkpoint whose files are captured by the way, beside one whose files aren't, by turns. */
+async function transitionRow(repository: Repository): Promise<Row> {
+  const lines: { atlas: Atlas; ref: TaskRef; captures: BackgroundCaptures; taken: number[] }[] = [];
+  for (const name of ['with', 'without']) {
+    const root = path.join(repository.root, `store ${name}`);
+    const captures: BackgroundCaptures = new BackgroundCaptures(
+      () => opened,
+      () => undefined,
+    );
+    const ports = systemPorts(root, 'bench', silentLog);
+    const opened = createAtlas(name === 'with' ? { ...ports, recorded: captures.recorded } : ports);
+    const atlas = await opened.drive();
+    const { ref } = unwrap(await atlas.startTask({ title: 'Bench', template: 'task', folder: repository.folder }));
+    unwrap(await atlas.startStep(ref));
+    lines.push({ atlas, ref, captures, taken: [] });
+  }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    repository.write(round, 9000 + round);
+    for (const { atlas, ref, captures, taken } of lines) {
+      await captures.idle();
+      taken.push(await timed(async () => unwrap(await atlas.checkpoint(ref, `round ${round}`))));
+      await captures.idle();
+    }
+  }
+  const [amount = 0, beside = 0] = lines.map(({ taken }) => medianOf(taken));
+  return {
+    what: 'checkpoint with files captured',
+    amount,
+    beside: { what: 'one without', amount: beside, ratio: 'times' },
+    bar: { text: '≤ 1.1 ×', met: amount <= 1.1 * beside },
+  };
+}
+
 /** What snapshots of a large worktree cost. */
 export async function snapshotRows(root: string): Promise<Row[]> {
   const repository = new Repository(root);
   const snapshots = await repository.open();
   const rows = await captureRows(repository, snapshots);
   rows.push(await restoreRow(repository, snapshots));
+  rows.push(await transitionRow(repository));
   rows.push(...(await diskRows(repository, snapshots)));
   const before = process.memoryUsage().rss;
   repository.write(3, 99);

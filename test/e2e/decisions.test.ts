@@ -133,6 +133,20 @@ describe('what a person decides', () => {
     expect(last('human_reject')).toMatchObject({ reason: 'Write invoices.sql' });
   });
 
+  it('offers an agent for an interrupted step that runs again, where none is set up', async () => {
+    unwrap(await agent.startStep(ref));
+    await send({ type: 'human_required', kind: 'interrupted' });
+    await workbench.rowAction(row(TITLE), 'Resume');
+    const offer = workbench.toast(`Step build of "${TITLE}" is running again.`);
+    await offer.getByRole('button', { name: 'Copy Agent Prompt' }).waitFor();
+    await offer.getByRole('button', { name: 'Start Agent…' }).click();
+    await workbench.quickTitle(`Start an Agent for "${TITLE}"`);
+    await workbench.page.keyboard.press('Escape');
+    await task.state('step_running');
+    await send({ type: 'human_required', kind: 'review' });
+    await send({ type: 'human_reject', by: 'human' });
+  });
+
   it('accepts a failed check with a reason only, and never shows it as passed', async () => {
     unwrap(await agent.startStep(ref));
     await task.state('step_running');

@@ -80,7 +80,7 @@ describe('validation receipts in the window', () => {
 
   it('runs what the step declares, live in a terminal, and shows what verification says', async () => {
     await workbench.palette('Atlas: Run Validation');
-    await workbench.dialog.filter({ hasText: 'Run the checks of this step' }).waitFor();
+    await workbench.dialog.filter({ hasText: 'Run the checks of step' }).waitFor();
     expect(await workbench.dialog.innerText()).toMatch(/echo built by echo\s*\n\s*test -f covered\.txt/u);
     await workbench.screenshot('receipts-consent');
     await workbench.dialog.getByRole('button', { name: 'Cancel' }).click();

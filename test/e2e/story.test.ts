@@ -204,7 +204,7 @@ describe('a task from its start to its end', () => {
     await workbench.palette('Atlas: Start Step');
     await task.state('awaiting_human');
     await status('Waiting for you').waitFor();
-    await workbench.toast(`"${TITLE}" is waiting for you at step review.`).waitFor();
+    await workbench.toast(`"${TITLE}" is ready for your review at step review.`).waitFor();
     await workbench.palette('Atlas: Send Back with Note');
     await workbench.quickTitle(`Send Back "${TITLE}"`);
     await workbench.quickType('The tests are missing');

@@ -210,11 +210,11 @@ function judgeCheckpoint({ step, checkpoint, lastSign }: Situation): Verdict {
   if (step === undefined || !isAiLike(stepTypeOf(step))) return 'this is not a step for an agent';
   if (checkpoint === undefined) return 'this attempt has no checkpoint';
   const age = lastSign - toMs(checkpoint.created_at);
-  const shown = formatDuration(Math.max(0, age));
+  const shown = formatDuration(age);
   if (age >= RECENT_CHECKPOINT_MS) return `the last checkpoint was already ${shown} old when the task was interrupted`;
   return {
     action: 'retry_from_checkpoint',
-    why: `Checkpoint ${checkpoint.checkpoint_id} was only ${shown} old when the task was interrupted, so work continues from it.`,
+    why: `Checkpoint ${checkpoint.checkpoint_id} was ${age < 1000 ? 'less than 1s' : `only ${shown}`} old when the task was interrupted, so work continues from it.`,
   };
 }
 

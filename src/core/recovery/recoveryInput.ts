@@ -34,6 +34,7 @@ export function recoveryInput(
     );
   }
   if (action !== 'manual') return ok({ type: action });
-  const message = now.recovery?.reason;
+  // The reason for another plan says nothing to somebody who has set that plan aside.
+  const message = now.recovery?.recommended_action === 'manual' ? now.recovery.reason : undefined;
   return ok({ type: 'manual_required', ...defined({ message }) });
 }

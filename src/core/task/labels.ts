@@ -56,6 +56,11 @@ export function actionLabel(action: string): string {
   return Object.hasOwn(ACTION_LABELS, action) ? ACTION_LABELS[action as RecoveryAction] : oneLine(action, 64);
 }
 
+/** A plan's reason for people, to whom the id of a checkpoint says nothing. */
+export function reasonLabel(reason: string): string {
+  return reason.replace(/^Checkpoint ckpt-\w+/u, 'The last checkpoint');
+}
+
 /** How a task is doing. `now` is in ms. */
 export function healthLabel(hook: TaskRecord, diagnosis: Diagnosis, now: number): string {
   switch (diagnosis.kind) {

@@ -165,6 +165,12 @@ export function baseCommitOf({ metadata }: Task): string | undefined {
   return typeof commit === 'string' && /^[0-9a-f]{40,64}$/u.test(commit) ? commit : undefined;
 }
 
+/** The branch that was checked out when a task started, if its record says so. */
+export function startBranchOf({ metadata }: Task): string {
+  const { branch } = metadata;
+  return typeof branch === 'string' ? branch : '';
+}
+
 /** What is wrong with a hook in its folder and task; empty when it is sound. */
 export function recordDamage(hook: TaskRecord, task: Task | undefined, folderId: string): string[] {
   const damage: string[] = [];

@@ -17,7 +17,7 @@ export async function offerSetUp({ session, memory }: CommandContext, worktree: 
   await memory.update(OFFERED, true);
   const setUp = vscode.l10n.t('Set Up Agent…');
   const message = vscode.l10n.t(
-    'Set up your agent, and it reads HOOK.md whenever it starts and records when it works, waits or ends.',
+    'Set up your agent so that it reads HOOK.md when it starts, and tells Atlas when it works, waits or finishes.',
   );
   if ((await vscode.window.showInformationMessage(message, setUp)) !== setUp) return;
   await vscode.commands.executeCommand('atlas.setUpAgent', { folder: worktree });

@@ -28,7 +28,7 @@ function currentUri(task: StoredTask, path: TreePath): vscode.Uri | undefined {
 
 function uriOf(task: StoredTask, side: Side, path: TreePath): vscode.Uri | undefined {
   if (side === 'now') return currentUri(task, path);
-  return snapshotUri({ ref: task.ref, checkpoint: side.id, path });
+  return snapshotUri({ ref: task.ref, checkpoint: side.id, path }, currentUri(task, path));
 }
 
 /** The pair of files that the editor compares: what a path was and is; absent where it wasn't or isn't there. */
@@ -134,7 +134,7 @@ export const showCheckpointFile: CommandHandler = async (context, argument) => {
   const named = pathFrom(argument);
   const path = named ?? (await askFile(unwrap(await files.files(item)).map((each) => each.path)));
   if (path === undefined) return;
-  const uri = snapshotUri({ ref: task.ref, checkpoint: item.id, path });
+  const uri = uriOf(task, item, path) ?? vscode.Uri.file(quotePath(path));
   const name = vscode.l10n.t('{0} ({1})', plain(quotePath(path), 200), plain(item.description, 60));
   await vscode.commands.executeCommand('vscode.open', uri, {}, name);
 };

@@ -49,7 +49,7 @@ function detailsOf(session: WindowTasks, stored: StoredTask, previewed: Previewe
     title: item.description,
     standing: standingOf(changing.length, isDone),
     at: item.createdAt,
-    notices: noticesOf(stored, previewed),
+    notices: changing.length === 0 ? [] : noticesOf(stored, previewed),
     actions: actionsOf(session, stored, previewed, isDone),
     facts: factsOf(stored, item),
     texts: [],
@@ -188,7 +188,10 @@ function factsOf({ task }: StoredTask, item: ListedCheckpoint): Details['facts']
 }
 
 function summaryOf({ preview }: PreviewedRestore): string {
-  if (preview.paths.length === 0) return vscode.l10n.t('All files are those of the checkpoint.');
+  if (preview.paths.length === 0)
+    return (preview.target.chosen ?? []).length === 0
+      ? vscode.l10n.t('All files are those of the checkpoint.')
+      : vscode.l10n.t('The chosen files are those of the checkpoint.');
   const rest = preview.paths.length - MAX_ROWS;
   const more = rest > 0 ? ` ${vscode.l10n.t('{0} more are not listed.', rest)}` : '';
   return `${vscode.l10n.t('Before anything changes, the files as they are now become a restore point, so that you can undo this. Git is not touched.')}${more}`;

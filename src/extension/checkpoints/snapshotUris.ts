@@ -15,10 +15,11 @@ export interface SnapshotFileName {
 /**
  * Where the editor finds a file as it was. What people see is the path; what is looked up stands in the query, since a
  * path need not be text.
+ * @param current the file as it is: one with another path would be shown as renamed
  */
-export function snapshotUri({ ref, checkpoint, path }: SnapshotFileName): vscode.Uri {
+export function snapshotUri({ ref, checkpoint, path }: SnapshotFileName, current: vscode.Uri | undefined): vscode.Uri {
   const query = JSON.stringify({ ...ref, checkpoint, path });
-  return vscode.Uri.from({ scheme: SNAPSHOT_SCHEME, path: `/${quotePath(path)}`, query });
+  return vscode.Uri.from({ scheme: SNAPSHOT_SCHEME, path: current?.path ?? `/${quotePath(path)}`, query });
 }
 
 /** The file that such an address names; `undefined` for one that others made up. */

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { stepLabel } from '../../core/task/labels';
 import { worktreeOf } from '../../core/task/task';
 import { currentCommands } from '../../core/task/taskAlignment';
 import { refKey } from '../../core/task/taskRef';
@@ -26,7 +27,11 @@ export const runValidation: CommandHandler = async (context, argument) => {
   const extra = declared.length > 0 ? [] : again.length > 0 ? again : await chooseCommands(task);
   const step = task.hook.current_step;
   const question = {
-    ask: vscode.l10n.t('Run the checks of this step, and allow agents to run them, too?'),
+    ask: vscode.l10n.t(
+      'Run the checks of step {0} of "{1}", and allow agents to run them, too?',
+      plain(stepLabel(step?.step_name ?? '')),
+      plain(task.task.description, 60),
+    ),
     yes: vscode.l10n.t('Run'),
   };
   const atlas = await session.atlas.drive();
@@ -67,6 +72,7 @@ function continued({ hook }: StoredTask): TaskInput {
 
 /** Asks what checks the work where the step doesn't say: what the repository declares, or what is typed in. */
 async function chooseCommands({ task }: StoredTask): Promise<string[]> {
+  const title = vscode.l10n.t('Run Validation for "{0}"', plain(task.description, 60));
   const { declaredChecks } = await import('../../validation/declaredChecks');
   const { NodeFileSystem } = await import('../../system/files/nodeFileSystem');
   const worktree = worktreeOf(task);
@@ -82,7 +88,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
       ? [other]
       : chosen(
           await vscode.window.showQuickPick<(typeof items)[number] | typeof other>([...items, other], {
-            title: vscode.l10n.t('Run Validation'),
+            title,
             placeHolder: vscode.l10n.t('The step declares no checks. Which commands check it?'),
             canPickMany: true,
           }),
@@ -90,7 +96,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
   const commands = picked.flatMap(({ command }) => (command === undefined ? [] : [command]));
   if (!picked.includes(other)) return commands;
   const typed = await vscode.window.showInputBox({
-    title: vscode.l10n.t('Run Validation'),
+    title,
     prompt: vscode.l10n.t('Command that checks this step, for example npm test. The step passes if it exits with 0.'),
     ignoreFocusOut: true,
   });

@@ -22,11 +22,16 @@ const LOOKS = {
   abandoned: { icon: 'circle-slash' },
 } as const satisfies Record<TaskState, Look>;
 
+const UNWELL: Partial<Readonly<Record<Diagnosis['kind'], string>>> = {
+  crashed: 'warning',
+  quiet: 'watch',
+  agent_left: 'sign-out',
+};
+
 /** How a task's state looks, crashed and quiet ones first. */
 export function lookOf(state: TaskState, diagnosis?: Diagnosis): Look {
-  if (diagnosis?.kind === 'crashed') return { icon: 'warning', color: 'charts.orange' };
-  if (diagnosis?.kind === 'quiet') return { icon: 'watch', color: 'charts.orange' };
-  return LOOKS[state];
+  const icon = diagnosis && UNWELL[diagnosis.kind];
+  return icon === undefined ? LOOKS[state] : { icon, color: 'charts.orange' };
 }
 
 /** A look as an icon of a tree row. */

@@ -4,15 +4,15 @@ import type { TaskInput } from '../../core/transition/events';
 import type { RecoveryAction } from '../../core/task/taskRecord';
 import { RECOVERY_ACTIONS, isTerminal } from '../../core/task/taskRecord';
 import { failedChecks, passesOverFailure } from '../../core/task/acceptedFailure';
+import { reasonLabel } from '../../core/task/labels';
 import { waitingSince } from '../../core/task/waiting';
 import type { StoredTask, Updated } from '../../core/task/storedTask';
 import { type TaskAction, openActions, otherRecoveries } from '../../core/task/taskActions';
 import type { Atlas } from '../../service/atlas';
-import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { chosen, taskToChange } from '../shared/arguments';
 import { askOneText } from '../shared/questions';
-import { startAgentIn } from './startAgent';
+import { continueWithAgent } from './startAgent';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
 import { confirm } from '../shared/dialogs';
 import { recoveryLabel } from '../shared/stateLook';
@@ -55,14 +55,16 @@ export const completeStep = command('completeStep', async (task, drive) => {
   const sent = await send(task, drive, { type: 'step_complete' });
   if (sent.ok || sent.error.code !== 'not_done') return sent;
   const prompt = vscode.l10n.t('{0} If there is nothing to do, say why. The reason is recorded.', sent.error.message);
-  const nothingToDo = await ask(vscode.l10n.t('Complete Step'), prompt);
+  const title = vscode.l10n.t('Complete Step for "{0}"', plain(task.task.description, 60));
+  const nothingToDo = await ask(title, prompt);
   return send(task, drive, { type: 'step_complete', nothingToDo });
 });
 
 /** Atlas: Submit Step Output. */
 export const submitStepOutput = command('submitStepOutput', async (task, drive) => {
   const prompt = vscode.l10n.t('What was done? The first 500 characters are recorded. Validation comes next.');
-  return send(task, drive, { type: 'step_output', output: await ask(vscode.l10n.t('Submit Step Output'), prompt) });
+  const title = vscode.l10n.t('Submit Step Output for "{0}"', plain(task.task.description, 60));
+  return send(task, drive, { type: 'step_output', output: await ask(title, prompt) });
 });
 
 /** Atlas: Record Checkpoint. */
@@ -94,7 +96,7 @@ async function askWhyAccepted({ hook, task }: StoredTask): Promise<string> {
       : vscode.l10n.t('"{0}" exited with code {1}.', plain(failed.command, 100), failed.exit_code);
   return askOneText({
     title: vscode.l10n.t('Accept "{0}" Despite the Failure', plain(task.description, 60)),
-    prompt: vscode.l10n.t('{0} Why is the step accepted? The reason stays with the task.', what),
+    prompt: vscode.l10n.t('{0} Why do you accept the step anyway? The reason stays with the task.', what),
     value: undefined,
     empty: vscode.l10n.t('Enter a reason.'),
   });
@@ -155,8 +157,7 @@ export const recover: CommandHandler = async (context, argument) => {
   const atlas = await session.atlas.drive();
   const result = took(context, await atlas.recover(task.ref, { action, by: 'human', takeOver: true }));
   context.panels.open(result.ref);
-  if (known !== undefined && result.hook.state === 'step_running')
-    startAgentIn(context, result, setting('agent.command'));
+  if (result.hook.state === 'step_running') continueWithAgent(context, result.ref);
 };
 
 async function chooseAction(context: CommandContext, task: StoredTask): Promise<RecoveryAction | undefined> {
@@ -168,7 +169,7 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
     {
       label: `$(check) ${recoveryLabel(plan.action)}`,
       description: vscode.l10n.t('recovery plan'),
-      detail: plain(plan.reason, 300),
+      detail: plain(reasonLabel(plan.reason), 300),
       action: undefined,
     },
     ...others
@@ -177,7 +178,7 @@ async function chooseAction(context: CommandContext, task: StoredTask): Promise<
   ];
   const picked = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('Recover "{0}"', plain(task.task.description, 60)),
-    placeHolder: plain(plan.reason, 200),
+    placeHolder: vscode.l10n.t('How should the step continue?'),
   });
   return chosen(picked).action;
 }
@@ -194,7 +195,7 @@ export const resume: CommandHandler = async (context, argument) => {
     took(context, await atlas.recover(task.ref, { by: 'human' }));
   }
   context.panels.open(task.ref);
-  startAgentIn(context, task, setting('agent.command'));
+  continueWithAgent(context, task.ref);
 };
 
 function canResume({ hook }: StoredTask): boolean {

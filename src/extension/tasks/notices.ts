@@ -6,7 +6,7 @@ import type { RecoveryContext } from '../../core/task/taskRecord';
 import { openActions, situationOf } from '../../core/task/taskActions';
 import type { StoredTask } from '../../core/task/storedTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
-import { waitingSince } from '../../core/task/waiting';
+import { type WaitKind, waitingSince } from '../../core/task/waiting';
 import { type SettingName, setting } from '../shared/config';
 import { plain } from '../shared/messages';
 import { healthLabel, stateLabel } from '../shared/stateLook';
@@ -16,8 +16,9 @@ import { lastCheckpointText } from './panel/need';
 
 const SHOWN_KEY = 'atlas.shownNotifications';
 const MAX_SHOWN = 200;
-/** More buttons no notification shows well. */
+/** More buttons no notification shows well, and longer ones it cuts off: the panel has all of them. */
 const MAX_ACTIONS = 2;
+const MAX_LABELS = 48;
 
 interface Notice {
   readonly setting: SettingName;
@@ -61,20 +62,27 @@ function causeOf(recovery: RecoveryContext): string {
 export function tellOfWaiting(session: WindowTasks, memory: vscode.Memento, task: StoredTask): void {
   const { ref, hook } = task;
   const wait = waitingSince(hook);
-  const failed = wait.kind === 'validation_failed';
   const said = wait.message === undefined ? '' : ` ${plain(wait.message, 200)}`;
   const title = plain(task.task.description, 80);
   const step = plain(stepLabel(hook.current_step?.step_name ?? ''));
-  const name = failed ? 'notifications.validationFailed' : 'notifications.humanNeeded';
+  const name = wait.kind === 'validation_failed' ? 'notifications.validationFailed' : 'notifications.humanNeeded';
+  const messages: Readonly<Record<WaitKind, string>> = {
+    validation_failed: vscode.l10n.t('A check failed at step {1} of "{0}".{2}', title, step, said),
+    question: vscode.l10n.t('"{0}" has a question for you.{1}', title, said),
+    review: vscode.l10n.t('"{0}" is ready for your review at step {1}.{2}', title, step, said),
+    step_failed: vscode.l10n.t('The agent gave up on step {1} of "{0}".{2}', title, step, said),
+    attempts_spent: vscode.l10n.t(
+      'All attempts at step {1} of "{0}" are used up. Decide how it continues.',
+      title,
+      step,
+    ),
+    interrupted: vscode.l10n.t('"{0}" was interrupted at step {1}. Decide how it continues.{2}', title, step, said),
+  };
   tell(session, memory, {
     setting: name,
     key: `wait:${refKey(ref)}:${wait.since}`,
     ref,
-    message: failed
-      ? vscode.l10n.t('A check failed at step {1} of "{0}".{2}', title, step, said)
-      : wait.kind === 'question'
-        ? vscode.l10n.t('"{0}" has a question for you.{1}', title, said)
-        : vscode.l10n.t('"{0}" is waiting for you at step {1}.{2}', title, step, said),
+    message: messages[wait.kind],
     actions: actionsOf(task),
   });
 }
@@ -82,14 +90,14 @@ export function tellOfWaiting(session: WindowTasks, memory: vscode.Memento, task
 /** The next step and what stands beside it, then the panel. */
 function actionsOf({ ref, hook, task }: StoredTask): NoticeAction[] {
   const offered = openActions(hook, task).filter(({ rank }) => rank === 'primary' || rank === 'secondary');
-  return [
-    ...offered.slice(0, MAX_ACTIONS).map((open) => ({
-      label: actionText(open, hook).label,
-      command: `atlas.${open.action}`,
-      argument: { kind: 'task', ref, recovery: open.recovery },
-    })),
-    { label: vscode.l10n.t('Open HOOK.md'), command: 'atlas.openHookMd', argument: { kind: 'task', ref } },
-  ];
+  const actions = offered.slice(0, MAX_ACTIONS).map((open) => ({
+    label: actionText(open, hook).label,
+    command: `atlas.${open.action}`,
+    argument: { kind: 'task', ref, recovery: open.recovery },
+  }));
+  const panel = { label: vscode.l10n.t('Open HOOK.md'), command: 'atlas.openHookMd', argument: { kind: 'task', ref } };
+  const fits = [...actions, panel].reduce((sum, { label }) => sum + label.length, 0) <= MAX_LABELS;
+  return fits ? [...actions, panel] : [...actions.slice(0, 1), panel];
 }
 
 /** Shows a message unless it was shown before, in whatever window or session. */

@@ -2,12 +2,13 @@ import * as vscode from 'vscode';
 import { defined } from '../../core/shared/defined';
 import { unwrap } from '../../core/shared/errors';
 import type { StoredTask } from '../../core/task/storedTask';
+import { stepLabel } from '../../core/task/labels';
 import { worktreeOf } from '../../core/task/task';
-import { refKey } from '../../core/task/taskRef';
+import { type TaskRef, refKey } from '../../core/task/taskRef';
 import { chosen, taskToChange } from '../shared/arguments';
 import { setting } from '../shared/config';
 import { type CommandContext, type CommandHandler, took } from '../shared/context';
-import { plain } from '../shared/messages';
+import { Cancelled, plain, showFailure } from '../shared/messages';
 import { askOne, askOneText } from '../shared/questions';
 
 /** Agents that take a prompt as their argument, by the names of their commands. */
@@ -56,9 +57,39 @@ async function agentCommand({ task }: StoredTask): Promise<string> {
   return chosen(command);
 }
 
-/** Starts an agent's command in a terminal of the task's worktree; nothing where there is no command. */
-export function startAgentIn(context: CommandContext, task: StoredTask, command: string): void {
-  if (command.trim() === '') return;
+/**
+ * Has a step that runs again worked on: by the agent that the settings name, else by one that a person is offered to
+ * start. Nothing would run otherwise, and nothing would say so.
+ */
+export function continueWithAgent(context: CommandContext, ref: TaskRef): void {
+  const read = context.session.atlas.catalog.read(ref);
+  if (!read.ok) return;
+  const command = setting('agent.command').trim();
+  if (command !== '') startAgentIn(context, read.value, command);
+  // Not awaited: it stays until somebody answers it.
+  else if (read.value.hook.state === 'step_running') void offerAgent(context, read.value);
+}
+
+async function offerAgent(context: CommandContext, task: StoredTask): Promise<void> {
+  const [start, copy] = [vscode.l10n.t('Start Agent…'), vscode.l10n.t('Copy Agent Prompt')];
+  const message = vscode.l10n.t(
+    'Step {0} of "{1}" is running again. Start an agent, or give the prompt to yours.',
+    plain(stepLabel(task.hook.current_step?.step_name ?? '')),
+    plain(task.task.description, 80),
+  );
+  const picked = await vscode.window.showInformationMessage(message, start, copy);
+  const argument = { kind: 'task', ref: task.ref };
+  if (picked === copy) await vscode.commands.executeCommand('atlas.copyRecoverySynopsis', argument);
+  if (picked !== start) return;
+  try {
+    startAgentIn(context, task, await agentCommand(task));
+  } catch (error) {
+    if (!(error instanceof Cancelled)) await showFailure(error, context.log);
+  }
+}
+
+/** Starts an agent's command in a terminal of the task's worktree. */
+function startAgentIn(context: CommandContext, task: StoredTask, command: string): void {
   const hookMd = context.session.atlas.ports.paths.markdown(task.ref);
   const prompt = vscode.l10n.t('Read {0} and follow its section "What To Do Now".', hookMd);
   const cwd = worktreeOf(task.task);

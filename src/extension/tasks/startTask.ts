@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { BUILTIN_TEMPLATES, type TaskTemplate, replacedTemplates } from '../../core/task/template';
 import { messageOf } from '../../core/shared/errors';
+import { stepLabel } from '../../core/task/labels';
 import { worktreeOf } from '../../core/task/task';
 import { plain } from '../shared/messages';
 import { startOrAsk } from './brokenConfig';
@@ -89,7 +90,7 @@ async function askTemplate(context: CommandContext, draft: Draft, step: Step): P
         .filter((part) => part !== '')
         .join(' · '),
     ),
-    detail: template.steps.map((each) => each.name).join(' → '),
+    detail: template.steps.map((each) => stepLabel(each.name)).join(' → '),
     value: template.id,
   }));
   const [issue] = issues;

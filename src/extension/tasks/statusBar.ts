@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { type AtlasError, explain } from '../../core/shared/errors';
+import { stepLabel } from '../../core/task/labels';
 import { needsPerson, urgencyOf } from '../../core/task/urgency';
 import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
@@ -47,20 +48,25 @@ export class StatusBar implements vscode.Disposable {
     const step = hook.current_step;
     const last = hook.checkpoints.at(-1);
     const where =
-      step === undefined ? '' : ` · ${plain(step.step_name, 30)} ${step.step_index + 1}/${task.steps.length}`;
+      step === undefined
+        ? ''
+        : ` · ${plain(stepLabel(step.step_name), 30)} ${step.step_index + 1}/${task.steps.length}`;
     const age = last === undefined ? '' : ` $(bookmark) ${ageOf(last.created_at, now)}`;
     const more = needing < 2 ? '' : ` · ${vscode.l10n.t('{0} need you', needing)}`;
     const health = healthLabel(view.diagnosis, now);
-    const warning = health === undefined ? undefined : `$(warning) ${health}`;
-    const look = lookOf(hook.state, view.diagnosis);
+    const state = stateLabel(hook.state);
     const title = plain(task.description, 30);
-    this.item.text = `${warning === undefined ? `$(${look.icon})` : `${warning} ·`} ${title}${where}${age}${more}`;
-    this.item.backgroundColor =
-      warning === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
+    const text =
+      health !== undefined
+        ? `$(warning) ${health} · ${title}${where}${age}`
+        : hook.state === 'awaiting_human'
+          ? `$(bell-dot) ${title}: ${state}${where}`
+          : `$(${lookOf(hook.state).icon}) ${title}${where}${age}`;
+    this.item.text = text + more;
     // Waiting is neither a warning nor an error, and those are all the backgrounds there are. No colour of the text
     // either: one that is made for a background can't be read without it.
-    if (warning === undefined && hook.state === 'awaiting_human')
-      this.item.text = `$(bell-dot) ${title}: ${stateLabel('awaiting_human')}${where}${more}`;
+    this.item.backgroundColor =
+      health === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
     this.item.tooltip = taskTooltip(view, now);
     this.item.command = {
       command: 'atlas.showTaskActions',
@@ -71,7 +77,7 @@ export class StatusBar implements vscode.Disposable {
       label: vscode.l10n.t(
         'Atlas task {0}, {1}',
         plain(task.description),
-        `${[...new Set([stateLabel(hook.state), health ?? ''])].filter((part) => part !== '').join(', ')}${more}`,
+        `${health === undefined || health === state ? state : `${state}, ${health}`}${more}`,
       ),
       role: 'button',
     };

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { foreignEdits } from '../../core/task/foreignEdits';
-import { WAIT_LABELS, stepLabel } from '../../core/task/labels';
+import { WAIT_LABELS, reasonLabel, stepLabel } from '../../core/task/labels';
 import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { waitingSince } from '../../core/task/waiting';
 import { plain } from '../shared/messages';
@@ -36,7 +36,7 @@ export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString 
   if (hook.recovery !== undefined) {
     const { recommended_action: action, reason } = hook.recovery;
     const known = RECOVERY_ACTIONS.find((each) => each === action);
-    line(vscode.l10n.t('Plan'), `${known === undefined ? action : recoveryLabel(known)}: ${reason}`);
+    line(vscode.l10n.t('Plan'), `${known === undefined ? action : recoveryLabel(known)}: ${reasonLabel(reason)}`);
   }
   const edits = foreignEdits(hook);
   if (edits !== undefined)

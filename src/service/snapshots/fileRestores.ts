@@ -96,7 +96,7 @@ export class FileRestores {
     const snapshots = await this.files.snapshotsOf(stored);
     if (!snapshots.ok) return snapshots;
     const at = toTimestamp(this.atlas.ports.clock.now());
-    const what = isUndo ? 'Before undoing the last restore' : `Before restoring ${item.id}`;
+    const what = isUndo ? 'Before undoing the last restore' : `Before restoring ${item.id}: ${item.description}`;
     const base = { ...this.files.pointEntry(what, at), safety_for: item.id };
     let undoneBy: SnapshotEntry = { ...base, status: 'pending' };
     const restored = await snapshots.value.restore(preview, {

@@ -37,8 +37,10 @@ export class Catalog {
     const known = this.cache.get(refKey(ref));
     if (known?.stamp === stamp) return known.read;
     const read = this.store.read(ref);
-    // What could not be read just now is tried again, though its files are the same.
-    if (read.ok || read.error.code !== 'unreadable') this.cache.set(refKey(ref), { stamp, read });
+    // What could not be read just now is tried again, though its files are the same. So is what was read while another
+    // process was between two of a change's files: HOOK.md, the last of them, is none of the files that are looked at.
+    const isSettled = read.ok ? !read.value.suspect : read.error.code !== 'unreadable';
+    if (isSettled) this.cache.set(refKey(ref), { stamp, read });
     return read;
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
@@ -34,5 +35,19 @@ describe('the catalog of a window that stays open', () => {
       unwrap(catalog.read(other));
     }
     expect(readsOf(read)).toBeGreaterThan(0);
+  });
+
+  it('takes no task for an edited one that it read while another process was writing it', async () => {
+    store = makeStore();
+    const ref = await store.running();
+    const { catalog, ports } = store.other();
+    const hookMd = ports.paths.markdown(ref);
+    const before = readFileSync(hookMd);
+    unwrap(await store.atlas.checkpoint(ref, 'half way'));
+    const after = readFileSync(hookMd);
+    writeFileSync(hookMd, before);
+    expect(unwrap(catalog.read(ref)).suspect).toBe(true);
+    writeFileSync(hookMd, after);
+    expect(unwrap(catalog.read(ref)).suspect).toBe(false);
   });
 });

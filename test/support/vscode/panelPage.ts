@@ -11,7 +11,7 @@ const ORIGIN = 'http://panel.test';
 
 /** Bundles a webview as the build does; gives the folder. */
 export async function bundleWebview(name: WebviewName): Promise<string> {
-  const outdir = path.join(OUT, 'webview-test');
+  const outdir = path.join(OUT, 'webview-test', name);
   await build({
     absWorkingDir: PROJECT,
     entryPoints: [

@@ -376,16 +376,15 @@ interface Drawn {
 
 declare const requestAnimationFrame: (frame: () => void) => void;
 
-/** Resolves once an element was the same, where it is and what it says, for ten frames; runs in the page. */
-function atRest(element: Drawn): Promise<void> {
-  return new Promise((resolve) => {
-    let [last, same] = ['', 0];
-    const look = (): void => {
-      const now = JSON.stringify([element.getBoundingClientRect(), element.textContent]);
-      [last, same] = [now, now === last ? same + 1 : 0];
-      if (same === 10 || !element.isConnected) resolve();
-      else requestAnimationFrame(look);
-    };
-    look();
-  });
+/**
+ * Resolves once an element was the same, where it is and what it says, for ten frames. Runs in the page, so it names no
+ * function: a script runner would wrap it in a helper that the page doesn't have.
+ */
+async function atRest(element: Drawn): Promise<void> {
+  let [last, same] = ['', 0];
+  while (same < 10 && element.isConnected) {
+    await new Promise<void>((resolve) => requestAnimationFrame(resolve));
+    const now = JSON.stringify([element.getBoundingClientRect(), element.textContent]);
+    [last, same] = [now, now === last ? same + 1 : 0];
+  }
 }

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { type STEP_TYPES } from '../../../src/core/task/template';
 import { type TaskPanelData, taskPanelModel } from '../../../src/extension/tasks/panel/taskPanelModel';
 import { taskPanelModelSchema, type TaskPanelModel } from '../../../src/protocol/taskPanel';
+import type { ReceiptStatus } from '../../../src/extension/receipts/verdicts';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 
 vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
@@ -123,6 +124,60 @@ describe('the model of the HOOK.md panel', () => {
     expect(sentences(['a', 'b'])).toMatch(/2 files changed since\.$/u);
   });
 
+  it('says of an interruption that a person has to decide about what happened, and not the plan that was set aside', () => {
+    const driven = one('ai').send({ type: 'start_step' }).crashed('retry_from_checkpoint');
+    driven.send({ type: 'manual_required' });
+    const { need, stateLabel } = modelOf(driven, { files: { sinceStart: [], recent: new Set() } });
+    expect(stateLabel).toBe('Waiting for you · interruption');
+    expect(need?.quote).toBeUndefined();
+    expect(need?.sentences.map(({ text }) => text)).toEqual([
+      'The agent was killed at {time}.',
+      'No checkpoint was recorded.',
+      '0 files changed.',
+      'Decide how step work continues.',
+    ]);
+  });
+
+  it('says beside the decision about a review what its checks came to', () => {
+    const said = (driven: DrivenHook, more: Partial<TaskPanelData> = {}): string =>
+      modelOf(driven, more)
+        .need?.sentences.slice(1)
+        .map(({ text }) => text)
+        .join(' ') ?? '';
+    const review = (...codes: readonly number[]): DrivenHook => {
+      const driven = one('ai', ['npm test', 'lint']).send({ type: 'start_step' }, { type: 'step_output' });
+      codes.forEach((code, index) => driven.validated(['npm test', 'lint'][index] ?? '', code));
+      driven.send({ type: 'validate_fail', reason: 'x' }, { type: 'human_approve', reason: 'later' });
+      return driven.send({ type: 'start_step' });
+    };
+    expect(said(review())).toBe('No check has run.');
+    expect(said(review(0))).toBe('The check passed.');
+    expect(said(review(0, 0))).toBe('All 2 checks passed.');
+    expect(said(review(0, 1))).toBe('Checks that failed: 1 of 2.');
+    const passed = review(0);
+    const id = passed.now.receipts[0]?.receipt_id ?? '';
+    const status = { report: { verdict: 'invalid' }, currency: { kind: 'outdated' } } as unknown as ReceiptStatus;
+    expect(said(passed, { receipts: new Map([[id, status]]) })).toBe(
+      'The check passed. 1 receipt is not valid. Files have changed since the checks ran.',
+    );
+  });
+
+  it('offers to run the checks of a submitted step only while nobody runs them', () => {
+    const driven = one('ai', ['npm test']).send({ type: 'start_step' }, { type: 'step_output' });
+    const primary = ({ actions }: TaskPanelModel): string[] =>
+      actions.flatMap(({ action, rank }) => (rank === 'primary' ? [action] : []));
+    expect(primary(modelOf(driven))).toEqual(['runValidation']);
+    expect(modelOf(driven).need?.sentences[0]?.text).toBe(
+      'The work on step work is submitted. Run its checks to continue.',
+    );
+    expect(primary(modelOf(driven, { validated: true }))).toEqual([]);
+    expect(modelOf(driven, { validated: true }).need?.sentences[0]?.text).toBe('The checks of step work are running.');
+  });
+
+  it('knows the branch before the first checkpoint', () => {
+    expect(modelOf(one('ai')).facts.map(({ text }) => text)).toContain('fix/null-pointer');
+  });
+
   it('counts what the task changed, and names first what changed after the last checkpoint', () => {
     const driven = one('ai').send({ type: 'start_step' }, { type: 'checkpoint', trigger: 'manual', description: 'x' });
     const { changes } = modelOf(driven, {
@@ -135,7 +190,7 @@ describe('the model of the HOOK.md panel', () => {
         recent: new Set(['b', 'gone']),
       },
     });
-    expect(changes?.summary).toBe('3 files since the task started, +12 −5 lines');
+    expect(changes?.summary).toBe('3 files have changed since the task started: +12 −5 lines.');
     expect(changes?.recent?.text).toBe('2 files have changed since the last checkpoint ({time}).');
     expect(changes?.files.map(({ path, kind, exists }) => [path, kind, exists])).toEqual([
       ['b', 'added', true],
@@ -156,7 +211,9 @@ describe('the model of the HOOK.md panel', () => {
     const hook = { ...driven.now, history: [...driven.now.history, edit] };
     const ids = (more: Partial<TaskPanelData>): string[] => modelOf(driven, more).notices.map((notice) => notice.id);
     expect(ids({})).toEqual([]);
-    expect(ids({ hook, suspect: true })).toEqual(['journal', 'edited']);
+    // Where the folder is trusted, that is settled at once; it may also be another process that is just writing.
+    expect(ids({ hook, suspect: true })).toEqual(['edited']);
+    expect(ids({ hook, suspect: true, untrusted: true })).toEqual(['untrusted', 'journal', 'edited']);
     expect(modelOf(driven, { diagnosis: { kind: 'quiet', since: 0 } })).toMatchObject({
       stateLabel: 'Running · Quiet',
       need: { level: 'warning', sentences: [{ text: 'The agent has shown no sign of life since {time}.' }, {}] },

@@ -8,6 +8,7 @@ import {
   WAIT_LABELS,
   actionLabel,
   healthLabel,
+  reasonLabel,
 } from '../../../src/core/task/labels';
 import type { Diagnosis } from '../../../src/core/recovery/liveness';
 import { MINUTE, START, drivenTo, recoveryOf } from '../../support/fixtures/stateHooks';
@@ -30,6 +31,14 @@ describe('labels', () => {
   it('hold no identifier', () => {
     const all = [STATE_LABELS, ACTION_LABELS, CAUSE_LABELS, WAIT_LABELS].flatMap((table) => Object.values(table));
     for (const label of all) expect(label).not.toContain('_');
+  });
+
+  it('tell a plan without the id of its checkpoint', () => {
+    const reason = 'Checkpoint ckpt-0000000a was only 3m old when the task was interrupted, so work continues from it.';
+    expect(reasonLabel(reason)).toBe(
+      'The last checkpoint was only 3m old when the task was interrupted, so work continues from it.',
+    );
+    expect(reasonLabel('The pull request exists.')).toBe('The pull request exists.');
   });
 
   it('show an action of another version as it is written, on one line', () => {

@@ -19,6 +19,28 @@ export function lastRuns({ receipts }: Pick<TaskRecord, 'receipts'>): Validation
   return [...last.values()].reverse().slice(0, MAX_CHECKS);
 }
 
+/** How the last runs of a task's checks stand. */
+export interface CheckTally {
+  readonly ran: number;
+  readonly failed: number;
+  /** How many receipts were verified, and aren't valid. */
+  readonly unproven: number;
+  /** Whether files that a check has seen are others now. */
+  readonly outdated: boolean;
+}
+
+/** Counts what the last runs of a task's checks came to. */
+export function tallyOf(hook: TaskRecord, statuses: ReadonlyMap<string, ReceiptStatus>): CheckTally {
+  const runs = lastRuns(hook);
+  const known = runs.flatMap(({ receipt_id: id }) => statuses.get(id) ?? []);
+  return {
+    ran: runs.length,
+    failed: runs.filter(({ exit_code: code }) => code !== 0).length,
+    unproven: known.filter(({ report }) => report.verdict !== 'valid').length,
+    outdated: known.some(({ currency }) => currency?.kind === 'outdated'),
+  };
+}
+
 /** The last run of each check in words: result, receipt and files, three things apart. */
 export function panelChecks(
   hook: TaskRecord,

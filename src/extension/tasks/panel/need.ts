@@ -6,6 +6,7 @@ import { plainLines, cut } from '../../../core/shared/text';
 import { toMs, toTimestamp } from '../../../core/shared/time';
 import { failedChecks } from '../../../core/task/acceptedFailure';
 import { stepLabel } from '../../../core/task/labels';
+import type { CheckTally } from './checks';
 import { situationOf } from '../../../core/task/taskActions';
 import type { TaskRecord } from '../../../core/task/taskRecord';
 import { waitingSince } from '../../../core/task/waiting';
@@ -18,12 +19,16 @@ const MAX_QUOTE = 2000;
 /** What the sentences are made of beside the record. */
 export interface NeedFacts {
   readonly diagnosis: Diagnosis | undefined;
+  /** Whether a process runs the step's checks. */
+  readonly validated: boolean;
   /** Whether the current step is a person's. */
   readonly isHumanStep: boolean;
   /** How many files changed after the last checkpoint, where that was looked at. */
   readonly changed: number | undefined;
   /** The last lines that the failed check printed. */
   readonly output: string | undefined;
+  /** How the last runs of the task's checks stand. */
+  readonly checks: CheckTally;
 }
 
 /** What a task needs now and why, in sentences. */
@@ -41,7 +46,7 @@ export function taskNeed(hook: TaskRecord, facts: NeedFacts): TaskNeed {
     case 'running':
       return { ...info(texts.running(step)), ...quoteOf(texts.workingOn(), hook.current_step?.working_on) };
     case 'validating':
-      return info(texts.validating(step));
+      return info(facts.validated ? texts.validating(step) : texts.submitted(step));
     case 'quiet':
       return quietNeed(facts.diagnosis, texts);
     case 'left':
@@ -123,13 +128,25 @@ function interruptedNeed(hook: TaskRecord, { diagnosis, changed }: NeedFacts, te
   };
 }
 
+/** An interruption that a person has to decide about: what happened, as long as it is known. */
+function undecidedNeed(hook: TaskRecord, step: string, facts: NeedFacts, texts: NeedTexts): TaskNeed {
+  const last = lastEventOf(hook.history, 'manual_required', 'human_required');
+  const recovery = last?.type === 'manual_required' ? last.details.recovery : undefined;
+  if (recovery === undefined) {
+    const { message } = waitingSince(hook);
+    return { level: 'warning', sentences: [{ text: texts.interrupted(step) }], ...quoteOf(texts.reason(), message) };
+  }
+  const told = interruptedNeed({ ...hook, recovery }, facts, texts);
+  return { ...told, sentences: [...told.sentences, { text: texts.decide(step) }] };
+}
+
 function waitingNeed(hook: TaskRecord, step: string, facts: NeedFacts, texts: NeedTexts): TaskNeed {
   const { kind, message } = waitingSince(hook);
   switch (kind) {
     case 'question':
       return { ...info(texts.question()), ...quoteOf(texts.questionLabel(), message) };
     case 'review':
-      return { ...info(texts.review(step)), ...quoteOf(texts.summary(), message ?? lastSummary(hook)) };
+      return reviewNeed(step, message ?? lastSummary(hook), facts.checks, texts);
     case 'validation_failed': {
       const failed = failedChecks(hook);
       const sentences =
@@ -141,13 +158,23 @@ function waitingNeed(hook: TaskRecord, step: string, facts: NeedFacts, texts: Ne
     }
     case 'step_failed':
       return { level: 'error', sentences: [{ text: texts.gaveUp(step) }], ...quoteOf(texts.reason(), message) };
-    case 'attempts_spent': {
-      const sentences = [{ text: texts.spent(step, hook.current_step?.max_attempts ?? 0) }];
-      return { level: 'error', sentences, ...quoteOf(texts.reason(), message) };
-    }
+    case 'attempts_spent':
+      return { level: 'error', sentences: [{ text: texts.spent(step, hook.current_step?.max_attempts ?? 0) }] };
     case 'interrupted':
-      return { level: 'warning', sentences: [{ text: texts.interrupted(step) }], ...quoteOf(texts.reason(), message) };
+      return undecidedNeed(hook, step, facts, texts);
   }
+}
+
+/** What a review is decided by: the agent's words, and what its checks came to. */
+function reviewNeed(step: string, said: string | undefined, checks: CheckTally, texts: NeedTexts): TaskNeed {
+  const sentences = [
+    { text: texts.review(step) },
+    { text: texts.checks(checks.ran, checks.failed) },
+    ...(checks.unproven > 0 ? [{ text: texts.unproven(checks.unproven) }] : []),
+    ...(checks.outdated ? [{ text: texts.outdated() }] : []),
+  ];
+  const level = checks.failed + checks.unproven > 0 || checks.outdated ? 'warning' : 'info';
+  return { level, sentences, ...quoteOf(texts.summary(), said) };
 }
 
 /** What the agent said last of what a step came to: the step before, where a person's own step follows it. */

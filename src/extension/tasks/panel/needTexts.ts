@@ -50,6 +50,14 @@ const waiting = () => ({
   question: () => l10n.t('The agent has a question. The step continues with your answer.'),
   questionLabel: () => l10n.t('The question:'),
   review: (step: string) => l10n.t('Your review is needed at step {0}.', step),
+  checks: (ran: number, failed: number) => {
+    if (ran === 0) return l10n.t('No check has run.');
+    if (failed > 0) return l10n.t('Checks that failed: {0} of {1}.', failed, ran);
+    return ran === 1 ? l10n.t('The check passed.') : l10n.t('All {0} checks passed.', ran);
+  },
+  unproven: (count: number) =>
+    count === 1 ? l10n.t('1 receipt is not valid.') : l10n.t('{0} receipts are not valid.', count),
+  outdated: () => l10n.t('Files have changed since the checks ran.'),
   summary: () => l10n.t("The agent's summary:"),
   checkFailed: (step: string) => l10n.t('A check of step {0} failed.', step),
   exited: (command: string, code: number) => l10n.t('{0} failed with exit code {1}.', command, code),
@@ -59,6 +67,7 @@ const waiting = () => ({
       ? l10n.t('The only attempt at step {0} is used up.', step)
       : l10n.t('All {0} attempts at step {1} are used up.', attempts, step),
   interrupted: (step: string) => l10n.t('Step {0} was interrupted. Decide how it continues.', step),
+  decide: (step: string) => l10n.t('Decide how step {0} continues.', step),
   reason: () => l10n.t('The reason:'),
 });
 
@@ -74,6 +83,7 @@ export function needTexts() {
     note: () => l10n.t('Your note:'),
     running: (step: string) => l10n.t('Step {0} is running. Nothing is needed from you.', step),
     workingOn: () => l10n.t('Working on:'),
+    submitted: (step: string) => l10n.t('The work on step {0} is submitted. Run its checks to continue.', step),
     validating: (step: string) => l10n.t('The checks of step {0} are running.', step),
     quiet: () => l10n.t('The agent has shown no sign of life since {0}.', TIME),
     quietAdvice: () => l10n.t("Resume the step with another agent, or record that it's still working."),

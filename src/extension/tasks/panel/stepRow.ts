@@ -12,18 +12,22 @@ import type { TaskPanelTexts } from './taskPanelTexts';
 /** More marks on a step than these say no more. */
 const MAX_MARKS = 12;
 
-/** All steps with what happened on them. */
+/**
+ * All steps with what happened on them.
+ * @param captured what is kept of the files of checkpoints, in words, by their ids
+ */
 export function panelSteps(
   hook: TaskRecord,
   task: Task,
   health: Diagnosis['kind'] | undefined,
   texts: TaskPanelTexts,
+  captured: ReadonlyMap<string, string> = new Map<string, string>(),
 ): PanelStep[] {
   const accepted = acceptedFailures(hook);
   return task.steps.map((step, index): PanelStep => {
     const isCurrent = hook.current_step?.step_index === index && !isTerminal(hook.state);
     const look = isCurrent ? currentLook(hook, health) : lookOf(step, accepted.has(index));
-    const marks = marksOf(hook, index, step.name, texts);
+    const marks = marksOf(hook, index, step.name, texts, captured);
     const earlier = marks.length - MAX_MARKS;
     const attempt = isCurrent ? (hook.current_step?.attempt ?? 0) : step.attempts;
     return {
@@ -58,7 +62,13 @@ function lookOf({ status }: TaskStep, isAccepted: boolean): PanelStep['look'] {
 }
 
 /** A step's checkpoints, failures, waits and interruptions, oldest first; of periodic checkpoints only the last. */
-function marksOf(hook: TaskRecord, index: number, name: string, texts: TaskPanelTexts): StepMark[] {
+function marksOf(
+  hook: TaskRecord,
+  index: number,
+  name: string,
+  texts: TaskPanelTexts,
+  captured: ReadonlyMap<string, string>,
+): StepMark[] {
   const own = hook.checkpoints.filter((each) => each.step_index === index || each.step_name === name);
   const periodic = own.filter(({ trigger }) => trigger === 'interval');
   const shown = own.filter((each) => each.trigger !== 'interval' || each === periodic.at(-1));
@@ -69,7 +79,9 @@ function marksOf(hook: TaskRecord, index: number, name: string, texts: TaskPanel
     const label = activityOf(hook, at)?.text ?? '';
     return [{ id: `event-${at}`, at: event.timestamp, kind, kindLabel: texts.markKind(kind), label }];
   });
-  const checkpoints = shown.map((each) => checkpointMark(each, periodic.length, texts));
+  const checkpoints = shown.map((each) =>
+    checkpointMark(each, periodic.length, texts, captured.get(each.checkpoint_id) ?? ''),
+  );
   return [...checkpoints, ...events].sort((a, b) => toMs(a.at) - toMs(b.at));
 }
 
@@ -79,7 +91,12 @@ function eventKind(trigger: string, from: string, to: string): 'failure' | 'wait
   return to === 'awaiting_human' && from !== to ? 'wait' : undefined;
 }
 
-function checkpointMark(checkpoint: StepCheckpoint, periodic: number, texts: TaskPanelTexts): StepMark {
+function checkpointMark(
+  checkpoint: StepCheckpoint,
+  periodic: number,
+  texts: TaskPanelTexts,
+  captured: string,
+): StepMark {
   const { checkpoint_id: id, created_at: at, trigger } = checkpoint;
   const dirty = checkpoint.git_dirty === true ? `, ${texts.uncommitted()}` : '';
   const said = flat(checkpoint.description, 200);
@@ -89,5 +106,12 @@ function checkpointMark(checkpoint: StepCheckpoint, periodic: number, texts: Tas
       : trigger === 'manual' || said === ''
         ? texts.mark(texts.markKind(trigger), said)
         : said;
-  return { id, at, kind: trigger, kindLabel: texts.markKind(trigger), label: `${label}${dirty}`, checkpoint: id };
+  return {
+    id,
+    at,
+    kind: trigger,
+    kindLabel: texts.markKind(trigger),
+    label: [`${label}${dirty}`, captured].filter((part) => part !== '').join(' · '),
+    checkpoint: id,
+  };
 }

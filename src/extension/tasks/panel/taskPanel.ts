@@ -21,6 +21,7 @@ import {
 import { lastLinesOf } from '../../receipts/keptOutput';
 import type { Verdicts } from '../../receipts/verdicts';
 import type { WindowTasks } from '../../windowTasks';
+import { filesText, listFiles } from '../tree/rows';
 import { ChangedFilesWatch } from './changedFiles';
 import { lastRuns } from './checks';
 import { type TaskPanelData, taskPanelModel } from './taskPanelModel';
@@ -89,9 +90,11 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
         markdown,
         hookPath,
         files: this.changes.files,
+        captured: this.captured(hook),
         outputs: await this.outputs(hook),
         receipts: this.verdicts.of(read.value),
         diagnosis: this.session.view(this.ref)?.diagnosis,
+        validated: this.isValidated(hook),
         untrusted: !vscode.workspace.isTrusted,
         suspect,
       });
@@ -100,6 +103,17 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
         hint: vscode.l10n.t('Run "Atlas: Regenerate HOOK.md".'),
       });
     }
+  }
+
+  /** What is kept of the files of checkpoints. */
+  private captured(hook: TaskRecord): ReadonlyMap<string, string> {
+    const listed = listFiles(this.session.atlas.ports, this.ref, hook);
+    return new Map(listed.map((each) => [each.id, filesText(each)]));
+  }
+
+  private isValidated({ state, current_step: step }: TaskRecord): boolean {
+    if (state !== 'step_validating' || step === undefined) return false;
+    return this.session.atlas.owners.isValidated(this.ref, { stepIndex: step.step_index, attempt: step.attempt });
   }
 
   /** The last lines of the failed checks that are shown. */

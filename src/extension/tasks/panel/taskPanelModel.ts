@@ -4,8 +4,8 @@ import { foreignEdits } from '../../../core/task/foreignEdits';
 import { flat } from '../../../core/hookMarkdown/escape';
 import { acceptedFailures, failedChecks } from '../../../core/task/acceptedFailure';
 import { WAIT_LABELS, stepLabel } from '../../../core/task/labels';
-import { openActions } from '../../../core/task/taskActions';
-import { type Task, isHumanStep, worktreeOf } from '../../../core/task/task';
+import { type OpenAction, openActions } from '../../../core/task/taskActions';
+import { type Task, isHumanStep, startBranchOf, worktreeOf } from '../../../core/task/task';
 import { type TaskRecord, isTerminal } from '../../../core/task/taskRecord';
 import { alignTask } from '../../../core/task/taskAlignment';
 import { toMs } from '../../../core/shared/time';
@@ -22,7 +22,7 @@ import type {
 import type { ReceiptStatus } from '../../receipts/verdicts';
 import { activities } from '../activity';
 import type { ChangedFiles } from './changedFiles';
-import { panelChecks } from './checks';
+import { panelChecks, tallyOf } from './checks';
 import { taskNeed } from './need';
 import { panelSteps } from './stepRow';
 import { type TaskPanelTexts, taskPanelTexts } from './taskPanelTexts';
@@ -44,6 +44,8 @@ export interface TaskPanelData {
   readonly hookPath: string;
   /** What the task changed; undefined until it was looked at. */
   readonly files?: ChangedFiles | undefined;
+  /** What is kept of the files of checkpoints, in words, by their ids. */
+  readonly captured?: ReadonlyMap<string, string>;
   /** The last lines that failed checks printed, by their receipts. */
   readonly outputs?: ReadonlyMap<string, string>;
   /** What is known of the receipts, by their ids. */
@@ -51,6 +53,8 @@ export interface TaskPanelData {
   /** Whether hook.json was found to be edited since the journal's last entry. */
   readonly suspect?: boolean;
   readonly diagnosis?: Diagnosis | undefined;
+  /** Whether a process runs the step's checks. */
+  readonly validated?: boolean;
   /** In an untrusted folder nothing can be done about the task. */
   readonly untrusted?: boolean;
 }
@@ -77,11 +81,13 @@ export function taskPanelModel(ref: TaskRef, data: TaskPanelData, document: Docu
     facts: facts(data, texts),
     announcement: texts.announcement(stateLabel, stepText),
     notices: notices(data, texts),
-    steps: panelSteps(hook, task, health, texts),
+    steps: panelSteps(hook, task, health, texts, data.captured),
     need: taskNeed(hook, {
       diagnosis: data.diagnosis,
       changed,
       output: lastLines(output),
+      checks: tallyOf(hook, receipts),
+      validated: data.validated === true,
       isHumanStep: isHumanStep(step === undefined ? undefined : task.steps[step.step_index]),
     }),
     actions: data.untrusted === true ? [] : panelActions(data, task, texts),
@@ -121,7 +127,8 @@ function withoutKey(outputs: ReadonlyMap<string, string>, left: string | undefin
 }
 
 function facts({ hook, task }: TaskPanelData, { labels }: TaskPanelTexts): TaskPanelModel['facts'] {
-  const branch = hook.checkpoints.findLast((checkpoint) => checkpoint.git_branch !== '')?.git_branch ?? '';
+  const last = hook.checkpoints.findLast((checkpoint) => checkpoint.git_branch !== '')?.git_branch;
+  const branch = last ?? startBranchOf(task);
   const worktree = worktreeOf(task);
   const repository = worktree?.split(/[\\/]/u).findLast((part) => part !== '') ?? hook.workspace_id;
   const all = [
@@ -136,7 +143,9 @@ function facts({ hook, task }: TaskPanelData, { labels }: TaskPanelTexts): TaskP
 function notices({ hook, task, suspect, untrusted }: TaskPanelData, texts: TaskPanelTexts): TaskPanelNotice[] {
   const found: TaskPanelNotice[] = [];
   if (untrusted === true) found.push({ id: 'untrusted', level: 'info', text: texts.untrusted() });
-  if (suspect === true) found.push({ id: 'journal', level: 'warning', text: texts.journalEdited() });
+  // Where the folder is trusted, the window settles that at once, or another process is just writing.
+  if (suspect === true && untrusted === true)
+    found.push({ id: 'journal', level: 'warning', text: texts.journalEdited() });
   const edits = foreignEdits(hook);
   if (edits !== undefined) {
     found.push({ id: 'edited', level: 'warning', text: texts.edited(edits.count), at: edits.at });
@@ -195,6 +204,17 @@ function panelActivity(hook: TaskRecord): PanelActivity[] {
 }
 
 /** The open actions in words. */
-function panelActions({ hook, diagnosis }: TaskPanelData, task: Task, texts: TaskPanelTexts): TaskPanelAction[] {
-  return openActions(hook, task, diagnosis?.kind).map((open) => ({ ...open, ...texts.action(open, hook) }));
+function panelActions(
+  { hook, diagnosis, validated }: TaskPanelData,
+  task: Task,
+  texts: TaskPanelTexts,
+): TaskPanelAction[] {
+  // Checks that run already are no next step.
+  const rankOf = ({ action, rank }: OpenAction): OpenAction['rank'] =>
+    validated === true && action === 'runValidation' ? 'more' : rank;
+  return openActions(hook, task, diagnosis?.kind).map((open) => ({
+    ...open,
+    rank: rankOf(open),
+    ...texts.action(open, hook),
+  }));
 }

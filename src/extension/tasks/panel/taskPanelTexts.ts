@@ -89,9 +89,11 @@ const files = () => ({
   changed: (count: number, added: number, removed: number) => {
     if (count === 0) return l10n.t('No file has changed since the task started.');
     const said =
-      count === 1 ? l10n.t('1 file since the task started') : l10n.t('{0} files since the task started', count);
-    // New files that git doesn't know count no lines.
-    return added + removed === 0 ? said : l10n.t('{0}, +{1} −{2} lines', said, added, removed);
+      count === 1
+        ? l10n.t('1 file has changed since the task started')
+        : l10n.t('{0} files have changed since the task started', count);
+    // Large and binary files count no lines.
+    return added + removed === 0 ? `${said}.` : l10n.t('{0}: +{1} −{2} lines.', said, added, removed);
   },
   changedSince: (count: number) => {
     if (count === 0) return l10n.t('No file has changed since the last checkpoint ({0}).', TIME);
