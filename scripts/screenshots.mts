@@ -5,12 +5,13 @@
 import { losslessCompressPngSync, pngQuantizeSync } from '@napi-rs/image';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { unwrap } from '../src/core/shared/errors.ts';
 import type { TaskRecord } from '../src/core/task/taskRecord.ts';
 import type { ProcessIdentity } from '../src/core/recovery/liveness.ts';
+import { createAtlas } from '../src/service/createAtlas.ts';
 import { silentLog, systemPorts } from '../src/service/ports.ts';
 import { Workers } from '../src/workers/workers.ts';
 import { type GitWorkspace, makeGitWorkspace } from '../test/support/fixtures/gitWorkspace.ts';
@@ -171,6 +172,41 @@ async function icon(): Promise<void> {
   await browser.close();
 }
 
+/** The preview of a restore, from a repository of its own. */
+async function restorePreview(): Promise<void> {
+  const sample = await makeGitWorkspace();
+  const write = (name: string, text: string): void => writeFileSync(path.join(sample.folder, name), text);
+  for (const name of ['config.go', 'server.go', 'legacy.go']) write(name, 'package main\n');
+  const ports = systemPorts(sample.atlasHome, '0.1.0', silentLog);
+  const atlas = await createAtlas(ports).drive();
+  const title = 'fix null pointer in config';
+  const { ref } = unwrap(await atlas.startTask({ title, template: 'task', folder: sample.folder }));
+  const { files } = await atlas.snapshots();
+  const record = async (description: string): Promise<void> => {
+    const made = unwrap(await atlas.checkpoint(ref, description));
+    await files.take(ref, [made.hook.checkpoints.at(-1)?.checkpoint_id ?? '']);
+  };
+  await record('Server is checked, tests pass');
+  write('config.go', 'package main // rewritten\n');
+  write('config_test.go', 'package main\n');
+  rmSync(path.join(sample.folder, 'legacy.go'));
+  await record('Database is checked, too');
+  const workbench = await Workbench.open({ workspace: sample.folder, env: sample.env, viewport: VIEWPORT });
+  try {
+    await workbench.useTheme('Default Dark Modern');
+    await workbench.openSidebar('Atlas');
+    await workbench.treeRows(title).first().waitFor();
+    await workbench.palette('Atlas: Restore Checkpoint');
+    await workbench.quickPick(/Server is checked/u);
+    await workbench.webview().getByRole('button', { name: 'Restore 3 Files' }).waitFor();
+    await workbench.expand(workbench.treeRows('implement').first());
+    await shoot(workbench, 'docs/images/restore-dark.png', { x: 0, y: 0, width: 1280, height: 500 });
+  } finally {
+    await workbench.close();
+    sample.dispose();
+  }
+}
+
 /** The pictures of README, documents and walkthrough. */
 async function documents(): Promise<void> {
   await icon();
@@ -195,8 +231,12 @@ async function documents(): Promise<void> {
     sample.dispose();
   }
   await workers();
+  await restorePreview();
 }
 
 const [, , only] = process.argv;
-if (only !== 'states') await documents();
-if (only !== 'docs') await stateSheets();
+if (only === 'restore') await restorePreview();
+else {
+  if (only !== 'states') await documents();
+  if (only !== 'docs') await stateSheets();
+}

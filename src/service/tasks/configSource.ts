@@ -1,7 +1,7 @@
 import { type Task, worktreeOf } from '../../core/task/task';
 import { ConfigFiles, type LoadedConfig } from '../../store/config/configFile';
 import type { LoadedTemplates, ParsedTemplate } from '../../store/config/templateFiles';
-import { fittingFirst } from '../../core/task/template';
+import { fittingFirst } from '../../core/task/templates';
 import type { ServicePorts } from '../ports';
 
 /** Settings and templates, as they hold for a task or a folder. */

@@ -1,7 +1,8 @@
 import { join, parse } from 'node:path';
 import { messageOf } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
-import { BUILTIN_TEMPLATES, type TaskTemplate } from '../../core/task/template';
+import { BUILTIN_TEMPLATES } from '../../core/task/templates';
+import type { TaskTemplate } from '../../core/task/template';
 import { templateFromFile } from '../../core/task/templateFile';
 import type { ConfigIssue } from '../../core/config/configIssue';
 import { readYamlText } from './configParser';

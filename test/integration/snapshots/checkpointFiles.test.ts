@@ -222,7 +222,11 @@ describe('restoring', () => {
     const refused = await restores.restore(stored(), previewed);
     expect(refused).toMatchObject({ ok: false, error: { reason: 'changed' } });
     expect(readFileSync(file('a.txt'), 'utf8')).toBe('changed again\n');
-    expect(listed().map(({ description }) => description).join()).not.toContain('Before restoring');
+    expect(
+      listed()
+        .map(({ description }) => description)
+        .join(),
+    ).not.toContain('Before restoring');
   });
 
   it('says that there is nothing to undo where nothing was restored', async () => {

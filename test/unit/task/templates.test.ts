@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  BUILTIN_TEMPLATES,
-  type StepType,
-  defaultStepType,
-  findTemplate,
-  gitEffect,
-  isAiLike,
-} from '../../../src/core/task/template';
+import { BUILTIN_TEMPLATES, findTemplate } from '../../../src/core/task/templates';
+import { type StepType, defaultStepType, gitEffect, isAiLike } from '../../../src/core/task/template';
 import { templateFromFile } from '../../../src/core/task/templateFile';
 import { unwrap } from '../../../src/core/shared/errors';
 

@@ -1,5 +1,6 @@
 import { declaredCommands, worktreeOf } from '../../../core/task/task';
-import { type TaskTemplate, replacedTemplates } from '../../../core/task/template';
+import { replacedTemplates } from '../../../core/task/templates';
+import type { TaskTemplate } from '../../../core/task/template';
 import { count, oneLine, sentenceList } from '../../../core/shared/text';
 import { wholeCommand } from '../../../core/shared/wholeCommand';
 import type { Atlas } from '../../../service/atlas';
