@@ -39,6 +39,16 @@ export default defineConfig({
         },
       },
       {
+        // Real agents, which are installed on first use.
+        test: {
+          name: 'agents',
+          include: ['test/agents/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 600_000,
+          globalSetup: BUILT,
+        },
+      },
+      {
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],

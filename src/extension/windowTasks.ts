@@ -105,6 +105,7 @@ export class WindowTasks implements vscode.Disposable {
       setInterval(() => void this.tick(), TICK_MS),
     );
     void this.sweep();
+    void this.recoverRestores();
   }
 
   /** Adds a folder whose tasks are this window's: a workspace folder or a repository that git found. */
@@ -350,6 +351,17 @@ export class WindowTasks implements vscode.Disposable {
       if (workspace === undefined && (await this.atlas.locate(worktree)).workspace !== undefined) return true;
     }
     return false;
+  }
+
+  /** Finishes or undoes restores of files whose process died. */
+  private async recoverRestores(): Promise<void> {
+    const { files, paths, log } = this.atlas.ports;
+    for (const task of this.ownTasks()) {
+      if (this.disposed || files.stat(paths.snapshots(task.ref)) === undefined) continue;
+      const recovered = await (await this.atlas.snapshots()).recoverIn(task);
+      if (!recovered.ok) log.warn('A restore could not be finished.', { error: recovered.error.message });
+      else if (recovered.value !== undefined) this.changed(task.ref);
+    }
   }
 
   private async sweep(): Promise<void> {

@@ -10,6 +10,7 @@ import { hostRows } from './host';
 import { manyTaskRows } from './manyTasks';
 import { receiptRows } from './receipts';
 import { type Row, print } from './rows';
+import { sessionRows } from './sessions';
 import { snapshotRows } from './snapshots';
 import { workerRows } from './workers';
 import { writerRows } from './writers';
@@ -31,6 +32,7 @@ const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   command: commandRows,
   hooks: gitHookRows,
   receipts: receiptRows,
+  sessions: sessionRows,
   host: hostRows,
 };
 

@@ -10,6 +10,10 @@ const OURS = new RegExp(
   'u',
 );
 
+/** What hosts run to report what happens, wherever the script lies. */
+const OBSERVES =
+  /^sh (?:'[^']*observe\.sh'|"[^"]*observe\.sh"|\S*observe\.sh) (?:claude|codex|gemini|cursor|vscode)(?: start)? 2>\/dev\/null \|\| true$/u;
+
 /** The text of a settings file, and which parts of it were put in, so that they can be taken out again exactly. */
 export interface Wired {
   readonly text: string;
@@ -31,6 +35,14 @@ function hooksOf(atlas: string, host: Host, event: HostEvent): object[] {
   return judged ? [command, prompt] : [command];
 }
 
+/**
+ * Claude Code's own subagents have no name, the one that compacts say: reviewing their result would cost a request of the
+ * model each time. The name is what a matcher is compared with.
+ */
+function matcherOf(host: Host, { event }: HostEvent): { readonly matcher?: string } {
+  return host.name === 'claude' && event === 'subagent-stop' ? { matcher: '.+' } : {};
+}
+
 /** Which event an entry of ours is for; `undefined` for what others wrote. */
 function eventOf(settings: SettingsText, hook: Node): LifecycleEvent | undefined {
   const command: unknown = settings.member(hook, 'command')?.value;
@@ -38,6 +50,12 @@ function eventOf(settings: SettingsText, hook: Node): LifecycleEvent | undefined
   if (typeof prompt === 'string' && prompt.startsWith(SUBAGENT_REVIEW)) return 'subagent-stop';
   const named = typeof command === 'string' ? OURS.exec(command)?.[1] : undefined;
   return LIFECYCLE_EVENTS.find((event) => event === named);
+}
+
+/** Whether a hook is one of ours, of either kind. */
+function isOurs(settings: SettingsText, hook: Node): boolean {
+  const command: unknown = settings.member(hook, 'command')?.value;
+  return eventOf(settings, hook) !== undefined || (typeof command === 'string' && OBSERVES.test(command));
 }
 
 /** Every hook entry of the file, whatever its form, with the event's key under which it stands. */
@@ -81,12 +99,61 @@ function isBlank(text: string): boolean {
 
 /** Puts what a host runs into its settings. Fails with `damaged` where that isn't JSON, or not of the host's form. */
 export function wire(text: string, host: Host, atlas: string): Result<Wired> {
+  const wired = wireAll(
+    text,
+    host,
+    host.events.map((event) => ({ key: event.key, hooks: hooksOf(atlas, host, event), ...matcherOf(host, event) })),
+  );
+  if (!wired.ok) return wired;
+  const after = wiredHooks(wired.value.text, host);
+  return after.ok && new Set(after.value.map(({ event }) => event)).size === host.events.length
+    ? wired
+    : fail('damaged', "It can't be changed safely.");
+}
+
+/** The events under which a host runs our script, in a settings file's text. */
+export function observedEvents(text: string): Result<string[]> {
+  if (isBlank(text)) return ok([]);
+  const settings = SettingsText.parse(text);
+  if (!settings.ok) return settings;
+  const found = allHooks(settings.value).flatMap(({ key, hook }) => {
+    const command: unknown = settings.value.member(hook, 'command')?.value;
+    return typeof command === 'string' && OBSERVES.test(command) ? [key] : [];
+  });
+  return ok(found);
+}
+
+/** Has a host run a command at some of its events, after whatever else it runs there. Fails as {@link wire}. */
+export function wireObserver(
+  text: string,
+  host: Pick<Host, 'form' | 'version' | 'type'>,
+  events: readonly { readonly key: string; readonly command: string; readonly timeout: number }[],
+): Result<Wired> {
+  const type = host.type ? { type: 'command' } : {};
+  const wired = wireAll(
+    text,
+    host,
+    events.map(({ key, command, timeout }) => ({ key, hooks: [{ ...type, command, timeout }] })),
+  );
+  if (!wired.ok) return wired;
+  const after = observedEvents(wired.value.text);
+  return after.ok && after.value.length === events.length ? wired : fail('damaged', "It can't be changed safely.");
+}
+
+/** What is to be run at an event, and for which of them where a host can say so. */
+interface Wish {
+  readonly key: string;
+  readonly hooks: object[];
+  readonly matcher?: string;
+}
+
+function wireAll(text: string, host: Pick<Host, 'form' | 'version'>, events: readonly Wish[]): Result<Wired> {
   const blank = `{\n}\n`;
   let wired: Wired = isBlank(text) ? insert({ text, ranges: [] }, [put(text.length, blank)]) : { text, ranges: [] };
   const steps = [
     ...(host.version === undefined ? [] : [(s: SettingsText) => addMissing(s, s.root, 'version', host.version)]),
     (s: SettingsText) => addMissing(s, s.root, 'hooks', {}),
-    ...host.events.map((event) => (s: SettingsText) => addEvent(s, host, event, hooksOf(atlas, host, event))),
+    ...events.map((wish) => (s: SettingsText) => addEvent(s, host, wish)),
   ];
   for (const step of steps) {
     const settings = SettingsText.parse(wired.text);
@@ -95,10 +162,7 @@ export function wire(text: string, host: Host, atlas: string): Result<Wired> {
     if (edits === undefined) return fail('damaged', 'Its "hooks" are not in the format that the host reads.');
     wired = insert(wired, edits);
   }
-  const after = wiredHooks(wired.text, host);
-  return after.ok && new Set(after.value.map(({ event }) => event)).size === host.events.length
-    ? ok(wired)
-    : fail('damaged', "It can't be changed safely.");
+  return ok(wired);
 }
 
 function put(offset: number, text: string): TextEdit {
@@ -111,10 +175,11 @@ function addMissing(settings: SettingsText, object: Node, key: string, value: un
   return key !== 'hooks' || there.type === 'object' ? [] : undefined;
 }
 
-function addEvent(settings: SettingsText, host: Host, { key }: HostEvent, hooks: object[]): TextEdit[] | undefined {
+function addEvent(settings: SettingsText, host: Pick<Host, 'form'>, wish: Wish): TextEdit[] | undefined {
+  const { key, hooks, matcher } = wish;
   const events = settings.member(settings.root, 'hooks');
   const list = settings.member(events, key);
-  const entries = host.form === 'grouped' ? [{ hooks }] : hooks;
+  const entries = host.form === 'grouped' ? [{ ...(matcher === undefined ? {} : { matcher }), hooks }] : hooks;
   if (events === undefined) return undefined;
   if (list === undefined) return settings.add(events, key, entries);
   return list.type === 'array' ? entries.flatMap((entry) => settings.add(list, undefined, entry)) : undefined;
@@ -149,7 +214,7 @@ export function unwire(text: string): Result<string> {
     if (isBlank(current)) return ok(current);
     const settings = SettingsText.parse(current);
     if (!settings.ok) return settings;
-    const ours = allHooks(settings.value).find(({ hook }) => eventOf(settings.value, hook) !== undefined);
+    const ours = allHooks(settings.value).find(({ hook }) => isOurs(settings.value, hook));
     if (ours === undefined) return ok(current);
     const edits = settings.value.remove(outermost(ours.hook));
     const next = applyEdits(current, edits);

@@ -59,24 +59,61 @@ export class Installer {
     return instructions.ok ? ok([settings.value, instructions.value]) : instructions;
   }
 
+  /** What changes in another settings file of the folder, where `wireInto` puts what is ours into it. */
+  planSettings(file: string, wireInto: (text: string) => Result<Wired>): Result<FileChange> {
+    const path = join(this.worktree, file);
+    return this.plan(path, (text) => {
+      const clean = this.cleaned(path, text ?? '');
+      return clean.ok ? wireInto(clean.value) : clean;
+    });
+  }
+
+  /** What taking out changes there. */
+  planClean(file: string): Result<FileChange> {
+    return this.planWithout(file, (path, text) => this.cleaned(path, text));
+  }
+
+  /** A file that is ours as a whole; one by somebody else in its place is refused. */
+  planOwnFile(file: string, text: string | undefined, isOurs: (text: string) => boolean): Result<FileChange> {
+    const path = join(this.worktree, file);
+    const planned = this.plan(path, (before) =>
+      before === undefined || isOurs(before)
+        ? ok({ text: text ?? '', ranges: text === undefined ? [] : [[0, text.length]] })
+        : fail('unsafe_path', 'Another program made this file.'),
+    );
+    if (!planned.ok) return planned;
+    return ok({ ...planned.value, after: text });
+  }
+
+  /** The text of a file of the folder; `undefined` where there is none. */
+  textOf(file: string): Result<string | undefined> {
+    return this.read(join(this.worktree, file));
+  }
+
   planUninstall(host: Host): Result<FileChange[]> {
     const changes: FileChange[] = [];
     for (const [name, clean] of [
       [host.file, (path: string, text: string) => this.cleaned(path, text)],
       [host.instructions, (_path: string, text: string) => ok(withoutSection(text))],
     ] as const) {
-      const path = join(this.worktree, name);
-      const change = this.plan(path, (text) => {
-        const cleaned = text === undefined ? ok('') : clean(path, text);
-        return cleaned.ok ? ok({ text: cleaned.value, ranges: [] }) : cleaned;
-      });
+      const change = this.planWithout(name, clean);
       if (!change.ok) return change;
-      const { before, after } = change.value;
-      const gone =
-        before === undefined || (after !== before && holdsNothing(after ?? '') && this.record(path)?.existed !== true);
-      changes.push({ ...change.value, after: gone ? undefined : after });
+      changes.push(change.value);
     }
     return ok(changes);
+  }
+
+  private planWithout(name: string, clean: (path: string, text: string) => Result<string>): Result<FileChange> {
+    const path = join(this.worktree, name);
+    const change = this.plan(path, (text) => {
+      const cleaned = text === undefined ? ok('') : clean(path, text);
+      return cleaned.ok ? ok({ text: cleaned.value, ranges: [] }) : cleaned;
+    });
+    if (!change.ok) return change;
+    const { before, after } = change.value;
+    const gone =
+      before === undefined || (after !== before && holdsNothing(after ?? '') && this.record(path)?.existed !== true);
+    return ok({ ...change.value, after: gone ? undefined : after });
   }
 
   /** Our hooks that are wired. */
@@ -149,7 +186,7 @@ export class Installer {
   /** Where a path leads by links, in it or above it. */
   private target(path: string): Pick<FileChange, 'leadsTo' | 'outside'> {
     const { files } = this.ports;
-    const worktree = files.realPath(this.worktree);
+    const worktree = realPathOfNew(files, this.worktree);
     const [plain, real] = [join(worktree, relative(this.worktree, path)), realPathOfNew(files, path)];
     return real === plain ? {} : { leadsTo: real, outside: !isBelow(real, worktree) };
   }

@@ -1,2 +1,2 @@
 /* The parser of settings files with comments; a file of its own beside the command, since only installers need it. */
-export { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+export { type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser';

@@ -10,9 +10,11 @@ import type { ServicePorts } from '../../service/ports';
 import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import type { TaskRef } from '../../core/task/taskRef';
 import { type AgentSession, SessionOwners } from '../../store/sessions/sessionOwners';
+import { SessionSpool } from '../../store/sessions/sessionSpool';
+import { boundReport } from '../../service/sessions/boundReport';
 import type { StoredTask } from '../../core/task/storedTask';
 import { hostProcess } from '../hosts/hostProcess';
-import type { HostName } from '../hosts/hosts';
+import { HOST_NAMES, type HostName } from '../hosts/hosts';
 import { readJson } from '../../system/files/readJson';
 import { sha256 } from '../../store/task/recordFile';
 
@@ -21,7 +23,11 @@ const MAX_SESSION_ID = 200;
 /** Those of processes that ended are forgotten when there are more. */
 const KEPT = 20;
 
-const sessionSchema = z.looseObject({ session_id: z.string(), process: processIdentitySchema });
+const sessionSchema = z.looseObject({
+  session_id: z.string(),
+  process: processIdentitySchema,
+  host: z.optional(z.enum(HOST_NAMES)),
+});
 
 /** Hosts whose agent is a process of its own. In VS Code and Cursor it is part of a window, which owns its tasks itself. */
 const WITH_PROCESS: readonly (HostName | undefined)[] = ['claude', 'codex', 'gemini'];
@@ -88,11 +94,18 @@ export class AgentSessions {
       if (session?.sessionId !== id || this.ports.processes.vitality(session.process) !== 'alive') return undefined;
       const bound = { stepIndex: step.step_index, attempt: step.attempt };
       const from = new SessionOwners(this.ports).bind(ref, session, bound);
+      if (session.host !== undefined) this.tellBound(session.host, id, ref);
       return from === undefined ? undefined : { session: shownSession(id), tookOverFrom: shownSession(from) };
     } catch (error) {
       this.ports.log.warn("The agent's session could not be recorded.", { task: ref.id, error: messageOf(error) });
       return undefined;
     }
+  }
+
+  /** Has what is observed of the session count as the task's. */
+  private tellBound(host: string, id: string, ref: TaskRef): void {
+    const { clock } = this.ports;
+    new SessionSpool(this.ports).put(host, boundReport(id, ref), clock.now());
   }
 
   /** Whether it may be the step's own agent that runs this command: nothing says that another session works on it. */
@@ -107,11 +120,11 @@ export class AgentSessions {
     return join(this.folder, `${incarnationOf(sessionId)}.json`);
   }
 
-  private read(path: string): AgentSession | undefined {
+  private read(path: string): (AgentSession & { readonly host: string | undefined }) | undefined {
     const { files } = this.ports;
     if (files.stat(path)?.kind !== 'file') return undefined;
     const read = readJson(files, path, MAX_SESSION_BYTES, sessionSchema);
-    return read === undefined ? undefined : { sessionId: read.session_id, process: read.process };
+    return read === undefined ? undefined : { sessionId: read.session_id, process: read.process, host: read.host };
   }
 
   private forgetEnded(): void {

@@ -5,6 +5,7 @@ import { isTerminal } from '../../core/task/taskRecord';
 import { oneLine } from '../../core/shared/text';
 import type { Place } from '../../service/atlasReader';
 import type { OpenAtlas } from '../../service/createAtlas';
+import type { ObservedSession } from '../../service/sessions/sessionService';
 import { chooseTask } from '../../service/tasks/taskChoice';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { HostInput } from '../hosts/hostInput';
@@ -17,6 +18,8 @@ import { Prompts, type SessionKind, sessionKind } from './prompts';
 export interface Called {
   readonly event: LifecycleEvent;
   readonly input: HostInput;
+  /** The same as the host wrote it. */
+  readonly written: string;
   readonly env: NodeJS.ProcessEnv;
   /** The folder that the command was started in. */
   readonly folder: string;
@@ -45,6 +48,8 @@ export class LifecycleContext {
   readonly kind: SessionKind;
   /** The name of the trial that this is. */
   readonly check: string | undefined;
+  /** The sessions that are observed, the calling one apart; `undefined` where sessions aren't observed. */
+  session: { readonly others: readonly ObservedSession[] } | undefined;
   private place: Promise<Place> | undefined;
   private found: Promise<FoundTask> | undefined;
 

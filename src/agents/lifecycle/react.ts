@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { AgentSessions, endSession } from './agentSessions';
 import type { Reaction } from '../hosts/hostReply';
 import type { HostName, LifecycleEvent } from '../hosts/hosts';
@@ -40,6 +41,7 @@ async function notice(occasion: LifecycleContext, host: HostName | undefined): P
   if (occasion.check !== undefined || sessionId === undefined) return;
   try {
     const { ports } = occasion.atlas;
+    await observed(occasion, host);
     if (event === 'session-start') {
       // Under `atlas run`, that process watches the agent.
       if ((env['ATLAS_AGENT'] ?? '') === '') new AgentSessions(ports).begin(host, sessionId);
@@ -50,6 +52,22 @@ async function notice(occasion: LifecycleContext, host: HostName | undefined): P
   } catch (error) {
     occasion.problem('The session could not be recorded', error);
   }
+}
+
+/** Takes in what hosts reported, where sessions are observed: when one starts or stops, somebody looks. */
+async function observed(occasion: LifecycleContext, host: HostName | undefined): Promise<void> {
+  const { event, input } = occasion.called;
+  const { sessionId } = input;
+  if ((event !== 'session-start' && event !== 'stop') || host === undefined || sessionId === undefined) return;
+  const { ports } = occasion.atlas;
+  // Without the folder, sessions were never observed.
+  if (ports.files.stat(join(ports.paths.root, 'observed')) === undefined) return;
+  const { trackedSessions } = await import('../sessions/trackedSessions');
+  const own = { host, sessionId };
+  const service = trackedSessions(occasion.atlas, occasion.called.env);
+  if (event === 'session-start') service.spool.put(host, occasion.called.written, occasion.now);
+  const sessions = await service.refresh(own);
+  occasion.session = { others: sessions.filter(({ ref }) => ref.host !== host || ref.sessionId !== sessionId) };
 }
 
 /** Reacts to an event. Never throws: what goes wrong is added to the occasion's problems, and nobody is kept. */

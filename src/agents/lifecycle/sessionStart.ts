@@ -3,6 +3,8 @@ import { isTerminal } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';
 import { shownSession } from './agentSessions';
 import { MAX_AGENT_TEXT, cutAtHeading, cutAtLine, embedded, section } from '../../core/shared/agentText';
+import { sessionLines } from '../../core/hookMarkdown/sessionHook';
+import { roughAge, toMs } from '../../core/shared/time';
 import { pathText } from '../../core/hookMarkdown/escape';
 import { showsTheSame, worktreeNow } from '../../service/checkpoints/worktreeState';
 import { adviceOf, synopsisOf } from '../../service/tasks/advice';
@@ -26,14 +28,14 @@ const GAP = '\n\n';
  * order. What doesn't fit is cut from the memory first.
  */
 export async function sessionStart(occasion: LifecycleContext, host: HostName | undefined): Promise<Reaction> {
-  const first = await recovery(occasion);
+  const first = [await recovery(occasion), await earlierSession(occasion)];
   const compacted = occasion.called.input.source === 'compact';
   const last = [await journals(occasion), await waiting(occasion, host), compacted ? await reminder(occasion) : ''];
   const place = await occasion.memory();
   const memory = readMemory(occasion.atlas.ports.files, place, (why) => occasion.problem(why));
   const file = pathText(place.shown === place.folder ? join(place.folder, 'MEMORY.md') : `${place.shown}/MEMORY.md`);
   const text = (room: number): string => {
-    const sections = [first, room < LEAST_MEMORY ? '' : longTermMemory(memory, room, file), ...last];
+    const sections = [...first, room < LEAST_MEMORY ? '' : longTermMemory(memory, room, file), ...last];
     return sections.filter((each) => each !== '').join(GAP);
   };
   let room = MAX_AGENT_TEXT;
@@ -68,6 +70,28 @@ async function looked(occasion: LifecycleContext, task: StoredTask): Promise<Sto
   const seen = await (await occasion.atlas.drive()).observe(task, session, now);
   if (!seen.ok) occasion.problem('What changed in the worktree could not be recorded', seen.error);
   return seen.ok ? seen.value : task;
+}
+
+/** Two lines on the newest session here that was interrupted or left changes behind: an offer, never an order. */
+async function earlierSession(occasion: LifecycleContext): Promise<string> {
+  const { session } = occasion;
+  if (session === undefined) return '';
+  try {
+    const { worktree } = await occasion.where();
+    const found = session.others.find(
+      ({ record, state, shown }) =>
+        record.worktree === worktree &&
+        shown === 'offered' &&
+        record.task?.state === 'waiting' &&
+        (state === 'interrupted' || state === 'ended'),
+    );
+    if (found?.hookPath === undefined) return '';
+    const age = roughAge(toMs(found.record.seen_at), occasion.now);
+    return section('earlier-session', embedded(sessionLines(found, age, found.hookPath)));
+  } catch (error) {
+    occasion.problem('Earlier sessions could not be read', error);
+    return '';
+  }
 }
 
 async function reminder(occasion: LifecycleContext): Promise<string> {

@@ -3,6 +3,7 @@ import { FOREIGN_EDITS } from '../../core/task/foreignEdits';
 import { CHECKPOINT_TRIGGERS, TASK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { INBOX_STATUSES } from '../../core/inbox/inbox';
 import { VERDICTS } from '../../core/receipt/receipt';
+import { SESSION_ANSWERS, SESSION_SHARED } from './sessions/sessionSchemas';
 import { WORKER_ANSWERS, WORKER_SHARED } from './worker/workerSchemas';
 
 /*
@@ -304,7 +305,10 @@ export const ANSWERS = {
   fail: z.strictObject(changed),
   abandon: z.strictObject(changed),
   acknowledge: z.strictObject(changed),
-  resume: z.strictObject({ ...changed, to_do: text }),
+  /** With `--with`, the agent that was started, and the session that was handed over; else what changed. */
+  resume: z.partial(
+    z.strictObject({ ...changed, to_do: text, with: text, session_id: maybe(text), exit_code: integer }),
+  ),
   recover: z.strictObject({
     task,
     changed: z.boolean(),
@@ -431,6 +435,7 @@ export const ANSWERS = {
   completion: z.strictObject({ shell: text, script: text }),
   mcp: z.strictObject({}),
   ...WORKER_ANSWERS,
+  ...SESSION_ANSWERS,
 } as const;
 
 /** What JSON says of a task. */
@@ -464,6 +469,7 @@ export const SHARED = {
   'inbox item data': inboxItem,
   'plan data': plan,
   ...WORKER_SHARED,
+  ...SESSION_SHARED,
 };
 
 /** The document that `--json` prints for a command: its answer, with an error too where what it found is a failure. */

@@ -2,6 +2,7 @@ import { CHECKPOINT_COMMANDS } from '../commands/checkpoint/checkpointCommands';
 import type { CommandSpec, OptionSpec } from './commandLine';
 import { INBOX_COMMANDS } from '../commands/inbox/inboxCommands';
 import { LIFECYCLE_COMMANDS } from '../commands/lifecycle/lifecycleCommands';
+import { SESSIONS_COMMANDS } from '../commands/sessions/sessionsCommands';
 import { TASK } from './options';
 import { TASK_COMMANDS } from '../commands/task/taskCommands';
 import { WORKER_COMMANDS } from '../commands/worker/workerCommands';
@@ -153,6 +154,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('../commands/maintenance/doctor')).doctor,
   },
   ...LIFECYCLE_COMMANDS,
+  ...SESSIONS_COMMANDS,
   {
     name: 'mcp',
     does: 'Start an MCP server on standard input and output that gives an agent tools and HOOK.md.',

@@ -13,6 +13,7 @@ const GROUPS = {
   'worker task': 'Manage the tasks in the ledger.',
   'worker convoy': 'Manage convoys of tasks.',
   workspace: 'Manage workspaces.',
+  sessions: 'Inspect and resume sessions of agents.',
   lifecycle: 'Install and run lifecycle hooks of agents.',
 } as const;
 

@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import type { TranscriptHost } from '../session/sessionHost';
 import type { TerminalState } from '../task/taskRecord';
 import { GIB, MIB } from '../shared/text';
 
@@ -23,6 +24,14 @@ export interface SnapshotConfig {
   readonly maxSize: number;
 }
 
+/** The settings under `sessions`: what is observed of agents' sessions, and whose transcripts may be read. */
+export interface SessionsConfig {
+  readonly track: boolean;
+  /** Whether sessions without a terminal become session tasks too. */
+  readonly headless: boolean;
+  readonly readTranscripts: readonly TranscriptHost[];
+}
+
 /** The settings in config.yaml, with every default filled in. Durations are in ms. */
 export interface TaskConfig {
   readonly maxCheckpoints: number;
@@ -37,6 +46,7 @@ export interface TaskConfig {
   /** Where agents keep their memory: in the repository unless it is an absolute path. */
   readonly memoryFolder: string;
   readonly snapshots: SnapshotConfig;
+  readonly sessions: SessionsConfig;
 }
 
 /** What holds where no setting says otherwise. */
@@ -52,6 +62,7 @@ export const DEFAULT_CONFIG: TaskConfig = {
   retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
   memoryFolder: '.atlas/memory',
   snapshots: { enabled: true, maxFileSize: 50 * MIB, maxSize: 2 * GIB },
+  sessions: { track: false, headless: false, readTranscripts: [] },
 };
 
 /** A setting that could not be used: where it stands in the file and why. */

@@ -26,6 +26,7 @@ export const SETTING_NAMES = {
     memory_folder: undefined,
   },
   snapshots: { enabled: undefined, max_file_size: undefined, max_size: undefined },
+  sessions: { track: undefined, headless: undefined, read_transcripts: undefined },
 } as const satisfies SettingNames;
 
 /** The tables at the top of the file; everything else there belongs to other programs. */
@@ -43,6 +44,7 @@ const PATHS: ReadonlyMap<string, string> = new Map([
   ...Object.keys(SETTING_NAMES.snapshots)
     .filter((name) => name !== 'enabled')
     .map((name) => [name, `snapshots.${name}`] as const),
+  ...Object.keys(SETTING_NAMES.sessions).map((name) => [name, `sessions.${name}`] as const),
   ['commands', 'hooks.validation.commands'],
 ]);
 

@@ -1,7 +1,14 @@
 import * as z from 'zod/mini';
+import { TRANSCRIPT_HOSTS } from '../session/sessionHost';
 import { parseSize } from '../shared/text';
 import { parseDuration } from '../shared/time';
-import { type ConfigProblem, DEFAULT_CONFIG, type SnapshotConfig, type TaskConfig } from './config';
+import {
+  type ConfigProblem,
+  DEFAULT_CONFIG,
+  type SessionsConfig,
+  type SnapshotConfig,
+  type TaskConfig,
+} from './config';
 
 const durationText = z.union([
   z.string().check(z.refine((text) => parseDuration(text).ok, 'write a duration such as 30s, 5m, 1h30m, 7d, or 0')),
@@ -61,10 +68,18 @@ const snapshotSettingsSchema = z.looseObject({
   max_size: z.optional(sizeValue),
 });
 
+/** The shape of `sessions` in config.yaml. */
+const sessionSettingsSchema = z.looseObject({
+  track: z.optional(z.boolean()),
+  headless: z.optional(z.boolean()),
+  read_transcripts: z.optional(z.array(z.enum(TRANSCRIPT_HOSTS))),
+});
+
 /** The shape of config.yaml; other keys at the top belong to other programs. */
 export const configSchema = z.looseObject({
   hooks: z.optional(taskSettingsSchema),
   snapshots: z.optional(snapshotSettingsSchema),
+  sessions: z.optional(sessionSettingsSchema),
 });
 
 type Settings = z.infer<typeof configSchema>;
@@ -103,6 +118,15 @@ function durationOr(text: string | 0 | undefined, otherwise: number): number {
 function sizeOr(value: string | number | undefined, otherwise: number): number {
   if (typeof value === 'number') return value;
   return (value === undefined ? undefined : parseSize(value)) ?? otherwise;
+}
+
+function sessionsConfig(settings: Settings['sessions']): SessionsConfig {
+  const d = DEFAULT_CONFIG.sessions;
+  return {
+    track: settings?.track ?? d.track,
+    headless: settings?.headless ?? d.headless,
+    readTranscripts: settings?.read_transcripts ?? d.readTranscripts,
+  };
 }
 
 function snapshotConfig(settings: Settings['snapshots']): SnapshotConfig {
@@ -161,6 +185,7 @@ export function readConfig(
       },
       memoryFolder: s.memory_folder ?? d.memoryFolder,
       snapshots: snapshotConfig(own.settings.snapshots),
+      sessions: sessionsConfig(own.settings.sessions),
     },
   };
 }

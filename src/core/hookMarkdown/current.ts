@@ -7,7 +7,8 @@ import { cut } from '../shared/text';
 import { block, bullets, code, prose, stacked } from './escape';
 import { goalLines } from './plan';
 import { sinceLastCheckpoint } from './since';
-import { type HookView, utc } from './view';
+import { type HookView } from './view';
+import { utc } from './utc';
 
 const MAX_FILES = 30;
 const MAX_DONE = 10;
@@ -62,6 +63,7 @@ export function whatYouWereDoing(view: HookView): string {
     ...doneSoFar(view),
     ...sinceLastCheckpoint(view),
     ...filesModified(view),
+    ...(view.session?.work ?? []),
     '### Last Checkpoint',
     lastCheckpoint(view),
     ...quoted('### Your Instructions', view.step?.prompt),

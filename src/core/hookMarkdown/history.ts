@@ -4,7 +4,8 @@ import type { ValidationReceipt } from '../task/taskRecord';
 import type { TaskStep } from '../task/task';
 import { formatDuration, toMs } from '../shared/time';
 import { block, code, codeCell, flat, prose, table } from './escape';
-import { type HookView, type ReceiptVerdict, utc } from './view';
+import { type HookView, type ReceiptVerdict } from './view';
+import { utc } from './utc';
 
 const MAX_CHECKPOINTS = 20;
 const MAX_RECEIPTS = 20;

@@ -9,12 +9,14 @@ import { whatInterruptedYou } from './interruption';
 import { thePlan } from './plan';
 import { RULE, currentState, ifSomethingIsWrong, whatYouWereDoing } from './current';
 import { recoveringAdvice } from './recovering';
-import { type HookMarkdownInput, type HookView, utc, viewOf } from './view';
+import { type HookMarkdownInput, type HookView, viewOf } from './view';
+import { utc } from './utc';
 import { waitingAdvice } from './waiting';
 import { initializingAdvice, missingAdvice, pendingAdvice, runningAdvice, validatingAdvice } from './working';
 import type { Task } from '../task/task';
 
-const HEADER = `# ATLAS Task Recovery Hook
+/** What every HOOK.md begins with. */
+export const HEADER = `# ATLAS Task Recovery Hook
 
 > ⚠️ **READ THIS FIRST** - This file contains your recovery context.
 > Do NOT proceed without understanding the current state.
@@ -77,7 +79,9 @@ export function nextCommand(view: HookView): string | undefined {
 }
 
 function whatToDoNow(view: HookView): string {
-  return `## What To Do Now\n\n${renderAdvice(adviceFor(view))}`;
+  const advice = adviceFor(view);
+  const first = isTerminal(view.hook.state) ? [] : (view.session?.first ?? []);
+  return `## What To Do Now\n\n${renderAdvice({ ...advice, steps: [...first, ...advice.steps] })}`;
 }
 
 function footer({ hook, seq, version }: HookView): string {
@@ -89,6 +93,7 @@ const SECTIONS = [
   currentState,
   whatInterruptedYou,
   thePlan,
+  ({ session }: HookView) => session?.asked ?? [],
   whatYouWereDoing,
   whatToDoNow,
   completedSteps,

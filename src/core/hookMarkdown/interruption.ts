@@ -1,7 +1,8 @@
 import { recoveryDetails } from '../recovery/recoveryDetails';
 import { formatDuration, toMs } from '../shared/time';
 import { code, stacked } from './escape';
-import { type HookView, utc } from './view';
+import { type HookView } from './view';
+import { utc } from './utc';
 
 const CAUSES: Readonly<Record<string, string>> = {
   agent_killed: 'The agent before you was killed',

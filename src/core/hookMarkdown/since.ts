@@ -2,7 +2,8 @@ import { lastEventOf } from '../history/historyEvent';
 import type { ChangedFile, SinceCheckpoint, WorktreeState } from '../task/worktreeState';
 import { count } from '../shared/text';
 import { bullets, code, prose } from './escape';
-import { type HookView, utc } from './view';
+import { type HookView } from './view';
+import { utc } from './utc';
 
 const SHORT = 12;
 

@@ -14,6 +14,14 @@ export interface ReceiptVerdict {
   readonly keyPath?: string;
 }
 
+/** What is told of the session that works on a task, each part as Markdown: made only where there is one. */
+export interface SessionSections {
+  readonly asked: readonly string[];
+  readonly work: readonly string[];
+  /** What comes first in `What To Do Now`. */
+  readonly first: readonly string[];
+}
+
 /** Everything that HOOK.md is made from. */
 export interface HookMarkdownInput {
   readonly hook: TaskRecord;
@@ -25,6 +33,8 @@ export interface HookMarkdownInput {
   readonly verdicts: Pick<ReadonlyMap<string, ReceiptVerdict>, 'get'>;
   /** The version of this program. */
   readonly version: string;
+  /** What is observed of the session that works on it, or did last. */
+  readonly session?: SessionSections;
 }
 
 /** A file that the step touched, and how it stands where that is known. */
@@ -102,9 +112,4 @@ export function doneSteps({ task }: HookView): { readonly name: string; readonly
   return task.steps.flatMap((step, index) =>
     step.status === 'completed' || step.status === 'skipped' ? [{ name: step.name, number: index + 1 }] : [],
   );
-}
-
-/** `2026-01-17T14:45:33Z`: to the second, as people and agents read it. */
-export function utc(timestamp: string): string {
-  return timestamp.replace(/\.\d+Z$/u, 'Z');
 }

@@ -1,6 +1,7 @@
 /** The tags by which an agent tells what we say from what others wrote. */
 export const AGENT_TAGS = [
   'atlas-recovery',
+  'earlier-session',
   'long-term-memory',
   'recent-journals',
   'inbox-status',

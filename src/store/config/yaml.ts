@@ -1,5 +1,5 @@
 import type { TextPosition } from '../../core/config/configIssue';
-import { LineCounter, isMap, isScalar, parseDocument } from 'yaml';
+import { LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml';
 
 /** A YAML text as plain data, with the places of its fields. */
 export interface ParsedYaml {
@@ -49,4 +49,44 @@ export function parseFields(text: string): ParsedYaml {
   if (data === undefined || data === null || (typeof data === 'object' && !Array.isArray(data))) return yaml;
   const message = 'The file has no settings. Write "hooks:" with the settings below it.';
   return { ...yaml, data: undefined, error: { message, position: yaml.positionOf([]) } };
+}
+
+/** A setting of a section, and its value as YAML has it on one line. */
+export interface SettingText {
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * The text with settings put into one of its sections; every other byte stays.
+ * @returns `undefined` where the text is no YAML with fields, or the section isn't written as a block
+ */
+export function withSettings(text: string, section: string, settings: readonly SettingText[]): string | undefined {
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' });
+  const { contents } = document;
+  if (document.errors.length > 0 || (contents !== null && !isMap(contents))) return undefined;
+  const pair = contents?.items.find(({ key }) => isScalar(key) && key.value === section);
+  const block = (indent: string): string => settings.map(({ name, value }) => `${indent}${name}: ${value}\n`).join('');
+  if (pair === undefined) {
+    const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+    return `${text}${gap}${section}:\n${block('  ')}`;
+  }
+  const { key, value: inside } = pair;
+  if (isScalar(key) && (inside === null || (isScalar(inside) && inside.value === null))) {
+    const end = text.indexOf('\n', key.range[1]);
+    return end === -1 ? `${text}\n${block('  ')}` : text.slice(0, end + 1) + block('  ') + text.slice(end + 1);
+  }
+  const start = isMap(inside) && inside.flow !== true ? inside.range[0] : undefined;
+  if (!isMap(inside) || start === undefined) return undefined;
+  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
+  const edits = settings.map(({ name, value }) => {
+    const item = inside.items.find((each) => isScalar(each.key) && each.key.value === name);
+    const node: unknown = item?.value;
+    const range = isNode(node) ? node.range : undefined;
+    return range === undefined || range === null
+      ? { at: start, end: start, put: `${name}: ${value}\n${indent}` }
+      : { at: range[0], end: range[1], put: value };
+  });
+  const sorted = edits.sort((a, b) => b.at - a.at || b.end - a.end);
+  return sorted.reduce((result, { at, end, put }) => result.slice(0, at) + put + result.slice(end), text);
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { unwrap } from '../../../src/core/shared/errors';
 import type { Desk } from '../../support/drivers/cliDesk';
@@ -99,6 +99,20 @@ function line(exit: number, words: string, last?: string, more: Omit<Line, 'args
   return { args: [...words.split(' '), ...(last === undefined ? [] : [last])], exit, ...more };
 }
 
+/** A desk at which two sessions were observed: one that works, and one that has ended. */
+async function observed(desk: Desk): Promise<void> {
+  const folder = path.join(desk.root, 'observed');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(path.join(desk.root, 'config.yaml'), 'sessions:\n  track: true\n');
+  const report = (name: string, id: string, more: object): void => {
+    const body = JSON.stringify({ session_id: id, cwd: desk.folder, ...more });
+    writeFileSync(path.join(folder, `claude.${name}.json`), `v1 pid= start= ci= run= entry=\n${body}`);
+  };
+  report('1', '1111-one', { hook_event_name: 'UserPromptSubmit', prompt: 'Fix it' });
+  report('2', '2222-two', { hook_event_name: 'SessionEnd', reason: 'logout' });
+  return Promise.resolve();
+}
+
 /** For every command: success, refusal where it has one, wrong usage. A command without an entry fails the test. */
 export const TRIALS: Readonly<Record<string, Trial>> = {
   start: { lines: [line(0, 'start', 'fix it'), line(2, 'start'), line(3, 'start x --template nonsense')] },
@@ -183,7 +197,54 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
       line(2, 'abandon x y'),
     ],
   },
-  resume: { before: crashed, lines: [line(0, 'resume'), line(0, 'resume'), line(2, 'resume x')] },
+  resume: {
+    before: crashed,
+    lines: [
+      line(0, 'resume'),
+      line(0, 'resume'),
+      line(2, 'resume x'),
+      line(2, 'resume --with nobody'),
+      line(3, 'resume --with codex --session nowhere'),
+      line(3, 'resume --with codex', undefined, { env: { PATH: '/nowhere' } }),
+    ],
+  },
+  'sessions list': {
+    before: observed,
+    lines: [line(0, 'sessions list'), line(0, 'sessions list --all'), line(2, 'sessions list x')],
+  },
+  'sessions show': {
+    before: observed,
+    lines: [line(0, 'sessions show 1111'), line(3, 'sessions show nowhere'), line(2, 'sessions show')],
+  },
+  'sessions forget': {
+    before: observed,
+    lines: [
+      line(4, 'sessions forget 1111', undefined, { env: AGENT }),
+      line(2, 'sessions forget 1111'),
+      line(0, 'sessions forget 1111 --yes'),
+      line(3, 'sessions forget 1111 --yes'),
+      line(2, 'sessions forget'),
+      line(0, 'sessions forget --all --yes'),
+    ],
+  },
+  'sessions end-processes': {
+    before: observed,
+    lines: [
+      line(4, 'sessions end-processes 1111'),
+      line(0, 'sessions end-processes 2222'),
+      line(4, 'sessions end-processes 2222', undefined, { env: AGENT }),
+      line(2, 'sessions end-processes'),
+    ],
+  },
+  'sessions use-template': {
+    before: observed,
+    lines: [
+      line(0, 'sessions use-template 1111 patch'),
+      line(3, 'sessions use-template 1111 nonsense'),
+      line(2, 'sessions use-template 1111'),
+    ],
+  },
+  'sessions refresh': { before: observed, lines: [line(0, 'sessions refresh'), line(2, 'sessions refresh x')] },
   recover: {
     before: crashed,
     lines: [

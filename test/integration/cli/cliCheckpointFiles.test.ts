@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuiltCli } from '../../support/drivers/cli';
@@ -114,6 +114,34 @@ describe('a checkpoint by the command', () => {
     }
     expect(readFileSync(path.join(desk.folder, 'a.txt'), 'utf8')).toBe('two\n');
   });
+
+  it('whose restore is killed anywhere is finished or undone by the next command, which records it', async () => {
+    const desk = await capturing('killed');
+    const many = Array.from({ length: 300 }, (_, at) => `part${at % 20}/file${at}.txt`);
+    const fill = (text: string): void => many.forEach((name) => void desk.write(name, `${text} ${name}\n`));
+    fill('old');
+    const id = await recorded(desk, 'first');
+    for (const moment of ['staging', 'applying', 'applying'] as const) {
+      fill('new');
+      const child = desk.cli.start(['checkpoint', 'restore', id, '--yes'], desk.how());
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      const isStaged = (): boolean => readdirSync(desk.folder).some((name) => name.startsWith('.atlas-restore-'));
+      const isApplied = (): boolean => many.some((name) => desk.read(name).startsWith('old'));
+      await until(`the restore is ${moment}`, moment === 'staging' ? isStaged : isApplied);
+      child.kill('SIGKILL');
+      await ended;
+      const restores = async (): Promise<number> =>
+        ((await desk.ok('hook', 'export')).match(/"trigger": ?"restore"/gu) ?? []).length;
+      const before = await restores();
+      const left = (await desk.ok('checkpoint', 'diff', id, '--name-only')).split('\n').filter((name) => name !== '');
+      const words = new Set(many.map((name) => desk.read(name).split(' ')[0]));
+      expect(words.size, 'all of the old or all of the new').toBe(1);
+      expect(left).toHaveLength(words.has('old') ? 0 : many.length);
+      expect(isStaged()).toBe(false);
+      // What came to its end before it was killed is in the history already, or nobody can know of it.
+      if (words.has('new')) expect(await restores()).toBe(before);
+    }
+  }, 60_000);
 
   it('quotes and takes paths as git does', async () => {
     const desk = await capturing('quoted');

@@ -181,7 +181,16 @@ describe.concurrent('--json of', { timeout: 120_000 }, () => {
 /** What is asked for with these is what they say; of what the others change, nothing is said. */
 const ANSWERING = new Set(
   ['status', 'hook status', 'hook show', 'hook checkpoints', 'hook export', 'hook synopsis', 'hook verify-receipt']
-    .concat(['receipts list', 'receipts verify', 'receipts export', 'inbox list', 'inbox next', 'workspace list'])
+    .concat([
+      'receipts list',
+      'receipts verify',
+      'receipts export',
+      'inbox list',
+      'inbox next',
+      'workspace list',
+      'sessions list',
+      'sessions show',
+    ])
     .concat(['lifecycle status', 'lifecycle doctor', 'lifecycle session-start', 'lifecycle stop', 'doctor'])
     .concat(['lifecycle pre-compact', 'lifecycle subagent-stop', 'completion', 'worker claim', 'worker recover'])
     .concat(['worker list', 'worker status', 'worker show', 'worker ready', 'worker repair', 'worker convoy status'])

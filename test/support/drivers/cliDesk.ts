@@ -116,6 +116,11 @@ export class Desk {
     return file;
   }
 
+  /** A file of the repository. */
+  read(name: string): string {
+    return readFileSync(path.join(this.folder, name), 'utf8');
+  }
+
   /** Writes a template of the repository. */
   template(id: string, ...steps: readonly DeskStep[]): void {
     this.write(`.atlas/templates/${id}.yaml`, JSON.stringify({ id, steps }));

@@ -19,6 +19,7 @@ describe('settings', () => {
       retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
       memoryFolder: '.atlas/memory',
       snapshots: { enabled: true, maxFileSize: 50 * 1024 * 1024, maxSize: 2 * 1024 ** 3 },
+      sessions: { track: false, headless: false, readTranscripts: [] },
     });
   });
 
@@ -44,6 +45,7 @@ describe('settings', () => {
         something_newer: true,
       },
       snapshots: { enabled: false, max_file_size: '1 MB', max_size: 5 },
+      sessions: { track: true, headless: true, read_transcripts: ['codex'] },
     });
     expect(problems).toEqual([]);
     expect(config).toEqual({
@@ -58,6 +60,7 @@ describe('settings', () => {
       retentionMs: { completed: 24 * HOUR, failed: 48 * HOUR, abandoned: 0 },
       memoryFolder: 'notes',
       snapshots: { enabled: false, maxFileSize: 1024 * 1024, maxSize: 5 },
+      sessions: { track: true, headless: true, readTranscripts: ['codex'] },
     });
   });
 

@@ -25,7 +25,13 @@ export function lifecycleEvent(event: LifecycleEvent): Handler {
       'problem' in written ? { input: {}, problem: written.problem } : parseHostInput(written.text);
     const { env, folder } = context;
     if (context.folderProblem !== undefined) return nothing(event, context.folderProblem);
-    const occasion = new LifecycleContext(await context.atlas(), { event, input, env, folder });
+    const occasion = new LifecycleContext(await context.atlas(), {
+      event,
+      input,
+      written: 'text' in written ? written.text : '',
+      env,
+      folder,
+    });
     if (problem !== undefined) occasion.problem(problem);
     const host = hostOf(call, input.writtenBy);
     const reaction = await reactTo(occasion, host);

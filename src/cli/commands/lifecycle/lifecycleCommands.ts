@@ -4,6 +4,21 @@ import type { CommandSpec, OptionSpec } from '../../parse/commandLine';
 // Written out, since only types may come from where the work is done.
 const HOSTS = ['claude', 'vscode', 'codex', 'gemini', 'cursor'] as const satisfies readonly HostName[];
 
+/** Those that can be set up: of OpenCode, sessions are observed by a plugin. */
+const SET_UP: OptionSpec = {
+  flags: '--host <host>',
+  does: 'program that runs the agent',
+  choices: [...HOSTS, 'opencode'],
+};
+const HOOKS_ONLY: OptionSpec = {
+  flags: '--hooks-only',
+  does: "change only this repository's hooks; leave the observation of sessions as it is",
+};
+const TRANSCRIPTS: OptionSpec = {
+  flags: '--transcripts',
+  does: "also read the host's transcripts (claude, codex, opencode), for what its hooks don't tell",
+};
+
 /** The host whose file or form is meant. */
 const HOST: OptionSpec = { flags: '--host <host>', does: 'program that runs the agent', choices: HOSTS };
 
@@ -37,15 +52,15 @@ export const LIFECYCLE_COMMANDS: readonly CommandSpec[] = [
   eventCommand('stop-failure', 'Record that a turn ended with a service error.'),
   {
     name: 'lifecycle install',
-    does: "Install lifecycle hooks in a host's settings file in this repository. Shows the change first and keeps other settings.",
-    options: [HOST, SECTION, DRY_RUN, YES],
+    does: "Install lifecycle hooks in a host's settings file in this repository, and observe its sessions in all repositories. Shows the change first and keeps other settings.",
+    options: [SET_UP, SECTION, HOOKS_ONLY, TRANSCRIPTS, DRY_RUN, YES],
     example: 'atlas lifecycle install --host claude --section',
     load: async () => (await import('./lifecycleInstall')).installLifecycle,
   },
   {
     name: 'lifecycle uninstall',
     does: 'Remove the lifecycle hooks. Other settings stay unchanged.',
-    options: [HOST, DRY_RUN, YES],
+    options: [SET_UP, HOOKS_ONLY, DRY_RUN, YES],
     example: 'atlas lifecycle uninstall --host claude',
     load: async () => (await import('./lifecycleInstall')).uninstallLifecycle,
   },

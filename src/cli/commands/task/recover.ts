@@ -16,6 +16,11 @@ import { type Driven, changed, nextData, nextOf, taken, taskData, taskToDrive, t
 
 /** `resume`: applies the plan of a crashed task, or goes on after a wait; says what to do now. */
 export const resume: Handler = async (context, call) => {
+  if (call.text('with') !== undefined) return (await import('../sessions/resumeWith')).resumeWith(context, call);
+  if (call.rest.length > 0)
+    throw new AtlasError('usage', 'Arguments for an agent need an agent.', {
+      hint: 'Name it: atlas resume --with codex',
+    });
   const driven = await taskToDrive(context, call);
   const { atlas, stored } = driven;
   const resumed = taken(context, driven, await goOn(driven, context.caller));

@@ -171,9 +171,21 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'resume',
-    does: 'Apply the recovery plan of an interrupted task, or continue a waiting one.',
-    options: TASK,
-    example: 'atlas resume',
+    does: 'Apply the recovery plan of an interrupted task, or continue a waiting one. With --with, hand it to an agent.',
+    operands: [{ usage: '[argument…]', does: 'with --with: more arguments for the agent, after --' }],
+    options: [
+      {
+        flags: '--with <agent>',
+        does: 'start this agent in the worktree, with what is known of the interrupted session or task',
+        choices: ['claude', 'codex', 'opencode', 'gemini'],
+      },
+      { flags: '--session <id>', does: 'with --with: the session to hand over (default: the newest here)' },
+      { flags: '--headless', does: 'with --with: start the agent without a terminal' },
+      { flags: '-y, --yes', does: 'with --with: start beside what still runs' },
+      ...TASK,
+    ],
+    interleaved: true,
+    example: 'atlas resume --with codex',
     load: async () => (await import('./recover')).resume,
   },
   {

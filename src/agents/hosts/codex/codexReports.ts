@@ -1,0 +1,55 @@
+import type { SessionChange } from '../../../core/session/sessionEvent';
+import type { Observed, SpoolEnvelope } from '../../../service/sessions/sessionHosts';
+import { type HookReport, askOf, commandOf, endOf, hookReport, isTyped, listItems, observedBy } from '../hookReport';
+import { filesOfPatch, reportFields, textOf } from '../reportText';
+
+/** What a report of Codex's hooks says. They tell neither exit codes nor durations. */
+export function codexReport(body: string, envelope: SpoolEnvelope): Observed | undefined {
+  const report = hookReport(reportFields(body));
+  return observedBy(report.fields, envelope, changesOf(report));
+}
+
+function changesOf(report: HookReport): SessionChange[] {
+  const { fields, event, tool, input } = report;
+  switch (event) {
+    case 'SessionStart': {
+      const start = textOf(fields['source']);
+      return [{ kind: 'started', ...(start === undefined ? {} : { start }) }];
+    }
+    case 'UserPromptSubmit': {
+      const text = textOf(fields['prompt']);
+      return text === undefined || !isTyped(text) ? [] : [{ kind: 'request', text }];
+    }
+    case 'PreToolUse':
+      return [
+        patched(report, askOf(report)),
+        ...(tool === 'update_plan' ? [{ kind: 'list' as const, items: listItems(input['plan']) }] : []),
+      ];
+    case 'PostToolUse':
+      return [patched(report, endOf(report))];
+    case 'PermissionRequest':
+      return [{ kind: 'permission_asked', id: report.toolId }];
+    case 'PostCompact': {
+      const trigger = textOf(fields['trigger']);
+      return [{ kind: 'compacted', ...(trigger === undefined ? {} : { trigger }) }];
+    }
+    case 'Stop': {
+      const message = textOf(fields['last_assistant_message']);
+      return [{ kind: 'turn_ended', ...(message === undefined ? {} : { message }) }];
+    }
+    case 'SessionEnd': {
+      const reason = textOf(fields['reason']);
+      return [{ kind: 'ended', ...(reason === undefined ? {} : { reason }) }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** A patch is no command: it names the files that it changes. */
+function patched({ tool, input }: HookReport, change: SessionChange): SessionChange {
+  const patch = commandOf(input) ?? textOf(input['input']) ?? '';
+  if (tool !== 'apply_patch' || (change.kind !== 'tool_asked' && change.kind !== 'tool_ended')) return change;
+  const { command: _patch, ...rest } = change;
+  return { ...rest, files: filesOfPatch(patch) };
+}

@@ -1,0 +1,221 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Result } from '../../core/shared/errors';
+import { HOST_TITLES, type SessionHost, type TranscriptHost, TRANSCRIPT_HOSTS } from '../../core/session/sessionHost';
+import type { ServicePorts } from '../../service/ports';
+import { observedEvents, wireObserver } from './hookEntries';
+import { type FileChange, Installer } from './installer';
+import { HOSTS } from '../hosts/hosts';
+import { PLUGIN_MARK, pluginText } from '../hosts/opencode/pluginText';
+import { claudeFolder } from '../hosts/claude/claudeTranscript';
+import { codexFolder } from '../hosts/codex/codexTranscript';
+
+/** The hosts whose sessions can be observed everywhere, by their settings in the user's home folder. */
+export const OBSERVE_HOSTS = [
+  'claude',
+  'codex',
+  'opencode',
+  'gemini',
+  'cursor',
+] as const satisfies readonly SessionHost[];
+
+/** One of them. */
+export type ObserveHost = (typeof OBSERVE_HOSTS)[number];
+
+/** What is known about observing a host. */
+export interface ObserveSetUp {
+  readonly host: ObserveHost;
+  readonly title: string;
+  /** The file that is changed. */
+  readonly path: string;
+  /** Whether all that is needed stands in it. */
+  readonly installed: boolean;
+  /** What the user has to do or know beside. */
+  readonly notes: readonly string[];
+}
+
+/** The events of each host that are reported; see docs/agents.md for what each tells. */
+const EVENTS: Readonly<Record<Exclude<ObserveHost, 'opencode'>, readonly string[]>> = {
+  claude: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionRequest'],
+    ...[
+      'Notification',
+      'PostCompact',
+      'TaskCreated',
+      'TaskCompleted',
+      'CwdChanged',
+      'Stop',
+      'StopFailure',
+      'SessionEnd',
+    ],
+  ],
+  codex: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PermissionRequest', 'PostCompact'],
+    ...['Stop', 'SessionEnd'],
+  ],
+  gemini: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],
+  cursor: [
+    ...['sessionStart', 'beforeSubmitPrompt', 'beforeShellExecution', 'afterShellExecution', 'afterFileEdit'],
+    ...['afterAgentResponse', 'stop', 'sessionEnd'],
+  ],
+};
+
+const STARTS = new Set(['SessionStart', 'sessionStart']);
+const TIMEOUT_SECONDS = 10;
+/** Codex allows no more at the end of a session. */
+const ENDING_SECONDS = 3;
+
+/** Where hosts keep what a user set for all repositories. */
+export interface UserPlaces {
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+}
+
+/** The places of whoever runs this. */
+export function userPlaces(env: NodeJS.ProcessEnv = process.env): UserPlaces {
+  return { env, home: homedir() };
+}
+
+function placeOf(host: ObserveHost, { env, home }: UserPlaces): { readonly folder: string; readonly file: string } {
+  switch (host) {
+    case 'claude':
+      return { folder: claudeFolder(env, home), file: 'settings.json' };
+    case 'codex':
+      return { folder: codexFolder(env, home), file: 'hooks.json' };
+    case 'opencode': {
+      const config = env['XDG_CONFIG_HOME'] ?? '';
+      const folder = join(config === '' ? join(home, '.config') : config, 'opencode');
+      return { folder, file: join('plugins', 'atlas.js') };
+    }
+    case 'gemini':
+      return { folder: join(home, '.gemini'), file: 'settings.json' };
+    case 'cursor':
+      return { folder: join(home, '.cursor'), file: 'hooks.json' };
+  }
+}
+
+/** The command that a host runs at an event. Whatever becomes of the script, it says nothing and exits with 0. */
+export function observeCommand(script: string, host: ObserveHost, event: string): string {
+  const path = script.replaceAll('\\', '/');
+  const word = /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", '')}'`;
+  return `sh ${word} ${host}${STARTS.has(event) ? ' start' : ''} 2>/dev/null || true`;
+}
+
+/** Puts what observes a host's sessions into the user's own settings of it, and takes it out again. */
+export class ObserveInstaller {
+  constructor(
+    private readonly ports: Pick<ServicePorts, 'files' | 'ids' | 'paths'>,
+    private readonly places: UserPlaces,
+    /** Where the script and the folder for reports lie. */
+    private readonly spool: { readonly scriptPath: string; readonly folder: string },
+  ) {}
+
+  private desk(host: ObserveHost): { readonly installer: Installer; readonly file: string; readonly path: string } {
+    const { folder, file } = placeOf(host, this.places);
+    return { installer: new Installer(this.ports, folder), file, path: join(folder, file) };
+  }
+
+  /** What installing changes. */
+  planInstall(host: ObserveHost): Result<FileChange> {
+    const { installer, file } = this.desk(host);
+    if (host === 'opencode') return installer.planOwnFile(file, pluginText(this.spool.folder), isOurPlugin);
+    const { form, timeoutUnit, type, version } = HOSTS[host];
+    const events = EVENTS[host].map((key) => ({
+      key,
+      command: observeCommand(this.spool.scriptPath, host, key),
+      timeout: (key === 'SessionEnd' ? ENDING_SECONDS : TIMEOUT_SECONDS) * (timeoutUnit === 'ms' ? 1000 : 1),
+    }));
+    const shape = { form, type, ...(version === undefined ? {} : { version }) };
+    return installer.planSettings(file, (text) => wireObserver(text, shape, events));
+  }
+
+  /** What taking it out changes: every other byte stays. */
+  planUninstall(host: ObserveHost): Result<FileChange> {
+    const { installer, file } = this.desk(host);
+    if (host !== 'opencode') return installer.planClean(file);
+    const text = installer.textOf(file);
+    if (!text.ok) return text;
+    // A plugin by somebody else stays.
+    const isOther = text.value !== undefined && !isOurPlugin(text.value);
+    return installer.planOwnFile(file, isOther ? text.value : undefined, () => true);
+  }
+
+  apply(host: ObserveHost, change: FileChange): Result<void> {
+    return this.desk(host).installer.apply(change);
+  }
+
+  /** How each host stands. A file that can't be read counts as one without it. */
+  setUp(): ObserveSetUp[] {
+    return OBSERVE_HOSTS.map((host) => {
+      const { installer, file, path } = this.desk(host);
+      const text = installer.textOf(file);
+      const installed = text.ok && text.value !== undefined && this.isInstalled(host, text.value);
+      return { host, title: HOST_TITLES[host], path, installed, notes: installed ? this.notes(host) : [] };
+    });
+  }
+
+  private isInstalled(host: ObserveHost, text: string): boolean {
+    if (host === 'opencode') return isOurPlugin(text);
+    const events = observedEvents(text);
+    return events.ok && EVENTS[host].every((event) => events.value.includes(event));
+  }
+
+  /** What has to be done beside, or isn't done yet. */
+  notes(host: ObserveHost): string[] {
+    if (host === 'codex') {
+      const trusted = this.codexTrusts();
+      return trusted === EVENTS.codex.length
+        ? []
+        : [
+            `Codex runs ${trusted === 0 ? 'none' : `${trusted} of ${EVENTS.codex.length}`} of these hooks until you trust them: start "codex" once in a terminal and choose Trust. "codex exec" skips hooks that are not trusted.`,
+          ];
+    }
+    if (host !== 'opencode') return [];
+    const { folder } = placeOf(host, this.places);
+    const isThere = this.ports.files.stat(join(folder, 'node_modules', '@opencode-ai', 'plugin')) !== undefined;
+    return isThere
+      ? []
+      : [
+          'At its next start, OpenCode downloads its plugin package (63 MB). Without a network, it does not start then.',
+        ];
+  }
+
+  /** How many of our entries Codex trusts, by its own account: Atlas reads that, and never writes it. */
+  private codexTrusts(): number {
+    const { installer } = this.desk('codex');
+    const { path } = this.desk('codex');
+    const config = installer.textOf('config.toml');
+    const hooks = installer.textOf('hooks.json');
+    if (!config.ok || !hooks.ok || config.value === undefined || hooks.value === undefined) return 0;
+    const trusted = [
+      ...config.value.matchAll(/^\s*\[hooks\.state\."([^"]+)"\]\s*\n(?:[^[]*\n)?\s*trusted_hash\s*=/gmu),
+    ];
+    const keys = new Set(trusted.map(([, key = '']) => key.replace(/:\d+:\d+$/u, '')));
+    const snake = (event: string): string => event.replace(/(?<!^)([A-Z])/gu, '_$1').toLowerCase();
+    return EVENTS.codex.filter((event) => keys.has(`${path}:${snake(event)}`)).length;
+  }
+}
+
+function isOurPlugin(text: string): boolean {
+  return text.startsWith(PLUGIN_MARK);
+}
+
+/** Whether a host's transcripts can be read. */
+export function hasTranscripts(host: SessionHost): host is TranscriptHost {
+  return TRANSCRIPT_HOSTS.some((each) => each === host);
+}
+
+/** The sessions settings after a host was set up, or given up. */
+export function settingsAfter(
+  readTranscripts: readonly TranscriptHost[],
+  host: ObserveHost,
+  wish: { readonly track: boolean; readonly transcripts: boolean | undefined },
+): { readonly name: string; readonly value: boolean | readonly string[] }[] {
+  const others = readTranscripts.filter((each) => each !== host);
+  const keeps = wish.transcripts ?? (wish.track && readTranscripts.some((each) => each === host));
+  const read = keeps && hasTranscripts(host) ? [...others, host] : others;
+  return [
+    { name: 'track', value: wish.track },
+    { name: 'read_transcripts', value: read },
+  ];
+}

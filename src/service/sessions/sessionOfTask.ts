@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+import { sessionSections } from '../../core/hookMarkdown/session';
+import type { SessionSections } from '../../core/hookMarkdown/view';
+import { toMs } from '../../core/shared/time';
+import { sessionState } from '../../core/session/sessionState';
+import type { TaskRef } from '../../core/task/taskRef';
+import { SessionRecords } from '../../store/sessions/sessionRecords';
+import type { ServicePorts } from '../ports';
+
+/** What is known of the session that is bound to a task, the newest one. What still runs of it isn't looked for. */
+export function sessionOf(ports: ServicePorts, ref: TaskRef): SessionSections | undefined {
+  // Where none was ever observed, there is nothing to read.
+  if (ports.files.stat(join(ports.paths.root, 'observed')) === undefined) return undefined;
+  const [record] = new SessionRecords(ports)
+    .all()
+    .filter(({ bound }) => bound?.workspace === ref.workspace && bound.id === ref.id)
+    .sort((a, b) => toMs(b.seen_at) - toMs(a.seen_at));
+  if (record === undefined) return undefined;
+  const vitality = record.process === undefined ? undefined : ports.processes.vitality(record.process);
+  return sessionSections({ record, state: sessionState(record, vitality), survivors: [] });
+}
