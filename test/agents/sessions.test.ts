@@ -9,6 +9,12 @@ import { REAL_AGENTS_HERE } from './agentsHere';
 /* Real agents that are observed: handed over, left alone, without a place for reports, and with secrets. */
 
 const HANG: Turn = { hang: true };
+/** What Codex needs without a terminal; untrusted hooks would tell nothing of the session that goes on. */
+const CODEX_HEADLESS = [
+  '--skip-git-repo-check',
+  '--dangerously-bypass-approvals-and-sandbox',
+  '--dangerously-bypass-hook-trust',
+];
 const write = (folder: string, name: string): Turn => ({ write: { path: path.join(folder, name), content: name } });
 
 describe.each(REAL_AGENTS_HERE)('sessions of %s', (agent) => {
@@ -35,7 +41,7 @@ describe.each(REAL_AGENTS_HERE)('sessions of %s', (agent) => {
     const folder = desk.repository();
     await killedAt(2, 'Rename the lexer', folder, [write(folder, 'lexer.ts'), { run: 'echo tested' }, HANG]);
     desk.model.play([{ text: 'Understood.' }]);
-    const unsafe = agent === 'codex' ? ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'] : [];
+    const unsafe = agent === 'codex' ? CODEX_HEADLESS : [];
     const began = performance.now();
     const resumed = desk.atlas(folder, 'resume', '--with', agent, '--headless', '--', ...unsafe);
     const { body } = await desk.model.asked(0);
