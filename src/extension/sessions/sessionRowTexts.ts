@@ -55,9 +55,12 @@ function filesChanged({ record }: ObservedSession): string {
   return total === 1 ? vscode.l10n.t('1 file changed') : vscode.l10n.t('{0} files changed', total);
 }
 
-/** What stands beside a session's request: host, status with its age, and files. */
+/** What stands beside a session's request: status with its age, host, and files. */
 export function sessionDetails(session: ObservedSession, now: number): string {
-  const status = `${sessionStateLabel(session.state)} (${ageOf(stateSince(session), now)})`;
+  return detailsOf(session, `${sessionStateLabel(session.state)} (${ageOf(stateSince(session), now)})`);
+}
+
+function detailsOf(session: ObservedSession, status: string): string {
   const parts = [status, HOST_TITLES[session.ref.host], filesChanged(session)];
   return parts.filter((part) => part !== '').join(' · ');
 }
@@ -76,8 +79,10 @@ export function sessionRow(
   now: number,
 ): vscode.TreeItem {
   const title = requestOf(session);
-  const shown = row(node, title);
-  shown.description = sessionDetails(session, now);
+  // A narrow side bar cuts off what stands behind: what needs the user is said first, as of tasks.
+  const needed = needsUser(session);
+  const shown = row(node, needed ? vscode.l10n.t('{0}: {1}', sessionStateLabel(session.state), title) : title);
+  shown.description = needed ? detailsOf(session, ageOf(stateSince(session), now)) : sessionDetails(session, now);
   shown.iconPath = themeIcon(LOOKS[session.state]);
   const isGone = session.state === 'interrupted' || session.state === 'ended';
   const isBound = session.record.bound !== undefined;
@@ -88,7 +93,7 @@ export function sessionRow(
     ...(isBound || session.record.worktree === undefined ? [] : ['free']),
   ].join(' ');
   shown.command = { command: 'atlas.showSessionHookMd', title: vscode.l10n.t('Show HOOK.md'), arguments: [node] };
-  shown.accessibilityInformation = { label: plain(`${title}, ${shown.description}`, 500) };
+  shown.accessibilityInformation = { label: plain(`${title}, ${sessionDetails(session, now)}`, 500) };
   return shown;
 }
 
