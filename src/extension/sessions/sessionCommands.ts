@@ -164,7 +164,8 @@ const stopObservingSessions: CommandHandler = async (context) => {
   const message = vscode.l10n.t(
     'Atlas no longer observes sessions. Those that were recorded stay until you forget them.',
   );
-  await vscode.window.showInformationMessage(message);
+  // Not awaited: it stays until somebody sends it away.
+  void vscode.window.showInformationMessage(message);
 };
 
 /** Shows one page more of the sessions that are over. */

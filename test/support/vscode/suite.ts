@@ -57,6 +57,7 @@ async function buildSuite(bundles: string): Promise<void> {
     target: 'node20',
     format: 'cjs',
     external: ['vscode', 'mocha', 'playwright-core'],
+    mainFields: ['module', 'main'],
     banner: { js: '#!/usr/bin/env node' }, // for the stand-in, which is started as a program
     sourcemap: 'inline',
     logLevel: 'warning',
