@@ -41,12 +41,14 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const inbox = lazy(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
   const home = lazy(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
   const workers = async () => (await home()).open();
+  const sessionsHome = lazy(async () => (await import('./sessions/sessionsHome')).openSessionsHome(session, extension));
+  const sessions = async () => (await sessionsHome()).open();
   const host = { extensionUri: extension.extensionUri, log };
   const panels = new LatePanels(host, session, verdicts, { session, inbox, workers });
   const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
   const shown = { session, tree, log, git, verdicts, panels, documents };
   const memory = extension.globalState;
-  const context = { ...shown, memory, inbox, workers, launcherFolder, terminals: new Map() };
+  const context = { ...shown, memory, inbox, workers, sessions, launcherFolder, terminals: new Map() };
   const launcher = import('./setup/launcherSetup').then((setup) =>
     setup.offerCommand(extension, launcherFolder, root, log),
   );
@@ -78,6 +80,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     .then(() => git.start())
     .then(inbox)
     .then(home)
+    .then(sessionsHome)
     .then(() => launcher)
     .catch((error: unknown) => {
       setContext('atlas.storeDamaged', true);

@@ -35,6 +35,14 @@ export function rankedView({ stored: { hook }, diagnosis }: TaskView): Ranked {
   return { hook, health: diagnosis.kind };
 }
 
+/** Sessions of agents that wait for the user: how many, and the most urgent one. */
+export interface Attention {
+  readonly count: number;
+  readonly text: string;
+  readonly tooltip: string;
+  readonly interrupted: boolean;
+}
+
 /** What the views were told of a task. */
 interface Told {
   /** The same object as long as nobody wrote the task's files. */
@@ -69,6 +77,8 @@ export class WindowTasks implements vscode.Disposable {
   private readonly told = new Map<string, Told>();
   private disposed = false;
 
+  /** Sessions of agents that wait for the user, as the status bar tells of them. */
+  attention: Attention | undefined;
   /** Tells of a changed task, or without a name of any. */
   readonly onDidChange = this.changes.event;
   /** Tells of a crash that this window recorded or found recorded. */
@@ -120,6 +130,12 @@ export class WindowTasks implements vscode.Disposable {
   async removeRoot(folder: string): Promise<void> {
     if (!this.roots.delete(folder)) return;
     await this.locatePlaces();
+    this.changes.fire(undefined);
+  }
+
+  /** Says which sessions wait for the user. */
+  attend(attention: Attention | undefined): void {
+    this.attention = attention;
     this.changes.fire(undefined);
   }
 

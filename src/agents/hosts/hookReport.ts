@@ -1,6 +1,6 @@
 import type { SessionChange, SessionEvent } from '../../core/session/sessionEvent';
 import type { Observed, SpoolEnvelope } from '../../service/sessions/sessionHosts';
-import { sessionIdOf } from './hostInput';
+import { sessionIdOf } from './sessionId';
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from './reportText';
 
 /** What stands before the words of a prompt that no user wrote. */

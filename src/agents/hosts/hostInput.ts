@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { defined } from '../../core/shared/defined';
 import type { HostName } from './hosts';
+import { sessionIdOf } from './sessionId';
 
 /** More than any host's input should have, in bytes: an agent's last message is part of it. */
 export const MAX_INPUT_BYTES = 4 * 1024 * 1024;
@@ -29,8 +30,6 @@ const inputSchema = z.looseObject({
   error_message: text,
 });
 
-const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,199}$/u;
-
 /** What a host said of an event. Every text is another's. */
 export interface HostInput {
   readonly sessionId?: string;
@@ -47,11 +46,6 @@ export interface HostInput {
   readonly ending?: string;
   /** The host that writes like this, where that can be told. */
   readonly writtenBy?: HostName;
-}
-
-/** A text that can name a session; it becomes part of files. */
-export function sessionIdOf(text: string | undefined): string | undefined {
-  return text !== undefined && SESSION_ID.test(text) ? text : undefined;
 }
 
 /** Reads what a host wrote on standard input: a problem for people where it is no JSON object, and what could be read. */

@@ -9,7 +9,7 @@ import { endingAdvice } from '../../service/tasks/advice';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import { GateFile } from './gateFile';
-import { sessionIdOf } from '../hosts/hostInput';
+import { sessionIdOf } from '../hosts/sessionId';
 import type { Reaction } from '../hosts/hostReply';
 import type { LifecycleContext } from './lifecycleContext';
 

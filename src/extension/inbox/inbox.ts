@@ -6,7 +6,7 @@ import type { InboxModel } from './inboxModel';
 import { isResumable, itemDetails, itemTitle } from './inboxRows';
 import { resumeInTerminal } from './resume';
 import { plain } from '../shared/messages';
-import { workspaceFrom } from '../shared/arguments';
+import { field, workspaceFrom } from '../shared/arguments';
 import type { CommandHandler } from '../shared/context';
 import { confirm } from '../shared/dialogs';
 import {
@@ -160,9 +160,16 @@ const showInboxItem: CommandHandler = async (context, argument) => {
   context.panels.openDetails({ kind: 'item', workspace, item: item.id });
 };
 
-/** Atlas: Resume Session. Of an item whose answer a session waits for, or of an offer that names the session. */
+/** Atlas: Resume Session. An observed one, that of an item whose answer it waits for, or the one that an offer names. */
 const resumeSession: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
+  model.look();
+  const isQueue = everyItem(model).some(({ item }) => isResumable(item));
+  if (field(argument, 'kind') === 'session' || (argument === undefined && !isQueue)) {
+    const { resumeObserved } = await import('../sessions/sessionCommands');
+    await resumeObserved(context, argument);
+    return;
+  }
   const offered = offeredSession(argument);
   if (offered !== undefined) {
     await resumeInTerminal(context.session, offered);

@@ -8,6 +8,7 @@ import type { ChannelLogger } from './log';
 import type { TextDocuments } from './textDocuments';
 import type { Verdicts } from '../receipts/verdicts';
 import type { WindowTasks } from '../windowTasks';
+import type { SessionsWindow } from '../sessions/sessionsWindow';
 import type { TasksTree } from '../tasks/tree/tasksTree';
 import type { WorkersWindow } from '../workers/workersWindow';
 
@@ -27,6 +28,8 @@ export interface CommandContext {
   readonly inbox: () => Promise<InboxWindow>;
   /** The workers, loaded with the window's view of them. */
   readonly workers: () => Promise<WorkersWindow>;
+  /** Agents' sessions, loaded with the window's view of them. */
+  readonly sessions: () => Promise<SessionsWindow>;
   /** Where the launcher of the `atlas` command lies. */
   readonly launcherFolder: string;
   /** The terminals of validations that ended, by task: the next one takes its place. */

@@ -14,6 +14,8 @@ export interface ContextKeys {
   readonly 'atlas.hasOpenInboxItem': boolean;
   /** Whether a repository of this window has workers. */
   readonly 'atlas.hasWorkers': boolean;
+  /** Whether agents' sessions are observed, or one of this window's repositories is kept. */
+  readonly 'atlas.hasSessions': boolean;
   /** Whether the store's root can't be used. */
   readonly 'atlas.storeDamaged': boolean;
   /** Whether this window ever had a task. */

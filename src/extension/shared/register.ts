@@ -42,6 +42,7 @@ const compareFiles = async () => import('../checkpoints/compareFiles');
 const receipts = async () => import('../receipts/receipts');
 const maintain = async () => import('../tasks/maintain');
 const inbox = async () => (await import('../inbox/inbox')).INBOX_COMMANDS;
+const sessions = async () => (await import('../sessions/sessionCommands')).SESSION_COMMANDS;
 const workers = async () => (await import('../workers/commands/workers')).WORKER_COMMANDS;
 
 /** Every command by its name; its id is `atlas.<name>`. */
@@ -69,6 +70,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   ...family(async () => import('../tasks/taskActions'), 'showTaskActions'),
   ...family(inbox, 'addInboxItem', 'claimInboxItem', 'completeInboxItem', 'cancelInboxItem', 'showInboxItem'),
   ...family(inbox, 'showMoreInboxItems', 'resumeSession'),
+  ...family(sessions, 'resumeSessionWith', 'showSessionHookMd', 'useSessionTemplate', 'forgetSession'),
+  ...family(sessions, 'stopObservingSessions', 'showMoreSessions'),
   ...family(workers, 'addWorkerTask', 'slingTask', 'runWorker', 'recoverWorker', 'handOffWork', 'completeWork'),
   ...family(workers, 'failWork', 'clearWorker', 'createConvoy', 'showWorker', 'copyHookPath', 'refreshWorkers'),
   ...family(workers, 'showMoreWorkers', 'syncWorkers', 'repairWorkers'),

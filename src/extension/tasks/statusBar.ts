@@ -6,7 +6,7 @@ import { refKey, type TaskRef } from '../../core/task/taskRef';
 import { insideWorktree } from '../../system/files/worktreePath';
 import { affects, setting } from '../shared/config';
 import { plain } from '../shared/messages';
-import { type TaskView, type WindowTasks, rankedView } from '../windowTasks';
+import { type Attention, type TaskView, type WindowTasks, rankedView } from '../windowTasks';
 import { ageOf } from '../shared/ages';
 import { healthLabel, lookOf, stateLabel } from '../shared/stateLook';
 
@@ -37,8 +37,11 @@ export class StatusBar implements vscode.Disposable {
     const damaged = this.firstDamaged();
     const ranked = this.session.ranked();
     const view = mostUrgent(this.session, ranked);
-    const needing = ranked.filter((each) => needsPerson(rankedView(each))).length;
-    if (view !== undefined) this.show(view, needing);
+    const { attention } = this.session;
+    const needing = ranked.filter((each) => needsPerson(rankedView(each))).length + (attention?.count ?? 0);
+    // A task that needs nobody gives way to a session that does.
+    if (view !== undefined && (attention === undefined || needsPerson(rankedView(view)))) this.show(view, needing);
+    else if (attention !== undefined) this.showSession(attention, needing);
     else if (damaged !== undefined) this.showDamaged(damaged);
     else this.item.hide();
   }
@@ -82,6 +85,17 @@ export class StatusBar implements vscode.Disposable {
       ),
       role: 'button',
     };
+    this.item.show();
+  }
+
+  private showSession({ text, tooltip, interrupted }: Attention, needing: number): void {
+    const more = needing < 2 ? '' : ` · ${vscode.l10n.t('{0} need you', needing)}`;
+    this.item.text = `$(${interrupted ? 'warning' : 'bell-dot'}) ${text}${more}`;
+    this.explained = undefined;
+    this.item.tooltip = tooltip;
+    this.item.backgroundColor = interrupted ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
+    this.item.command = 'atlas.sessions.focus';
+    this.item.accessibilityInformation = { label: tooltip, role: 'button' };
     this.item.show();
   }
 

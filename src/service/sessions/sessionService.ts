@@ -4,6 +4,7 @@ import type { SessionsConfig } from '../../core/config/config';
 import type { SessionView, Survivor } from '../../core/hookMarkdown/session';
 import { renderSessionHook } from '../../core/hookMarkdown/sessionHook';
 import { messageOf } from '../../core/shared/errors';
+import type { Vitality } from '../../core/recovery/liveness';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import { observe } from '../../core/session/observe';
 import { type SessionMark, type SessionRecord, type SessionRef, newSession } from '../../core/session/sessionRecord';
@@ -156,7 +157,7 @@ export class SessionService {
     places: SessionPlaces,
   ): Promise<SessionRecord> {
     const host = this.hosts.find((each) => each.host === record.host);
-    const vitality = record.process === undefined ? undefined : this.ports.processes.vitality(record.process);
+    const vitality = this.vitalityOf(record);
     const isGone = vitality === 'dead' || vitality === 'rebooted';
     const isNewlyDead = isGone && record.died === undefined && record.phase !== 'ended';
     let now = record;
@@ -184,7 +185,7 @@ export class SessionService {
 
   private asTask(record: SessionRecord, { headless }: SessionsConfig): SessionRecord {
     const at = toTimestamp(this.ports.clock.now());
-    const vitality = record.process === undefined ? undefined : this.ports.processes.vitality(record.process);
+    const vitality = this.vitalityOf(record);
     const state = sessionState(record, vitality);
     const because = becomesTask(record, { state, home: this.home, headless });
     const begun = because === undefined ? record.task : { state: 'open' as const, since: at, because };
@@ -212,8 +213,14 @@ export class SessionService {
     this.records.writeHook(view.ref, text);
   }
 
+  /** The system is asked only of a session that may still run: some need a program of their own to answer. */
+  private vitalityOf({ process, died, phase }: SessionRecord): Vitality | undefined {
+    if (process === undefined || phase === 'ended') return undefined;
+    return died === undefined ? this.ports.processes.vitality(process) : 'dead';
+  }
+
   private viewOf(record: SessionRecord): ObservedSession {
-    const vitality = record.process === undefined ? undefined : this.ports.processes.vitality(record.process);
+    const vitality = this.vitalityOf(record);
     const state = sessionState(record, vitality);
     const ref = refOf(record);
     const kept = retention(record, state, this.ports.clock.now());

@@ -63,6 +63,11 @@ export class SessionSpool {
     if (this.ports.files.stat(this.folder) !== undefined) this.ports.files.removeFolder(this.folder);
   }
 
+  /** Whether anything waits. */
+  hasReports(): boolean {
+    return this.isOpen && this.ports.files.list(this.folder).some((name) => name.endsWith('.json'));
+  }
+
   /** What waits, the oldest first. */
   read(): SpooledReport[] {
     const { files } = this.ports;

@@ -29,10 +29,11 @@ const ASKING = `
   startTask checkpoint submitStepOutput answer acceptDespiteFailure reject recover abandonTask failTask exportHook exportReceipts
   showCheckpointFile restoreCheckpoint restoreFiles cleanUpHooks destroyWorkspace setUpAgent installGitHooks sortTasks showTaskActions
   addInboxItem completeInboxItem cancelInboxItem addWorkerTask slingTask runWorker recoverWorker handOffWork
-  completeWork failWork clearWorker createConvoy showWorker repairWorkers`;
+  completeWork failWork clearWorker createConvoy showWorker repairWorkers
+  resumeSessionWith useSessionTemplate forgetSession`;
 
 /** The commands that only a row of a list can start. */
-const ROW_ONLY = ['atlas.showMoreTasks', 'atlas.showMoreInboxItems', 'atlas.showMoreWorkers'];
+const ROW_ONLY = ['atlas.showMoreTasks', 'atlas.showMoreInboxItems', 'atlas.showMoreWorkers', 'atlas.showMoreSessions'];
 
 describe('the commands of the manifest', () => {
   it('end with an ellipsis exactly where they ask before they act', () => {

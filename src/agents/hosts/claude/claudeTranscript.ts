@@ -4,7 +4,7 @@ import type { SessionChange, SessionEvent } from '../../../core/session/sessionE
 import type { SessionRecord } from '../../../core/session/sessionRecord';
 import type { FoundSession, TranscriptRead } from '../../../service/sessions/sessionHosts';
 import { jsonOf } from '../../../system/files/readJson';
-import { sessionIdOf } from '../hostInput';
+import { sessionIdOf } from '../sessionId';
 import { askedOf, exitCodeIn, isTyped, listItems } from '../hookReport';
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../reportText';
 import { readLines } from '../transcriptTail';

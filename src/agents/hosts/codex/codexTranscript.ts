@@ -4,7 +4,7 @@ import type { SessionChange, SessionEvent } from '../../../core/session/sessionE
 import type { SessionMark, SessionRecord } from '../../../core/session/sessionRecord';
 import type { FoundSession, TranscriptRead } from '../../../service/sessions/sessionHosts';
 import { jsonOf } from '../../../system/files/readJson';
-import { sessionIdOf } from '../hostInput';
+import { sessionIdOf } from '../sessionId';
 import { askedOf, commandOf, isTyped, listItems } from '../hookReport';
 import { type Fields, fieldsOf, filesOfPatch, listOf, numberOf, textOf, wholeOf } from '../reportText';
 import { readLines } from '../transcriptTail';
