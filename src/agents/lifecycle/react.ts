@@ -4,7 +4,7 @@ import type { Reaction } from '../hosts/hostReply';
 import type { HostName, LifecycleEvent } from '../hosts/hosts';
 import type { LifecycleContext } from './lifecycleContext';
 import { preCompact } from './preCompact';
-import { sessionStart } from './sessionStart';
+import { markFiles, sessionStart } from './sessionStart';
 import { stop } from './stop';
 import { SessionOwners } from '../../store/sessions/sessionOwners';
 import { SUBAGENT_REVIEW } from './subagentReview';
@@ -48,7 +48,9 @@ async function notice(occasion: LifecycleContext, host: HostName | undefined): P
       return;
     }
     const { task } = await occasion.task();
-    if (task !== undefined) new SessionOwners(ports).sign(task.ref, sessionId);
+    if (task === undefined) return;
+    new SessionOwners(ports).sign(task.ref, sessionId);
+    if (event === 'stop') await markFiles(occasion, task, 'turn_ended');
   } catch (error) {
     occasion.problem('The session could not be recorded', error);
   }

@@ -53,11 +53,23 @@ async function recovery(occasion: LifecycleContext): Promise<string> {
   const told = await tellInterruption(occasion.atlas, found);
   if (!told.ok) occasion.problem('The interruption could not be recorded', told.error);
   const task = await looked(occasion, told.ok ? told.value : found);
+  await markFiles(occasion, task, 'session_started');
   const { ports } = occasion.atlas;
   const rest = `[Truncated. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
   const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];
   const text = parts.filter((part) => part !== '').join('\n\n');
   return section('atlas-recovery', cutAtLine(embedded(text), MAX_RECOVERY, rest));
+}
+
+/** Has the files captured as they are now, by another process, as a restore point of the task. */
+export async function markFiles(
+  { atlas, check }: Pick<LifecycleContext, 'atlas' | 'check'>,
+  { ref, hook, task }: StoredTask,
+  event: 'session_started' | 'turn_ended',
+): Promise<void> {
+  if (check !== undefined || isTerminal(hook.state) || atlas.ports.recorded === undefined) return;
+  const { config } = await atlas.configs.forTask(task);
+  atlas.ports.recorded(ref, { event, checkpoints: [], mayCapture: config.snapshots.enabled });
 }
 
 /** A task with what its worktree shows now: whoever starts reads the file, not what a command adds to it. */

@@ -1,5 +1,4 @@
 import { messageOf } from '../../core/shared/errors';
-import type { TaskEventType } from '../../core/transition/states';
 import type { StoredTask } from '../../core/task/storedTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { RecordedChange } from '../../store/task/storePorts';
@@ -17,7 +16,9 @@ export interface CaptureOrder {
 const POINTS = {
   start_step: ({ hook }: StoredTask) => `Before "${hook.current_step?.step_name ?? 'the step'}" started`,
   crash_detected: () => 'As found after an interruption',
-} as const satisfies Partial<Record<TaskEventType, (stored: StoredTask) => string>>;
+  session_started: () => "As an agent's session began",
+  turn_ended: () => "After a turn of the agent's",
+} as const satisfies Partial<Record<RecordedChange['event'], (stored: StoredTask) => string>>;
 
 /** The events that make restore points. */
 export const POINT_EVENTS = Object.keys(POINTS) as (keyof typeof POINTS)[];

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuiltCli } from '../../support/drivers/cli';
 import { Desk } from '../../support/drivers/cliDesk';
-import { until } from '../../support/fixtures/hookWorld';
+import { until } from '../../support/drivers/taskFiles';
 
 /* The files of checkpoints by the command alone: captured by a process that nobody waits for, compared and restored. */
 
@@ -53,6 +53,31 @@ describe('a checkpoint by the command', () => {
     const { checkpoints } = (await desk.json('checkpoint', 'list')) as unknown as Listed;
     expect(checkpoints.find((each) => each.checkpoint_id === id)?.status).toBe('taken');
     expect(await desk.ok('checkpoint', 'show', id, 'a.txt')).toBe('one\n');
+  });
+
+  it('is joined by restore points: as a session begins, and after each turn that changed something', async () => {
+    const desk = await capturing('turns');
+    const points = async (): Promise<string[]> =>
+      ((await desk.json('checkpoint', 'list')) as unknown as Listed).checkpoints
+        .filter(({ status }) => status === 'taken')
+        .map(({ description }) => description);
+    const hook = async (event: string): Promise<void> => {
+      const input = JSON.stringify({ session_id: 'one', cwd: desk.folder, hook_event_name: event });
+      const said = await desk.runWith({ input }, 'lifecycle', event, '--host', 'claude');
+      expect(said.err).toBe('');
+    };
+    await until('files are captured', async () => (await points()).length === 1);
+    desk.write('a.txt', 'by the user\n');
+    await hook('session-start');
+    await until('files are captured', async () => (await points()).includes("As an agent's session began"));
+    desk.write('a.txt', 'by the agent\n');
+    await hook('stop');
+    await until('files are captured', async () => (await points()).includes("After a turn of the agent's"));
+    const before = await points();
+    await hook('stop');
+    const id = await recorded(desk, 'after two turns');
+    expect(await points()).toEqual([...before, 'after two turns']);
+    expect(await desk.ok('checkpoint', 'show', id, 'a.txt')).toBe('by the agent\n');
   });
 
   it('is compared, restored after its plan is shown, and the restore undone', async () => {

@@ -217,7 +217,9 @@ describe('a link that leads out of the repository', () => {
     expect(made.out).toContain(`A symbolic link points outside this repository, to ${outside}. `);
     expect(readFileSync(outside, 'utf8')).toContain('lifecycle stop');
     const json = await desk.json('lifecycle', 'uninstall', '--host', 'claude', '--dry-run');
-    expect(json['files']).toMatchObject([{ leads_to: outside }]);
+    // With the yes, sessions are observed too, by the user's own settings.
+    const own = path.join(cli.home, '.claude', 'settings.json');
+    expect(json['files']).toMatchObject([{ leads_to: outside }, { path: own, leads_to: null }]);
   });
 
   it("from a folder above a host's settings counts too, where the file is new", async () => {

@@ -89,7 +89,7 @@ export const CHECKPOINT_COMMANDS: readonly CommandSpec[] = [
       {
         flags: '--point <event>',
         does: 'also make a restore point for this event',
-        choices: ['start_step', 'crash_detected'],
+        choices: ['start_step', 'crash_detected', 'session_started', 'turn_ended'],
       },
       ...TASK,
     ],

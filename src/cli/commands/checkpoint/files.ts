@@ -1,5 +1,4 @@
-import { isAbsolute, resolve } from 'node:path';
-import { AtlasError, messageOf, unwrap } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import { count, oneLine, plainLines, sizeText } from '../../../core/shared/text';
 import { roughAge, toMs } from '../../../core/shared/time';
 import {
@@ -19,6 +18,7 @@ import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { fields, table } from '../../render/table';
+import { writeOutput } from '../outputFile';
 import type { AnswerData, ListedCheckpointData } from '../schemas';
 import { taskData, taskToShow } from '../task/taskAnswer';
 import { pathsOf, typedPath } from './paths';
@@ -220,8 +220,7 @@ async function showFile(
     },
   };
   if (output !== undefined) {
-    const target = isAbsolute(output) ? output : resolve(context.folder, output);
-    writeTo(atlas.ports.files, target, found.bytes, call.flag('force'));
+    const target = writeOutput(atlas.ports.files, context, call, output, found.bytes);
     return {
       exit: EXIT.done,
       text: `${quotePath(path)} of ${item.id} was written to ${oneLine(target, 2000)}\n`,
@@ -242,23 +241,6 @@ function textOf({ bytes }: FileContent): string | undefined {
     return bytes.includes(0) ? undefined : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return undefined;
-  }
-}
-
-function writeTo(
-  files: { write(path: string, data: Uint8Array, options: { exclusive: boolean }): void },
-  path: string,
-  bytes: Uint8Array,
-  force: boolean,
-): void {
-  try {
-    files.write(path, bytes, { exclusive: !force });
-  } catch (error) {
-    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new AtlasError('write_failed', `${oneLine(path)} could not be written: ${messageOf(error)}`, {
-      cause: error,
-      ...(exists ? { hint: 'The file exists. Name another file, or overwrite it with --force.' } : {}),
-    });
   }
 }
 

@@ -1,7 +1,6 @@
-import { isAbsolute, resolve } from 'node:path';
 import { defined } from '../../../core/shared/defined';
 import { acceptedReceipts } from '../../../core/task/acceptedFailure';
-import { AtlasError, messageOf, unwrap } from '../../../core/shared/errors';
+import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { ValidationReceipt } from '../../../core/task/taskRecord';
 import type { Freshness, ReceiptReport } from '../../../core/receipt/receipt';
 import { count, oneLine } from '../../../core/shared/text';
@@ -12,6 +11,7 @@ import type { Handler } from '../../parse/commandLine';
 import { type CliContext, readTextFile } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';
+import { writeOutput } from '../outputFile';
 import type { AnswerData } from '../schemas';
 import { roughAge, toMs } from '../../../core/shared/time';
 import { countVerdicts } from '../task/status';
@@ -177,16 +177,7 @@ export const exportReceipts: Handler = async (context, call) => {
     const data: AnswerData<'receipts export'> = { ...common, path: null, bundle: parsed };
     return { exit: EXIT.done, text: bundle, wanted: true, data, notes };
   }
-  const path = isAbsolute(file) ? file : resolve(context.folder, file);
-  try {
-    atlas.ports.files.write(path, bundle, { exclusive: !call.flag('force') });
-  } catch (error) {
-    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new AtlasError('write_failed', `${oneLine(path)} could not be written: ${messageOf(error)}`, {
-      cause: error,
-      ...(exists ? { hint: 'The file exists. Name another file, or overwrite it with --force.' } : {}),
-    });
-  }
+  const path = writeOutput(atlas.ports.files, context, call, file, bundle);
   const data: AnswerData<'receipts export'> = { ...common, path, bundle: null };
   const shown = oneLine(path, MAX_TEXT);
   const text = `${count(number, 'receipt')} exported to ${shown}\nTo verify them, run: atlas receipts verify ${oneLine(file, MAX_TEXT)}\n`;
