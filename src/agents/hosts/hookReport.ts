@@ -89,6 +89,31 @@ export function exitCodeIn(text: string | undefined): number | undefined {
   return code === undefined ? undefined : Number(code);
 }
 
+/** What the events say that Claude Code and Codex report in the same way; nothing for any other. */
+export function commonChanges({ fields, event }: HookReport): SessionChange[] {
+  switch (event) {
+    case 'SessionStart': {
+      const start = textOf(fields['source']);
+      return [{ kind: 'started', ...(start === undefined ? {} : { start }) }];
+    }
+    case 'UserPromptSubmit': {
+      const text = textOf(fields['prompt']);
+      return text === undefined || !isTyped(text) ? [] : [{ kind: 'request', text }];
+    }
+    case 'Stop':
+    case 'StopFailure': {
+      const message = textOf(fields['last_assistant_message']);
+      return [{ kind: 'turn_ended', ...(message === undefined ? {} : { message }) }];
+    }
+    case 'SessionEnd': {
+      const reason = textOf(fields['reason']);
+      return [{ kind: 'ended', ...(reason === undefined ? {} : { reason }) }];
+    }
+    default:
+      return [];
+  }
+}
+
 /** The session of a report and what happened in it; `undefined` where it names none. */
 export function observedBy(
   fields: Fields,

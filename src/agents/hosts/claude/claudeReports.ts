@@ -1,6 +1,15 @@
 import type { SessionChange } from '../../../core/session/sessionEvent';
 import type { Observed, SpoolEnvelope } from '../../../service/sessions/sessionHosts';
-import { type HookReport, askOf, endOf, exitCodeIn, hookReport, isTyped, listItems, observedBy } from '../hookReport';
+import {
+  type HookReport,
+  askOf,
+  commonChanges,
+  endOf,
+  exitCodeIn,
+  hookReport,
+  listItems,
+  observedBy,
+} from '../hookReport';
 import { fieldsOf, reportFields, textOf } from '../reportText';
 
 /** What a report of Claude Code's hooks says. See https://code.claude.com/docs/en/hooks. */
@@ -12,14 +21,6 @@ export function claudeReport(body: string, envelope: SpoolEnvelope): Observed | 
 function changesOf(report: HookReport): SessionChange[] {
   const { fields, event, tool, input } = report;
   switch (event) {
-    case 'SessionStart': {
-      const start = textOf(fields['source']);
-      return [{ kind: 'started', ...(start === undefined ? {} : { start }) }];
-    }
-    case 'UserPromptSubmit': {
-      const text = textOf(fields['prompt']);
-      return text === undefined || !isTyped(text) ? [] : [{ kind: 'request', text }];
-    }
     case 'PreToolUse':
       return [
         askOf(report),
@@ -39,20 +40,11 @@ function changesOf(report: HookReport): SessionChange[] {
       return notified(textOf(fields['notification_type']));
     case 'PostCompact':
       return [compaction(report)];
-    case 'Stop':
-    case 'StopFailure': {
-      const message = textOf(fields['last_assistant_message']);
-      return [{ kind: 'turn_ended', ...(message === undefined ? {} : { message }) }];
-    }
-    case 'SessionEnd': {
-      const reason = textOf(fields['reason']);
-      return [{ kind: 'ended', ...(reason === undefined ? {} : { reason }) }];
-    }
     case 'TaskCreated':
     case 'TaskCompleted':
       return ownTask(report, event === 'TaskCompleted' ? 'completed' : 'pending');
     default:
-      return [];
+      return commonChanges(report);
   }
 }
 

@@ -1,6 +1,15 @@
 import type { SessionChange } from '../../../core/session/sessionEvent';
 import type { Observed, SpoolEnvelope } from '../../../service/sessions/sessionHosts';
-import { type HookReport, askOf, commandOf, endOf, hookReport, isTyped, listItems, observedBy } from '../hookReport';
+import {
+  type HookReport,
+  askOf,
+  commandOf,
+  commonChanges,
+  endOf,
+  hookReport,
+  listItems,
+  observedBy,
+} from '../hookReport';
 import { filesOfPatch, reportFields, textOf } from '../reportText';
 
 /** What a report of Codex's hooks says. They tell neither exit codes nor durations. */
@@ -12,14 +21,6 @@ export function codexReport(body: string, envelope: SpoolEnvelope): Observed | u
 function changesOf(report: HookReport): SessionChange[] {
   const { fields, event, tool, input } = report;
   switch (event) {
-    case 'SessionStart': {
-      const start = textOf(fields['source']);
-      return [{ kind: 'started', ...(start === undefined ? {} : { start }) }];
-    }
-    case 'UserPromptSubmit': {
-      const text = textOf(fields['prompt']);
-      return text === undefined || !isTyped(text) ? [] : [{ kind: 'request', text }];
-    }
     case 'PreToolUse':
       return [
         patched(report, askOf(report)),
@@ -33,16 +34,8 @@ function changesOf(report: HookReport): SessionChange[] {
       const trigger = textOf(fields['trigger']);
       return [{ kind: 'compacted', ...(trigger === undefined ? {} : { trigger }) }];
     }
-    case 'Stop': {
-      const message = textOf(fields['last_assistant_message']);
-      return [{ kind: 'turn_ended', ...(message === undefined ? {} : { message }) }];
-    }
-    case 'SessionEnd': {
-      const reason = textOf(fields['reason']);
-      return [{ kind: 'ended', ...(reason === undefined ? {} : { reason }) }];
-    }
     default:
-      return [];
+      return commonChanges(report);
   }
 }
 
