@@ -6,6 +6,7 @@ import { explain } from '../../core/shared/errors';
 import { plain } from '../shared/messages';
 import { ageOf } from '../shared/ages';
 import { type Look, themeIcon } from '../shared/stateLook';
+import { tooltipLines } from '../shared/tooltip';
 
 /** What a row of the Inbox view stands for. Commands get these as arguments, and check them again. */
 export type InboxNode =
@@ -129,12 +130,7 @@ export function itemTooltip(item: InboxItem): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
   text.appendText(plain(item.content, TOOLTIP));
   text.appendMarkdown('\n\n');
-  const line = (label: string, value: string | undefined): void => {
-    if (value === undefined || value === '') return;
-    text.appendMarkdown(`${label}: `);
-    text.appendText(plain(value, 300));
-    text.appendMarkdown('  \n');
-  };
+  const line = tooltipLines(text);
   line(vscode.l10n.t('Item'), String(item.id));
   line(vscode.l10n.t('Status'), STATUS_LABELS[item.status]);
   line(vscode.l10n.t('Channel'), item.channel);

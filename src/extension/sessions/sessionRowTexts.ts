@@ -8,6 +8,7 @@ import type { ObservedSession } from '../../service/sessions/sessionService';
 import { ageOf } from '../shared/ages';
 import { plain } from '../shared/messages';
 import { type Look, themeIcon } from '../shared/stateLook';
+import { tooltipLines } from '../shared/tooltip';
 import { type SessionNode, sessionNodeId } from './outline';
 
 const LOOKS = {
@@ -135,12 +136,7 @@ export function sessionTooltip(session: ObservedSession): vscode.MarkdownString 
   const text = new vscode.MarkdownString(undefined, false);
   text.appendText(requestOf(session, 1000));
   text.appendMarkdown('\n\n');
-  const line = (label: string, value: string | undefined): void => {
-    if (value === undefined || value === '') return;
-    text.appendMarkdown(`${label}: `);
-    text.appendText(plain(value, 300));
-    text.appendMarkdown('  \n');
-  };
+  const line = tooltipLines(text);
   line(vscode.l10n.t('Agent'), HOST_TITLES[ref.host]);
   line(vscode.l10n.t('Status'), sessionStateLabel(state));
   line(vscode.l10n.t('Changed while it ran'), filesChanged(session));

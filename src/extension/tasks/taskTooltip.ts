@@ -5,6 +5,7 @@ import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { waitingSince } from '../../core/task/waiting';
 import { plain } from '../shared/messages';
 import { healthLabel, recoveryLabel, stateLabel } from '../shared/stateLook';
+import { tooltipLines } from '../shared/tooltip';
 import type { TaskView } from '../windowTasks';
 
 /** The Markdown of a task's tooltip, made when it is asked for. Texts from outside are code or escaped text. */
@@ -13,11 +14,7 @@ export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString 
   const text = new vscode.MarkdownString(undefined, false);
   text.appendText(plain(task.description, 500));
   text.appendMarkdown('\n\n');
-  const line = (label: string, value: string): void => {
-    text.appendMarkdown(`${label}: `);
-    text.appendText(plain(value, 300));
-    text.appendMarkdown('  \n');
-  };
+  const line = tooltipLines(text);
   line(vscode.l10n.t('Task'), task.id);
   line(vscode.l10n.t('State'), healthLabel(view.diagnosis, now) ?? stateLabel(hook.state));
   line(vscode.l10n.t('Template'), task.template_id);

@@ -7,6 +7,7 @@ import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
 import { ageOf } from '../../shared/ages';
 import { type Look, themeIcon } from '../../shared/stateLook';
+import { tooltipLines } from '../../shared/tooltip';
 import type { CheckedFile } from './evidenceCheck';
 import type { HistoryEntry } from './slotDetails';
 import { SHAPE_LOOKS, VERDICT_LOOKS, PROBLEM_LABELS, problemText, SHAPE_LABELS, VERDICT_LABELS } from './looks';
@@ -175,12 +176,7 @@ export function noteRow(node: NodeOf<'note'>, error: AtlasError | undefined): vs
 /** The Markdown of a worker's tooltip, made when it is asked for. Texts from outside are escaped. */
 export function workerTooltip(status: WorkerStatus): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
-  const line = (label: string, value: string | undefined): void => {
-    if (value === undefined || value === '') return;
-    text.appendMarkdown(`${label}: `);
-    text.appendText(plain(value, 300));
-    text.appendMarkdown('  \n');
-  };
+  const line = tooltipLines(text);
   const { state, task, plan, result } = status;
   line(vscode.l10n.t('Worker'), status.worker);
   line(vscode.l10n.t('Status'), SHAPE_LABELS[shapeOf(status)]);
