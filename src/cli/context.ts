@@ -7,7 +7,7 @@ import type { Atlas } from '../service/atlas';
 import type { OpenAtlas } from '../service/createAtlas';
 import { resolveRoot } from '../system/storeRoot';
 import { callingAgent } from './agentCaller';
-import { captureStarter } from './startCapture';
+import { CaptureStarter } from './startCapture';
 import { VERSION } from './version';
 import type { Streams } from './render/output';
 
@@ -58,7 +58,8 @@ export class CliContext {
       const log = warningLog(this.streams);
       const ports = systemPorts(this.root, VERSION, log);
       if (this.program === undefined) return createAtlas(ports);
-      return createAtlas({ ...ports, recorded: captureStarter(this.program, this.env, this.root, log) });
+      const { recorded, heldCapture } = new CaptureStarter(this.program, this.env, this.root, log);
+      return createAtlas({ ...ports, recorded, heldCapture });
     })());
   }
 

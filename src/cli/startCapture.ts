@@ -1,38 +1,61 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Logger } from '../core/shared/ports';
 import type { TaskRef } from '../core/task/taskRef';
 import { captureOrder, capturesUnasked } from '../service/snapshots/backgroundCaptures';
 import type { ServicePorts } from '../service/ports';
 
 /**
- * Has files captured by a process of its own, which goes on when this one ends: whoever called the command doesn't wait
- * for it.
- * @param program the file of the `atlas` command
+ * Has files captured by processes of their own, which go on when this one ends: whoever called the command doesn't wait for
+ * them, but for what is to be captured before something else happens.
  */
-export function captureStarter(
-  program: string,
-  env: NodeJS.ProcessEnv,
-  root: string,
-  log: Logger,
-): NonNullable<ServicePorts['recorded']> {
-  return (ref, what) => {
-    const order = captureOrder(what);
-    if (order === undefined || !capturesUnasked(env)) return;
-    const point = order.point === undefined ? [] : ['--point', order.point];
-    const args = [program, 'checkpoint', 'capture', '--task', nameOf(ref), ...point, ...order.checkpoints];
-    try {
-      const child = spawn(process.execPath, args, {
-        ...{ cwd: root, detached: true, stdio: 'ignore', windowsHide: true },
-        env: { ...env, ATLAS_HOME: root },
-      });
-      child.on('error', (error) => log.warn('Files were not captured.', { error: error.message }));
-      child.unref();
-    } catch (error) {
-      log.warn('Files were not captured.', { error: String(error) });
-    }
-  };
-}
+export class CaptureStarter implements Required<Pick<ServicePorts, 'recorded' | 'heldCapture'>> {
+  /** @param program the file of the `atlas` command */
+  constructor(
+    private readonly program: string,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly root: string,
+    private readonly log: Logger,
+  ) {}
 
-function nameOf({ workspace, id }: TaskRef): string {
-  return `${workspace}/${id}`;
+  readonly recorded: NonNullable<ServicePorts['recorded']> = (ref, what) => {
+    const order = captureOrder(what);
+    if (order === undefined) return;
+    const point = order.point === undefined ? [] : ['--point', order.point];
+    this.start(ref, [...point, ...order.checkpoints]);
+  };
+
+  readonly heldCapture: NonNullable<ServicePorts['heldCapture']> = async (ref, { name, until }) => {
+    const child = this.start(ref, ['--before', name, '--until', String(until)]);
+    if (child === undefined) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.max(0, until - Date.now()));
+      child.once('exit', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      child.once('error', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  };
+
+  private start({ workspace, id }: TaskRef, args: readonly string[]): ChildProcess | undefined {
+    if (!capturesUnasked(this.env)) return undefined;
+    const all = [this.program, 'checkpoint', 'capture', '--task', `${workspace}/${id}`, ...args];
+    try {
+      const child = spawn(process.execPath, all, {
+        ...{ cwd: this.root, detached: true, stdio: 'ignore', windowsHide: true },
+        env: { ...this.env, ATLAS_HOME: this.root },
+      });
+      child.on('error', (error) => {
+        this.log.warn('Files were not captured.', { error: error.message });
+      });
+      child.unref();
+      return child;
+    } catch (error) {
+      this.log.warn('Files were not captured.', { error: String(error) });
+      return undefined;
+    }
+  }
 }

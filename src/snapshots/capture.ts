@@ -196,7 +196,7 @@ class CaptureRun {
     const fresh: WorktreeCache = {
       absentTracked: user.ignoredTracked.filter(isAbsent),
       ...{
-        format: 1,
+        format: 2,
         ...this.marks,
         index: name,
         tree,

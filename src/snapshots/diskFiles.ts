@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs';
 import { ok } from '../core/shared/errors';
 import type { TreePath } from '../core/snapshot/treePath';
 import { bytesBelow } from '../git/read/gitPath';
-import { type FileLook, tryLookAt } from './fileLook';
+import { type FileLook, ParentLook, tryLookAt } from './fileLook';
 import type { PrivateGit } from './privateGit';
 import { quotedLine } from './roomCheck';
 import type { FileEntry } from './snapshotTree';
@@ -60,9 +60,10 @@ async function readBatch(
 ): Promise<Outcome<void>> {
   const { worktree } = git.place;
   await settle(worktree, paths);
+  const parents = new ParentLook(worktree);
   const plain: { readonly path: TreePath; readonly look: FileLook }[] = [];
   for (const path of paths) {
-    const look = tryLookAt(worktree, path);
+    const look = parents.tryLookAt(path);
     if (look?.kind === 'file') plain.push({ path, look });
     else if (look?.kind === 'link') {
       const link = await readLink(git, path, look, keep);

@@ -66,4 +66,9 @@ export class ParentLook {
     }
     return undefined;
   }
+
+  /** As {@link tryLookAt}; what only a link on the way leads to isn't at the path. */
+  tryLookAt(path: TreePath): FileLook | undefined {
+    return this.firstOdd(path) === undefined ? tryLookAt(this.worktree, path) : undefined;
+  }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ok } from '../core/shared/errors';
 import { type LeftOut, type LeftOutReason } from '../core/snapshot/snapshotRecord';
-import { type TreePath, isUnsafePath, isWithin, quotePath } from '../core/snapshot/treePath';
+import { type TreePath, isUnsafePath, isWithin, parentsOf, quotePath } from '../core/snapshot/treePath';
 import { bytesBelow } from '../git/read/gitPath';
 import { ParentLook, lookAt, tryLookAt } from './fileLook';
 import { ignoredNow } from './ignoreRules';
@@ -91,11 +91,68 @@ export async function listDifferences(
   ]);
   if (!facts.ok) return facts;
   if (!ignored.ok) return ignored;
+  const touched = [...seen, ...status.filter((_each, at) => at % 2 === 1)];
+  const mayMislead = facts.value.hidesRules || (!isNew && isInRepository(git.place.worktree, touched));
+  const visible = await visibleOnly(git, user, { index, others: seen, mayMislead });
+  if (!visible.ok) return visible;
+  const unseen = new Set(visible.value.own);
   // What is ignored is as it was: what of it the index has is tracked, or it would not be there.
   if (isSteady) into(own)(tracedIn(cache));
-  const differences = sorted(git, { others: seen, own, status, user: facts.value, cache, known, left });
+  const differences = sorted(git, {
+    others: visible.value.others,
+    own,
+    unseen,
+    status,
+    user: facts.value,
+    cache,
+    known,
+    left,
+  });
   const isRule = ([path]: readonly [TreePath, string]): boolean => !differences.changed.has(path);
   return ok({ ...differences, rules: ruleFiles.filter(isRule) });
+}
+
+interface Visible {
+  readonly others: readonly TreePath[];
+  /** What the index has, and the user's git neither tracks nor would. */
+  readonly own: readonly TreePath[];
+}
+
+/**
+ * Leaves what the user's git sees, where our index may mislead git: ignore files that aren't checked out count, and a folder
+ * that became a repository of its own is one, though the index has files in it.
+ */
+async function visibleOnly(
+  git: PrivateGit,
+  user: UserIndex,
+  { index, others, mayMislead }: { index: string; others: readonly TreePath[]; mayMislead: boolean },
+): Promise<Outcome<Visible>> {
+  if (!mayMislead) return ok({ others, own: [] });
+  const visible = await user.visible();
+  if (!visible.ok) return visible;
+  const repositories = new Set([...visible.value].filter((path) => path.endsWith('/')));
+  // A submodule is listed as what it is in the index, without the slash of a folder.
+  const isVisible = (path: TreePath): boolean => visible.value.has(path) || visible.value.has(path.replace(/\/$/u, ''));
+  for (const path of others) {
+    const submodule = isVisible(path) ? undefined : parentsOf(path).find((parent) => visible.value.has(parent));
+    if (submodule !== undefined) repositories.add(`${submodule}/`);
+  }
+  const own: TreePath[] = [];
+  const listed = await git.records(['ls-files', '-c', '-z'], { index }, (records) => {
+    for (const path of records) if (!visible.value.has(path)) own.push(path);
+  });
+  return listed.ok ? ok({ others: [...new Set([...others.filter(isVisible), ...repositories])], own }) : listed;
+}
+
+/** Whether something changed in a folder that is a repository of its own. */
+function isInRepository(worktree: string, paths: readonly TreePath[]): boolean {
+  const known = new Map<TreePath, boolean>();
+  return paths.some((path) =>
+    parentsOf(path).some((parent) => {
+      if (!known.has(parent)) known.set(parent, tryLookAt(worktree, `${parent}/.git`) !== undefined);
+      return known.get(parent) === true;
+    }),
+  );
 }
 
 /** What the index has though it is ignored. */
@@ -133,6 +190,8 @@ interface Listed {
   readonly others: readonly TreePath[];
   /** Ignored paths that the index has. */
   readonly own: readonly TreePath[];
+  /** What the index has, and the user's git doesn't see. */
+  readonly unseen: ReadonlySet<TreePath>;
   readonly status: readonly string[];
   readonly user: UserIndexFacts;
   readonly cache: WorktreeCache | undefined;
@@ -141,7 +200,7 @@ interface Listed {
 }
 
 function sorted(git: PrivateGit, listed: Listed): Omit<Differences, 'rules'> {
-  const { others, own, status, user, cache, known, left } = listed;
+  const { others, own, unseen, status, user, cache, known, left } = listed;
   const changed = new Map<TreePath, boolean>();
   const gone = new Set<TreePath>();
   for (let at = 0; at + 1 < status.length; at += 2) {
@@ -164,6 +223,10 @@ function sorted(git: PrivateGit, listed: Listed): Omit<Differences, 'rules'> {
   const ours = new Set(own);
   for (const path of ours) {
     if (tracked.has(path)) continue;
+    changed.delete(path);
+    gone.add(path);
+  }
+  for (const path of unseen) {
     changed.delete(path);
     gone.add(path);
   }

@@ -15,7 +15,7 @@ import { operationIn } from '../git/read/operation';
 import { readHead } from '../git/read/refs';
 import { SnapshotContents, entryChanges, modeChanges, permissionsOf, unknownPaths } from './contents';
 import { type DiskContent, readDisk } from './diskFiles';
-import { type FileLook, tryLookAt } from './fileLook';
+import { type FileLook, ParentLook } from './fileLook';
 import { ignoredNow, ignoredThen } from './ignoreRules';
 import { type PrivateGit, ignoresCase } from './privateGit';
 import type { FileEntry, ReadSnapshot } from './snapshotTree';
@@ -75,7 +75,8 @@ export async function planFor(
   if (!changes.ok) return changes;
   const { list, captured } = changes.value;
   const { worktree } = git.place;
-  const existing = list.map(({ path }) => path).filter((path) => isContent(tryLookAt(worktree, path)));
+  const parents = new ParentLook(worktree);
+  const existing = list.map(({ path }) => path).filter((path) => isContent(parents.tryLookAt(path)));
   const disk = await readDisk(git, existing, false);
   if (!disk.ok) return disk;
   const facts = await factsFor(ports, git, target.value, changes.value, disk.value);
@@ -170,8 +171,9 @@ async function alreadyThere(
   captured: ReadonlyMap<TreePath, FileEntry>,
 ): Promise<Outcome<{ readonly there: readonly TreePath[]; readonly undone: ReadonlySet<TreePath> }>> {
   const { worktree } = git.place;
+  const parents = new ParentLook(worktree);
   const unseen = [...wanted.values()].filter(
-    ({ path, goal }) => goal !== undefined && !captured.has(path) && tryLookAt(worktree, path) !== undefined,
+    ({ path, goal }) => goal !== undefined && !captured.has(path) && parents.tryLookAt(path) !== undefined,
   );
   const paths = [...unseen.map(({ path }) => path), ...target.absent.map(({ path }) => path)];
   const read = await readDisk(git, paths, false);
@@ -207,10 +209,11 @@ async function factsFor(
   const isUnknown = unknownPaths({ ...target, notCheckedOut: [] });
   const absent = new Set(target.notCheckedOut);
   const looks = new Map<TreePath, DiskEntry | undefined>();
+  const parents = new ParentLook(worktree);
   const since = ports.clock.now() - RECENT_MS;
   const at = (path: TreePath): DiskEntry | undefined => {
     if (!looks.has(path)) {
-      const look = tryLookAt(worktree, path);
+      const look = parents.tryLookAt(path);
       looks.set(path, look === undefined ? undefined : { kind: look.kind, recent: look.changedMs > since });
     }
     return looks.get(path);

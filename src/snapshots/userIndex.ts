@@ -2,16 +2,18 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ok } from '../core/shared/errors';
 import type { TreePath } from '../core/snapshot/treePath';
-import { tryLookAt } from './fileLook';
+import { ParentLook } from './fileLook';
 import type { PrivateGit } from './privateGit';
 import type { Outcome, SnapshotPorts } from './snapshotPorts';
 import type { UserIndexFacts } from './worktreeCache';
 
 /** What there is to know where there is no index. */
-const NOTHING: UserIndexFacts = { stamp: '', ignoredTracked: [], submodules: {}, isSparse: false };
+const NOTHING: UserIndexFacts = { stamp: '', ignoredTracked: [], submodules: {}, isSparse: false, hidesRules: false };
 
 /** Larger shared parts of an index than this aren't copied, in bytes. */
 const MAX_SHARED_BYTES = 512 * 1024 * 1024;
+
+const IGNORE_FILE = /(?:^|\/)\.gitignore$/u;
 
 /** An entry of `git ls-files -s -t -z`: tag, mode, id, stage and path. */
 const ENTRY = /^(\S) (\d+) ([0-9a-f]+) \d\t([^]+)$/u;
@@ -46,12 +48,26 @@ export class UserIndex {
     if (!ignored.ok) return ignored;
     if (known?.stamp === stamp) return ok({ ...known, ignoredTracked: ignored.value });
     const submodules: Record<TreePath, string> = {};
-    let isSparse = false;
+    let [isSparse, hidesRules] = [false, false];
     const listed = await this.entries((tag, mode, id, entry) => {
       if (mode === '160000') submodules[entry] = id;
-      if (tag === 'S') isSparse = true;
+      if (tag !== 'S') return;
+      isSparse = true;
+      if (IGNORE_FILE.test(entry)) hidesRules = true;
     });
-    return listed.ok ? ok({ stamp, ignoredTracked: ignored.value, submodules, isSparse }) : listed;
+    return listed.ok ? ok({ stamp, ignoredTracked: ignored.value, submodules, isSparse, hidesRules }) : listed;
+  }
+
+  /** All that the user's git tracks, or would: it goes by ignore files that aren't checked out, too. */
+  async visible(): Promise<Outcome<ReadonlySet<TreePath>>> {
+    const paths = new Set<TreePath>();
+    // Without an index, nothing is tracked: git takes a file that isn't there for an empty one.
+    const index = this.path ?? join(this.git.place.home, 'no-index');
+    const args = ['ls-files', '-c', '-o', '--exclude-standard', '-z'];
+    const listed = await this.git.records(args, { index, reads: this.objects }, (records) => {
+      for (const record of records) paths.add(record);
+    });
+    return listed.ok ? ok(paths) : listed;
   }
 
   /** Each entry of the index, a path in conflict more than once. */
@@ -71,9 +87,9 @@ export class UserIndex {
   async notCheckedOut(facts: UserIndexFacts): Promise<Outcome<TreePath[]>> {
     const paths: TreePath[] = [];
     if (!facts.isSparse) return ok(paths);
-    const { worktree } = this.git.place;
+    const parents = new ParentLook(this.git.place.worktree);
     const listed = await this.entries((tag, _mode, _id, path) => {
-      if (tag === 'S' && tryLookAt(worktree, path) === undefined) paths.push(path);
+      if (tag === 'S' && parents.tryLookAt(path) === undefined) paths.push(path);
     });
     return listed.ok ? ok(paths.sort()) : listed;
   }

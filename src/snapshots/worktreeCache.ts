@@ -10,7 +10,7 @@ import type { SnapshotPorts } from './snapshotPorts';
 
 /** Far above any that is written, in bytes: a mode of its own for each of a million files. */
 const MAX_BYTES = 512 * 1024 * 1024;
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** What the user's index says beside contents, and when it said so. */
 export interface UserIndexFacts {
@@ -22,6 +22,8 @@ export interface UserIndexFacts {
   readonly submodules: Readonly<Record<TreePath, string>>;
   /** Whether files are left out of the worktree (`skip-worktree`). */
   readonly isSparse: boolean;
+  /** Whether ignore files are among what isn't checked out. */
+  readonly hidesRules: boolean;
 }
 
 /** What the last capture of a worktree left for the next one. All of it can be made again. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { defined } from '../../core/shared/defined';
+import { commandOf } from './hookReport';
 import type { HostName } from './hosts';
 import { sessionIdOf } from './sessionId';
 
@@ -28,6 +29,9 @@ const inputSchema = z.looseObject({
   status: text,
   error: text,
   error_message: text,
+  command: z.catch(z.optional(z.unknown()), undefined),
+  tool_input: z.catch(z.optional(z.looseObject({})), undefined),
+  toolInput: z.catch(z.optional(z.looseObject({})), undefined),
 });
 
 /** What a host said of an event. Every text is another's. */
@@ -44,6 +48,8 @@ export interface HostInput {
   readonly stopHookActive?: boolean;
   /** How the session or the turn ended. */
   readonly ending?: string;
+  /** What a shell is asked to run, before it does. */
+  readonly command?: string;
   /** The host that writes like this, where that can be told. */
   readonly writtenBy?: HostName;
 }
@@ -77,6 +83,7 @@ function inputOf(data: z.infer<typeof inputSchema>): HostInput {
       trigger: data.trigger,
       stopHookActive: active,
       ending,
+      command: commandOf(data) ?? commandOf(data.tool_input ?? data.toolInput ?? {}),
     }),
     // It runs Claude Code's hooks too, and writes in its own way.
     ...(data.hookEventName !== undefined && data.hook_event_name === undefined ? { writtenBy: 'vscode' as const } : {}),

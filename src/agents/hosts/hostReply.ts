@@ -9,6 +9,9 @@ export interface Reaction {
   readonly blocks: boolean;
 }
 
+/** Nothing is said, and nobody is kept. */
+export const NOTHING: Reaction = { text: '', blocks: false };
+
 /** What is written and exited with. */
 export interface Reply {
   readonly out: string;

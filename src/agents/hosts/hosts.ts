@@ -6,6 +6,8 @@ export const LIFECYCLE_EVENTS = [
   'subagent-stop',
   'session-end',
   'stop-failure',
+  'turn-start',
+  'before-discard',
 ] as const;
 
 /** One of them. */

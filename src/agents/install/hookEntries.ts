@@ -12,7 +12,7 @@ const OURS = new RegExp(
 
 /** What hosts run to report what happens, wherever the script lies. */
 const OBSERVES =
-  /^sh (?:'[^']*observe\.sh'|"[^"]*observe\.sh"|\S*observe\.sh) (?:claude|codex|gemini|cursor|vscode)(?: start)? 2>\/dev\/null \|\| true$/u;
+  /^sh (?:'[^']*observe\.sh'|"[^"]*observe\.sh"|\S*observe\.sh) (?:claude|codex|gemini|cursor|vscode)(?: (?:start|turn|tool))? 2>\/dev\/null \|\| true$/u;
 
 /** The text of a settings file, and which parts of it were put in, so that they can be taken out again exactly. */
 export interface Wired {

@@ -60,7 +60,17 @@ const EVENTS: Readonly<Record<Exclude<ObserveHost, 'opencode'>, readonly string[
   ],
 };
 
-const STARTS = new Set(['SessionStart', 'sessionStart']);
+/** What the script is told of an event beside its host: what to do at once. */
+const NOW: Readonly<Record<string, 'start' | 'turn' | 'tool'>> = {
+  SessionStart: 'start',
+  sessionStart: 'start',
+  UserPromptSubmit: 'turn',
+  BeforeAgent: 'turn',
+  beforeSubmitPrompt: 'turn',
+  PreToolUse: 'tool',
+  BeforeTool: 'tool',
+  beforeShellExecution: 'tool',
+};
 const TIMEOUT_SECONDS = 10;
 /** Codex allows no more at the end of a session. */
 const ENDING_SECONDS = 3;
@@ -98,7 +108,8 @@ function placeOf(host: ObserveHost, { env, home }: UserPlaces): { readonly folde
 export function observeCommand(script: string, host: ObserveHost, event: string): string {
   const path = script.replaceAll('\\', '/');
   const word = /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", '')}'`;
-  return `sh ${word} ${host}${STARTS.has(event) ? ' start' : ''} 2>/dev/null || true`;
+  const now = NOW[event];
+  return `sh ${word} ${host}${now === undefined ? '' : ` ${now}`} 2>/dev/null || true`;
 }
 
 /** Puts what observes a host's sessions into the user's own settings of it, and takes it out again. */
@@ -115,10 +126,13 @@ export class ObserveInstaller {
     return { installer: new Installer(this.ports, folder), file, path: join(folder, file) };
   }
 
-  /** What installing changes. */
-  planInstall(host: ObserveHost): Result<FileChange> {
+  /**
+   * What installing changes.
+   * @param start how `atlas` is started, as a shell's words
+   */
+  planInstall(host: ObserveHost, start: string): Result<FileChange> {
     const { installer, file } = this.desk(host);
-    if (host === 'opencode') return installer.planOwnFile(file, pluginText(this.spool.folder), isOurPlugin);
+    if (host === 'opencode') return installer.planOwnFile(file, pluginText(this.spool.folder, start), isOurPlugin);
     const { form, timeoutUnit, type, version } = HOSTS[host];
     const events = EVENTS[host].map((key) => ({
       key,

@@ -1,15 +1,14 @@
 import { join } from 'node:path';
 import { AgentSessions, endSession } from './agentSessions';
-import type { Reaction } from '../hosts/hostReply';
+import { NOTHING, type Reaction } from '../hosts/hostReply';
 import type { HostName, LifecycleEvent } from '../hosts/hosts';
 import type { LifecycleContext } from './lifecycleContext';
 import { preCompact } from './preCompact';
-import { markFiles, sessionStart } from './sessionStart';
+import { beforeDiscard, markFiles, turnStart } from './restorePoints';
+import { sessionStart } from './sessionStart';
 import { stop } from './stop';
 import { SessionOwners } from '../../store/sessions/sessionOwners';
 import { SUBAGENT_REVIEW } from './subagentReview';
-
-const NOTHING: Reaction = { text: '', blocks: false };
 
 type React = (occasion: LifecycleContext, host: HostName | undefined) => Promise<Reaction>;
 
@@ -20,6 +19,8 @@ const REACTIONS: Readonly<Record<LifecycleEvent, React>> = {
   'subagent-stop': async () => Promise.resolve({ text: SUBAGENT_REVIEW, blocks: false }),
   'session-end': ended(false),
   'stop-failure': ended(true),
+  'turn-start': turnStart,
+  'before-discard': beforeDiscard,
 };
 
 /** How an agent ended: what it worked on is looked at. Nobody reads an answer any more. */

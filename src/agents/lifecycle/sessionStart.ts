@@ -13,6 +13,7 @@ import { type Reaction, printedLength } from '../hosts/hostReply';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { readMemory, recentJournals } from './memory';
 import type { LifecycleContext } from './lifecycleContext';
+import { markFiles } from './restorePoints';
 import type { OutsideText } from './outsideFile';
 
 /** The most characters of the task's section; the memory gets what all the others leave. */
@@ -59,17 +60,6 @@ async function recovery(occasion: LifecycleContext): Promise<string> {
   const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];
   const text = parts.filter((part) => part !== '').join('\n\n');
   return section('atlas-recovery', cutAtLine(embedded(text), MAX_RECOVERY, rest));
-}
-
-/** Has the files captured as they are now, by another process, as a restore point of the task. */
-export async function markFiles(
-  { atlas, check }: Pick<LifecycleContext, 'atlas' | 'check'>,
-  { ref, hook, task }: StoredTask,
-  event: 'session_started' | 'turn_ended',
-): Promise<void> {
-  if (check !== undefined || isTerminal(hook.state) || atlas.ports.recorded === undefined) return;
-  const { config } = await atlas.configs.forTask(task);
-  atlas.ports.recorded(ref, { event, checkpoints: [], mayCapture: config.snapshots.enabled });
 }
 
 /** A task with what its worktree shows now: whoever starts reads the file, not what a command adds to it. */

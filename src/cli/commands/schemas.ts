@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
 import { FOREIGN_EDITS } from '../../core/task/foreignEdits';
-import { CHECKPOINT_TRIGGERS, TASK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
+import { TASK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { INBOX_STATUSES } from '../../core/inbox/inbox';
 import { VERDICTS } from '../../core/receipt/receipt';
+import { RESTORED_FILES, checkpoint, fileChange, listedCheckpoint } from './checkpoint/checkpointSchemas';
 import { SESSION_ANSWERS, SESSION_SHARED } from './sessions/sessionSchemas';
 import { WORKER_ANSWERS, WORKER_SHARED } from './worker/workerSchemas';
 
@@ -37,75 +38,8 @@ const task = z.strictObject({
   hook_path: text,
 });
 
-const checkpoint = z.strictObject({
-  checkpoint_id: text,
-  created_at: time,
-  trigger: z.enum(CHECKPOINT_TRIGGERS),
-  step_name: text,
-  attempt: maybe(integer),
-  description: text,
-  git_branch: maybe(text),
-  git_commit: maybe(text),
-  /** null where it isn't known. */
-  git_dirty: maybe(z.boolean()),
-  files: integer,
-});
-
-const fileCounts = { added: integer, modified: integer, removed: integer };
-
-/** A checkpoint or restore point with what is kept of its files. */
-const listedCheckpoint = z.strictObject({
-  checkpoint_id: text,
-  created_at: time,
-  /** `auto` for a restore point. */
-  trigger: z.enum([...CHECKPOINT_TRIGGERS, 'auto']),
-  step_name: maybe(text),
-  attempt: maybe(integer),
-  description: text,
-  /** `none`: there are no files, and `problem` says why. */
-  status: z.enum(['pending', 'taken', 'none']),
-  problem: maybe(text),
-  files: maybe(integer),
-  /** Files that differ from the checkpoint `since`. */
-  changes: maybe(z.strictObject({ since: text, ...fileCounts })),
-  left_out: integer,
-  head: maybe(text),
-  branch: maybe(text),
-  /** Of a restore point that undoes a restore: the checkpoint that was restored. */
-  restores: maybe(text),
-});
-
-/** Paths as git quotes them. */
-const fileChange = z.strictObject({
-  path: text,
-  change: z.enum(['added', 'modified', 'removed', 'mode', 'type']),
-  /** Lines; null for a binary file. */
-  added: maybe(integer),
-  removed: maybe(integer),
-  binary: z.boolean(),
-});
-
 /** Of `checkpoint restore` and `checkpoint undo-restore`. */
-const restoredFiles = z.strictObject({
-  task,
-  checkpoint_id: text,
-  dry_run: z.boolean(),
-  paths: z.array(
-    z.strictObject({
-      path: text,
-      action: z.enum(['write', 'remove', 'mode', 'keep', 'blocked']),
-      reason: maybe(text),
-      by: maybe(text),
-      /** Whether it was changed within the last minute. */
-      recent: z.boolean(),
-    }),
-  ),
-  written: integer,
-  removed: integer,
-  skipped: z.array(z.strictObject({ path: text, reason: text })),
-  /** The restore point that undoes it. */
-  undone_by: maybe(text),
-});
+const restoredFiles = z.strictObject({ task, ...RESTORED_FILES });
 
 const verdict = z.enum(VERDICTS);
 const verdictCounts = z.strictObject({
@@ -416,6 +350,8 @@ export const ANSWERS = {
   'lifecycle subagent-stop': reaction,
   'lifecycle session-end': reaction,
   'lifecycle stop-failure': reaction,
+  'lifecycle turn-start': reaction,
+  'lifecycle before-discard': reaction,
   'lifecycle install': wiring,
   'lifecycle uninstall': wiring,
   'lifecycle status': z.strictObject({ hooks: z.array(z.strictObject(wiredHook)) }),

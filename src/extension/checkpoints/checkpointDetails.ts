@@ -132,6 +132,14 @@ function factsOf({ task }: StoredTask, item: ListedCheckpoint): Details['facts']
     { label: vscode.l10n.t('Recorded'), text: '', at: item.createdAt },
     ...(checkpoint === undefined ? [] : [...gitFacts(checkpoint), ...artifactFacts(checkpoint)]),
     ...undoes,
+    ...(entry?.possibly_late === true
+      ? [
+          {
+            label: vscode.l10n.t('Captured'),
+            text: vscode.l10n.t('possibly after the command had changed files already'),
+          },
+        ]
+      : []),
     ...(snapshot === undefined || snapshot.left_out_total === 0
       ? []
       : [{ label: vscode.l10n.t('Left out'), text: leftOutText(snapshot.left_out, snapshot.left_out_total) }]),

@@ -10,6 +10,16 @@ export interface CaptureOrder {
   readonly checkpoints: readonly string[];
   /** The event before or at which the files make a restore point. */
   readonly point?: keyof typeof POINTS;
+  /** A command that throws work away, and is about to run: the files make a restore point before it. */
+  readonly before?: HeldCommand;
+}
+
+/** A command that a restore point is made for. */
+export interface HeldCommand {
+  /** What it is called, such as `git clean`. */
+  readonly name: string;
+  /** Until when its agent is held back, in ms since the epoch: what is captured later may be what the command left. */
+  readonly until: number;
 }
 
 /** What restore points are called, by the event that makes them. */
@@ -17,6 +27,7 @@ const POINTS = {
   start_step: ({ hook }: StoredTask) => `Before "${hook.current_step?.step_name ?? 'the step'}" started`,
   crash_detected: () => 'As found after an interruption',
   session_started: () => "As an agent's session began",
+  turn_started: () => "Before a turn of the agent's",
   turn_ended: () => "After a turn of the agent's",
 } as const satisfies Partial<Record<RecordedChange['event'], (stored: StoredTask) => string>>;
 
@@ -39,15 +50,15 @@ export function capturesUnasked(env: NodeJS.ProcessEnv): boolean {
 export async function captureFor(
   atlas: Pick<AtlasReader, 'ports' | 'catalog' | 'snapshots'>,
   ref: TaskRef,
-  { checkpoints, point }: CaptureOrder,
+  { checkpoints, point, before }: CaptureOrder,
 ): Promise<void> {
   const { ports } = atlas;
   try {
     const { files } = await atlas.snapshots();
     if (checkpoints.length > 0) await files.take(ref, checkpoints);
-    const read = point === undefined ? undefined : atlas.catalog.read(ref);
-    if (point !== undefined && read?.ok === true) {
-      const made = await files.restorePoint(read.value, POINTS[point](read.value));
+    const read = point === undefined && before === undefined ? undefined : atlas.catalog.read(ref);
+    if (read?.ok === true) {
+      const made = await files.restorePoint(read.value, ...pointOf(read.value, { point, before }));
       if (!made.ok) ports.log.warn('A restore point could not be made.', { error: made.error.message });
     }
     // Windows watch the markers: they show what was captured.
@@ -56,6 +67,14 @@ export async function captureFor(
   } catch (error) {
     ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
   }
+}
+
+function pointOf(
+  stored: StoredTask,
+  { point, before }: { readonly point: CaptureOrder['point'] | undefined; readonly before: HeldCommand | undefined },
+): [description: string, options: { readonly lateAfter?: number }] {
+  if (before !== undefined) return [`Before "${before.name}"`, { lateAfter: before.until }];
+  return [point === undefined ? '' : POINTS[point](stored), {}];
 }
 
 /** Captures in this process, one capture after the other, while everything else goes on. */

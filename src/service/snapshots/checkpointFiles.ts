@@ -120,12 +120,12 @@ export class CheckpointFiles {
 
   /**
    * Captures the files as they are, as a restore point; `undefined` where they are those of the newest checkpoint or
-   * restore point.
+   * restore point. One that is complete only `lateAfter` (ms since the epoch) says that it is possibly late.
    */
   async restorePoint(
     stored: StoredTask,
     description: string,
-    options: { readonly waitMs?: number; readonly signal?: AbortSignal } = {},
+    options: { readonly waitMs?: number; readonly signal?: AbortSignal; readonly lateAfter?: number } = {},
   ): Promise<Outcome<SnapshotEntry | undefined>> {
     if (!(await this.isEnabled(stored))) return ok(undefined);
     const now = toTimestamp(this.atlas.ports.clock.now());
@@ -139,7 +139,9 @@ export class CheckpointFiles {
       this.recordedAll(captured);
       return captured.ok ? ok(undefined) : captured;
     }
-    const entry: SnapshotEntry = { ...pending, status: 'taken', snapshot: captured.value.snapshot };
+    const { lateAfter = Number.POSITIVE_INFINITY } = options;
+    const late = this.atlas.ports.clock.now() > lateAfter ? { possibly_late: true } : {};
+    const entry: SnapshotEntry = { ...pending, status: 'taken', snapshot: captured.value.snapshot, ...late };
     this.entries.write(stored.ref, entry);
     this.recordedAll(captured);
     await this.room.tidy(stored.ref, await this.snapshotsOf(stored));

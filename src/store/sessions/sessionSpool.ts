@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import type { StorePaths } from '../paths';
+import { MAY_DISCARD } from '../../core/snapshot/discardingCommand';
 import { ensureFolder, removeFile, replaceFile } from '../../system/files/atomicFile';
 
 /** The most that waits in the spool, in bytes: what comes then is dropped and counted. */
@@ -131,8 +132,8 @@ export class SessionSpool {
 /**
  * The script that hooks run: the host's JSON, below a line of what its environment tells, as a file of its own. Written
  * under another name first, since a rename shows all of it or nothing. Whatever is broken, it says nothing and exits 0.
- * Only builtins but for `head`, `mv` and, once in {@link LOOK_EVERY} reports, `du`. When a session starts, `atlas` looks
- * at its worktree in the background.
+ * Only builtins but for `head`, `mv`, `grep` before a tool and, once in {@link LOOK_EVERY} reports, `du`. When a session
+ * or a turn starts, `atlas` looks at its worktree in the background; a command that may throw work away waits until it did.
  */
 export function spoolScript(folder: string, atlas: string): string {
   const half = MAX_SPOOL_BYTES / 2 / 1024;
@@ -165,8 +166,15 @@ while [ -e "$n.$i.json" ]; do i=$((i + 1)); done
 {
   printf '%s\\n' "v1 pid=\${p:-\${CLAUDE_PID-}} start=$s ci=\${CI:+1} run=\${ATLAS_AGENT:+1} entry=\${CLAUDE_CODE_ENTRYPOINT-}"
   head -c ${MAX_REPORT_BYTES}
-} >"$n.$i.tmp" && mv "$n.$i.tmp" "$n.$i.json"
-[ "$a" != start ] || (${atlas} sessions refresh </dev/null &)
+} >"$n.$i.tmp" || exit 0
+if [ "$a" = tool ]; then grep -qE '${MAY_DISCARD}' "$n.$i.tmp" || a=; fi
+[ -z "$a" ] || exec 3<"$n.$i.tmp"
+mv "$n.$i.tmp" "$n.$i.json"
+case $a in
+start) (${atlas} sessions refresh </dev/null &) ;;
+turn) { read -r l && ${atlas} lifecycle turn-start --host "$h"; } <&3 & ;;
+tool) { read -r l && ${atlas} lifecycle before-discard --host "$h"; } <&3 ;;
+esac
 set -- "$d"/*.json
 if [ $(($# % ${LOOK_EVERY})) -eq 0 ]; then
   u=$(du -sk "$d")

@@ -13,7 +13,7 @@ export type MarkdownRenderer = (ref: TaskRef, hook: TaskRecord, task: Task, seq:
 /** What a change of a task was. */
 export interface RecordedChange {
   /** What happened to the task, or what its agent's host told of. */
-  readonly event: TaskEventType | 'session_started' | 'turn_ended';
+  readonly event: TaskEventType | 'session_started' | 'turn_started' | 'turn_ended';
   /** Ids of the checkpoints that it made. */
   readonly checkpoints: readonly string[];
   /** Whether the settings let their files be captured. */

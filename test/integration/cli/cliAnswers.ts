@@ -459,6 +459,8 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   'lifecycle subagent-stop': { lines: [line(0, 'lifecycle subagent-stop'), line(1, 'lifecycle subagent-stop x')] },
   'lifecycle session-end': { lines: [line(0, 'lifecycle session-end'), line(1, 'lifecycle session-end x')] },
   'lifecycle stop-failure': { lines: [line(0, 'lifecycle stop-failure'), line(1, 'lifecycle stop-failure x')] },
+  'lifecycle turn-start': { lines: [line(0, 'lifecycle turn-start'), line(1, 'lifecycle turn-start x')] },
+  'lifecycle before-discard': { lines: [line(0, 'lifecycle before-discard'), line(1, 'lifecycle before-discard x')] },
   'lifecycle install': {
     lines: [
       line(0, 'lifecycle install --host claude --section --dry-run'),

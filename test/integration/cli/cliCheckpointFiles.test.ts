@@ -1,6 +1,10 @@
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { observeCommand } from '../../../src/agents/install/observeInstall';
+import { silentLog, systemPorts } from '../../../src/service/ports';
+import { SessionSpool } from '../../../src/store/sessions/sessionSpool';
 import { BuiltCli } from '../../support/drivers/cli';
 import { Desk } from '../../support/drivers/cliDesk';
 import { until } from '../../support/drivers/taskFiles';
@@ -22,7 +26,23 @@ interface Listed {
     readonly checkpoint_id: string;
     readonly description: string;
     readonly status: string;
+    readonly possibly_late: boolean;
   }[];
+}
+
+async function listed(desk: Desk): Promise<Listed['checkpoints']> {
+  return ((await desk.json('checkpoint', 'list')) as unknown as Listed).checkpoints;
+}
+
+/** Runs the script that hosts run, as one does at an event, to its end. */
+function observed(desk: Desk, event: string, told: object, env: NodeJS.ProcessEnv = {}): void {
+  const spool = new SessionSpool(systemPorts(desk.root, '0.0.0', silentLog));
+  spool.open(`'${process.execPath}' '${cli.entry}'`);
+  const command = observeCommand(spool.scriptPath, 'claude', event);
+  const input = JSON.stringify({ session_id: 'one', cwd: desk.folder, hook_event_name: event, ...told });
+  const own = { ...cli.environment({ ATLAS_HOME: desk.root, ATLAS_SNAPSHOTS: 'on' }), ...env };
+  const run = spawnSync('sh', ['-c', command], { cwd: desk.folder, input, env: own, encoding: 'utf8' });
+  expect([run.status, run.stdout, run.stderr]).toEqual([0, '', '']);
 }
 
 /** A desk whose commands capture files, in a step that runs. */
@@ -78,6 +98,59 @@ describe('a checkpoint by the command', () => {
     const id = await recorded(desk, 'after two turns');
     expect(await points()).toEqual([...before, 'after two turns']);
     expect(await desk.ok('checkpoint', 'show', id, 'a.txt')).toBe('by the agent\n');
+  });
+
+  it('is joined by a restore point as a turn begins, where the user changed something since the last', async () => {
+    const desk = await capturing('turn');
+    await until('files are captured', async () => (await listed(desk)).some(({ status }) => status === 'taken'));
+    desk.write('a.txt', 'by the user\n');
+    observed(desk, 'UserPromptSubmit', { prompt: 'go on' });
+    const isTurn = ({ description, status }: Listed['checkpoints'][number]): boolean =>
+      status === 'taken' && description === "Before a turn of the agent's";
+    await until('files are captured', async () => (await listed(desk)).some(isTurn));
+    const point = (await listed(desk)).find(isTurn);
+    expect(await desk.ok('checkpoint', 'show', point?.checkpoint_id ?? '', 'a.txt')).toBe('by the user\n');
+  });
+
+  it('is joined by a restore point before a command that discards work, which waits for it', async () => {
+    const desk = await capturing('discards');
+    await until('files are captured', async () => (await listed(desk)).some(({ status }) => status === 'taken'));
+    desk.write('a.txt', 'by the agent\n');
+    desk.write('new.txt', 'new\n');
+    observed(desk, 'PreToolUse', {
+      tool_name: 'Bash',
+      tool_input: { command: 'cd . && git reset --hard && git clean -fd' },
+    });
+    // What the command would do at once.
+    desk.write('a.txt', 'one\n');
+    rmSync(path.join(desk.folder, 'new.txt'));
+    const point = (await listed(desk)).find(({ description }) => description === 'Before "git reset --hard"');
+    expect(point).toMatchObject({ status: 'taken', possibly_late: false });
+    await desk.ok('checkpoint', 'restore', point?.checkpoint_id ?? '', '--yes');
+    expect([desk.read('a.txt'), desk.read('new.txt')]).toEqual(['by the agent\n', 'new\n']);
+    const before = await listed(desk);
+    observed(desk, 'PreToolUse', { tool_name: 'Bash', tool_input: { command: 'git checkout -b next && ls -r' } });
+    expect(await listed(desk)).toEqual(before);
+  });
+
+  it('does not hold a command back for long: what is captured later says that it may be late', async () => {
+    const desk = await capturing('late');
+    await until('files are captured', async () => (await listed(desk)).some(({ status }) => status === 'taken'));
+    desk.write('a.txt', 'by the agent\n');
+    const slow = path.join(desk.root, 'slow');
+    mkdirSync(slow);
+    const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const wait = `for a; do [ "$a" != write-tree ] || while [ ! -e '${slow}/go' ]; do sleep 0.02; done; done`;
+    writeFileSync(path.join(slow, 'git'), `#!/bin/sh\n${wait}\nexec '${git}' "$@"\n`, { mode: 0o755 });
+    const env = { PATH: `${slow}:${process.env['PATH'] ?? ''}` };
+    observed(desk, 'PreToolUse', { tool_name: 'Bash', tool_input: { command: 'rm -rf .' } }, env);
+    const point = async (): Promise<Listed['checkpoints'][number] | undefined> =>
+      (await listed(desk)).find(({ description }) => description === 'Before "rm -r"');
+    expect(await point()).toMatchObject({ status: 'pending' });
+    writeFileSync(path.join(slow, 'go'), '');
+    await until('the files are captured', async () => (await point())?.status === 'taken');
+    expect(await point()).toMatchObject({ possibly_late: true });
+    expect(await desk.ok('checkpoint', 'list')).toContain('Before "rm -r" (possibly late)');
   });
 
   it('is compared, restored after its plan is shown, and the restore undone', async () => {

@@ -10,7 +10,7 @@ export const LARGE = 64 * 1024;
 export type Edit =
   | { readonly do: 'write'; readonly at: string; readonly content: number; readonly mode: number }
   | { readonly do: 'sameSize'; readonly at: string }
-  | { readonly do: 'remove' | 'folder' | 'repository' | 'pipe' | 'large'; readonly at: string }
+  | { readonly do: 'remove' | 'folder' | 'repository' | 'submodule' | 'pipe' | 'large'; readonly at: string }
   | { readonly do: 'link'; readonly at: string; readonly to: string }
   | { readonly do: 'chmod'; readonly at: string; readonly mode: number }
   | { readonly do: 'rename'; readonly at: string; readonly to: string }
@@ -61,22 +61,25 @@ const ATTRIBUTES = [
   '*.log filter=up',
   '* working-tree-encoding=UTF-16',
 ].concat(['a filter=up -text', 'dir/** export-ignore']);
+/** What git is asked to do; `PLOT` stands for the folder in which the edits are. */
 const GITS = [
-  ['add', '-A'],
-  ['add', '-A', '-f'],
+  ['add', '-A', '--', 'PLOT'],
+  ['add', '-A', '-f', '--', 'PLOT'],
   ['commit', '-q', '--allow-empty', '-m', 'x'],
-  ['rm', '-rq', '--cached', '--', '.'],
+  ['rm', '-rq', '--cached', '--', 'PLOT'],
 ]
   .concat([
-    ['reset', '-q'],
-    ['stash', '-q'],
+    ['reset', '-q', '--', 'PLOT'],
+    ['stash', 'push', '-q', '--', 'PLOT'],
     ['config', 'core.autocrlf', 'true'],
     ['config', 'core.fileMode', 'false'],
   ])
   .concat([
-    ['update-index', '--assume-unchanged', 'a'],
-    ['add', '-N', '--', 'b'],
+    ['update-index', '--assume-unchanged', 'PLOT/a'],
+    ['add', '-N', '--', 'PLOT/b'],
     ['checkout', '-q', '-B', 'other'],
+    ['sparse-checkout', 'set', '--no-cone', '/*', '!/PLOT/dir/'],
+    ['sparse-checkout', 'disable'],
   ]);
 
 const place = fc.constantFrom(...PLACES);
@@ -91,7 +94,7 @@ export const edit: fc.Arbitrary<Edit> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constantFrom('folder' as const, 'repository' as const, 'pipe' as const, 'large' as const),
+      do: fc.constantFrom(...(['folder', 'repository', 'submodule', 'pipe', 'large'] as const)),
       at: place,
     }),
   },
@@ -129,60 +132,86 @@ function tryTo(act: () => void): void {
   }
 }
 
-type Doers = { readonly [K in Edit['do']]: (world: SnapshotWorld, edit: Extract<Edit, { do: K }>) => void };
+/** Does edits in a folder of a worktree: `''` for the worktree itself. One that can't be done does nothing. */
+export class Gardener {
+  constructor(
+    private readonly world: SnapshotWorld,
+    private readonly isRepository: boolean,
+    private readonly plot: string,
+  ) {
+    if (plot !== '') mkdirSync(world.at(plot), { recursive: true });
+  }
 
-const simple: Pick<Doers, 'remove' | 'folder' | 'repository' | 'pipe' | 'large'> = {
-  remove: (world, { at }) => {
-    world.remove(bytes(at));
-  },
-  folder: (world, { at }) => {
-    world.remove(bytes(at));
-    mkdirSync(world.at(bytes(at)), { recursive: true });
-  },
-  repository: (world, { at }) => {
-    nested(world, at);
-  },
-  pipe: (world, { at }) => {
-    pipe(world, at);
-  },
-  large: (world, { at }) => {
-    world.write(bytes(at), Buffer.alloc(LARGE + 1, at));
-  },
-};
+  perform(change: Edit): void {
+    tryTo(() => {
+      this.act(change);
+    });
+  }
 
-const DOERS: Omit<Doers, keyof typeof simple | 'git'> = {
-  write: (world, { at, content: which, mode: bits }) => {
-    world.write(bytes(at), CONTENTS[which] ?? '', bits);
-  },
-  sameSize: (world, { at }) => {
-    sameSize(world, bytes(at));
-  },
-  link: (world, { at, to }) => {
-    world.remove(bytes(at));
-    world.link(to, at);
-  },
-  chmod: (world, { at, mode: bits }) => {
+  private at(name: string): string {
+    return this.plot === '' ? name : `${this.plot}/${name}`;
+  }
+
+  private act(change: Edit): void {
+    const { world } = this;
+    switch (change.do) {
+      case 'git':
+        if (this.isRepository) world.git(...change.args.map((arg) => this.inPlot(arg)));
+        return;
+      case 'attributes':
+        world.write(this.at('.gitattributes'), `${change.rule}\n`);
+        return;
+      case 'ignore':
+        world.write(this.at(`${change.at}.gitignore`), `${change.rule}\n`);
+        return;
+      case 'rename':
+        renameSync(world.at(bytes(this.at(change.at))), world.at(bytes(this.at(change.to))));
+        return;
+      default:
+        this.change(change, this.at(change.at));
+    }
+  }
+
+  private inPlot(arg: string): string {
+    if (this.plot !== '') return arg.replace('PLOT', this.plot);
+    return arg === 'PLOT' ? '.' : arg.replace('PLOT/', '');
+  }
+
+  private change(change: Exclude<Edit, { do: 'git' | 'attributes' | 'ignore' | 'rename' }>, at: string): void {
+    const { world } = this;
     const full = world.at(bytes(at));
-    if (lstatSync(full).isFile()) chmodSync(full, bits);
-  },
-  rename: (world, { at, to }) => {
-    renameSync(world.at(bytes(at)), world.at(bytes(to)));
-  },
-  ignore: (world, { at, rule }) => {
-    world.write(`${at}.gitignore`, `${rule}\n`);
-  },
-  attributes: (world, { rule }) => {
-    world.write('.gitattributes', `${rule}\n`);
-  },
-};
-
-/** Does an edit; one that can't be done does nothing. */
-export function perform(world: SnapshotWorld, change: Edit, isRepository: boolean): void {
-  const git = (_world: SnapshotWorld, { args }: Extract<Edit, { do: 'git' }>): void => {
-    if (isRepository) world.git(...args);
-  };
-  const doers: Readonly<Record<string, (world: SnapshotWorld, edit: never) => void>> = { ...DOERS, ...simple, git };
-  tryTo(() => doers[change.do]?.(world, change as never));
+    switch (change.do) {
+      case 'write':
+        world.write(bytes(at), CONTENTS[change.content] ?? '', change.mode);
+        return;
+      case 'sameSize':
+        sameSize(world, bytes(at));
+        return;
+      case 'link':
+        world.remove(bytes(at));
+        world.link(change.to, at);
+        return;
+      case 'chmod':
+        if (lstatSync(full).isFile()) chmodSync(full, change.mode);
+        return;
+      case 'remove':
+        world.remove(bytes(at));
+        return;
+      case 'folder':
+        world.remove(bytes(at));
+        mkdirSync(full, { recursive: true });
+        return;
+      case 'large':
+        world.write(bytes(at), Buffer.alloc(LARGE + 1, at));
+        return;
+      case 'pipe':
+        pipe(world, at);
+        return;
+      case 'repository':
+      case 'submodule':
+        nested(world, at, change.do === 'submodule');
+    }
+  }
 }
 
 /** Other bytes of the same number, and the old time of modification. */
@@ -195,12 +224,16 @@ function sameSize(world: SnapshotWorld, at: Buffer): void {
   utimesSync(full, stat.atime, stat.mtime);
 }
 
-function nested(world: SnapshotWorld, at: string): void {
+/** @param committed whether git can add it as a submodule */
+function nested(world: SnapshotWorld, at: string, committed: boolean): void {
   const folder = world.at(bytes(at)).toString();
   if (at.includes('\xff') || existsSync(folder)) return;
   mkdirSync(folder, { recursive: true });
   world.gitIn(folder, 'init', '-q');
   world.write(`${at}/inner`, 'inner');
+  if (!committed) return;
+  world.gitIn(folder, 'add', '-A');
+  world.gitIn(folder, 'commit', '-q', '-m', 'inner');
 }
 
 function pipe(world: SnapshotWorld, at: string): void {

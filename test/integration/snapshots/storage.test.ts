@@ -7,6 +7,9 @@ import { systemGit } from '../../../src/snapshots/snapshotPorts';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 
+/** A thousand by `npm run test:snapshots`. */
+const ROUNDS = Number(process.env['ATLAS_SNAPSHOT_ROUNDS'] ?? '40');
+
 let world: SnapshotWorld;
 
 beforeEach(() => {
@@ -58,6 +61,33 @@ describe("the user's git", () => {
     expect(() => world.git('cat-file', '-e', 'HEAD~1')).toThrow();
     unwrap(await world.restore(snapshot.tree));
     expect(world.picture()).toEqual(was);
+  });
+
+  it(`is as it was after ${ROUNDS} captures and restores, to the time stamps`, { timeout: ROUNDS * 5000 }, async () => {
+    for (let at = 0; at < 40; at += 1) world.write(`src/file${at}`, `${at}\n`.repeat(20));
+    world.write('.gitignore', '*.log\n');
+    world.commit('first');
+    world.write('src/file1', 'stashed\n');
+    world.git('stash', '-q');
+    world.write('src/file2', 'staged\n');
+    world.git('add', '-A');
+    const snapshots = await world.open();
+    const first = unwrap(await snapshots.capture()).snapshot;
+    const was = world.picture();
+    // Git itself refreshes its index as it looks: it has done so before, with times that are old enough.
+    world.git('status', '--porcelain');
+    const untouched = world.gitPicture();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      world.write(`src/file${round % 40}`, `round ${round}\n`);
+      if (round % 3 === 0) world.remove(`src/file${(round + 7) % 40}`);
+      world.write(`new/file${round % 5}`, `${round}`, round % 2 === 0 ? 0o755 : 0o644);
+      unwrap(await snapshots.capture());
+      if (round % 4 === 3) {
+        unwrap(await snapshots.restore(unwrap(await snapshots.preview({ tree: first.tree }))));
+        expect(world.picture()).toEqual(was);
+      }
+    }
+    expect(world.gitPicture()).toEqual(untouched);
   });
 
   it('is left alone where its index is split, whose second file git would freshen', async () => {

@@ -1,3 +1,5 @@
+import { MAY_DISCARD } from '../../../core/snapshot/discardingCommand';
+
 /** What stands in the file of our plugin, and in no other. */
 export const PLUGIN_MARK = '// Made by Atlas ("atlas lifecycle install --host opencode").';
 
@@ -5,10 +7,13 @@ export const PLUGIN_MARK = '// Made by Atlas ("atlas lifecycle install --host op
 const MAX_SPOOL_BYTES = 16 * 1024 * 1024;
 
 const PLUGIN = `__MARK__ "atlas lifecycle uninstall --host opencode" removes it.
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 
 const FOLDER = __FOLDER__;
 const MAX_BYTES = __MAX__;
+const ATLAS = __ATLAS__;
+const MAY_DISCARD = /__MAY_DISCARD__/;
 const LOADED = Symbol.for("atlas-task-recovery");
 const HEADLESS = process.argv.includes("run") ? 1 : "";
 let count = 0;
@@ -50,6 +55,21 @@ function report(kind, session, data) {
     }
   } catch {
     // Whatever is broken, OpenCode goes on.
+  }
+}
+
+/** Has the files captured. OpenCode doesn't wait for it. */
+function capture(event, session, cwd, command) {
+  try {
+    if (!existsSync(FOLDER)) return;
+    const options = { shell: true, detached: true, windowsHide: true, cwd, stdio: ["pipe", "ignore", "ignore"] };
+    const child = spawn(ATLAS + " lifecycle " + event, options);
+    child.on("error", () => {});
+    child.stdin.on("error", () => {});
+    child.stdin.end(JSON.stringify({ session_id: session, cwd, command }));
+    child.unref();
+  } catch {
+    // As above.
   }
 }
 
@@ -100,13 +120,16 @@ export const AtlasTaskRecovery = async ({ directory }) => {
       try {
         const parts = output.parts.filter((part) => part.type === "text" && !part.synthetic);
         report("request", input.sessionID, { cwd: directory, text: parts.map((part) => part.text).join("\\n") });
+        capture("turn-start", input.sessionID, directory);
       } catch {
         // As above.
       }
     },
     "tool.execute.before": async (input, output) => {
       try {
-        report("before", input.sessionID, { cwd: directory, tool: input.tool, call: input.callID, args: asked(output.args) });
+        const args = asked(output.args);
+        report("before", input.sessionID, { cwd: directory, tool: input.tool, call: input.callID, args });
+        if (MAY_DISCARD.test(args.command)) capture("before-discard", input.sessionID, directory, args.command);
       } catch {
         // A throw here would stop the tool.
       }
@@ -128,9 +151,12 @@ export const AtlasTaskRecovery = async ({ directory }) => {
  * never waits, and nothing that goes wrong in it reaches OpenCode. Contents of files and outputs of tools are left out.
  * See https://opencode.ai/docs/plugins.
  * @param folder where reports wait
+ * @param atlas how `atlas` is started, as a shell's words
  */
-export function pluginText(folder: string): string {
+export function pluginText(folder: string, atlas: string): string {
   return PLUGIN.replace('__MARK__', () => PLUGIN_MARK)
     .replace('__FOLDER__', () => JSON.stringify(folder.replaceAll('\\', '/')))
+    .replace('__ATLAS__', () => JSON.stringify(atlas))
+    .replace('__MAY_DISCARD__', () => MAY_DISCARD)
     .replace('__MAX__', String(MAX_SPOOL_BYTES));
 }

@@ -9,7 +9,12 @@ export const capture: Handler = async (context, call) => {
   const { stored } = await taskToShow(context, call);
   const atlas = await context.atlas();
   const point = POINT_EVENTS.find((each) => each === call.text('point'));
-  await captureFor(atlas, stored.ref, { checkpoints: call.rest, ...(point === undefined ? {} : { point }) });
+  const name = call.text('before');
+  const before = name === undefined ? {} : { before: { name, until: Number(call.text('until') ?? '0') } };
+  await captureFor(atlas, stored.ref, {
+    ...{ checkpoints: call.rest, ...before },
+    ...(point === undefined ? {} : { point }),
+  });
   const { files } = await atlas.snapshots();
   const captured = files.list(stored).filter(({ id, entry }) => call.rest.includes(id) && entry?.status === 'taken');
   const data: AnswerData<'checkpoint capture'> = {

@@ -89,8 +89,10 @@ export const CHECKPOINT_COMMANDS: readonly CommandSpec[] = [
       {
         flags: '--point <event>',
         does: 'also make a restore point for this event',
-        choices: ['start_step', 'crash_detected', 'session_started', 'turn_ended'],
+        choices: ['start_step', 'crash_detected', 'session_started', 'turn_started', 'turn_ended'],
       },
+      { flags: '--before <command>', does: 'also make a restore point, named by the command that is about to run' },
+      { flags: '--until <ms>', does: 'when that command runs at the latest, in milliseconds since 1970' },
       ...TASK,
     ],
     example: 'atlas checkpoint capture ckpt-0a1b2c3d',

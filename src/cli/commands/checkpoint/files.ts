@@ -51,6 +51,7 @@ export function listedData(item: ListedCheckpoint): ListedCheckpointData {
     head: snapshot?.head ?? null,
     branch: snapshot?.branch ?? null,
     restores: entry?.safety_for ?? null,
+    possibly_late: entry?.possibly_late === true,
   };
 }
 
@@ -69,7 +70,7 @@ export const list: Handler = async (context, call) => {
       item.trigger === 'auto' ? 'restore point' : item.trigger,
       item.checkpoint?.step_name ?? '',
       filesText(item),
-      item.description,
+      item.entry?.possibly_late === true ? `${item.description} (possibly late)` : item.description,
     ]),
     context.streams.columns,
   );
@@ -137,6 +138,10 @@ function holdsText(
       ['Step', item.checkpoint?.step_name],
       ['Files', snapshot === undefined ? `none. ${why.message}` : count(snapshot.files, 'file')],
       ['Branch', [snapshot?.branch, snapshot?.head?.slice(0, 12)].filter((part) => part !== undefined).join(' · ')],
+      [
+        'Captured',
+        item.entry?.possibly_late === true ? 'possibly after the command had changed files already' : undefined,
+      ],
       ['Restores', item.entry?.safety_for === undefined ? undefined : `undoes the restore of ${item.entry.safety_for}`],
     ],
     streams.columns,

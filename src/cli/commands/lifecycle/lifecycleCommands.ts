@@ -50,6 +50,11 @@ export const LIFECYCLE_COMMANDS: readonly CommandSpec[] = [
   eventCommand('subagent-stop', "Ask for a review of a subagent's result."),
   eventCommand('session-end', 'Record how a session ended.'),
   eventCommand('stop-failure', 'Record that a turn ended with a service error.'),
+  eventCommand('turn-start', 'Capture the files when a turn begins, as a restore point.'),
+  eventCommand(
+    'before-discard',
+    'Capture the files before a command that discards work, as a restore point. The command waits for 2 seconds at most.',
+  ),
   {
     name: 'lifecycle install',
     does: "Install lifecycle hooks in a host's settings file in this repository, and observe its sessions in all repositories. Shows the change first and keeps other settings.",

@@ -84,12 +84,12 @@ export const installLifecycle: Handler = async (context, call) => {
           repository.installer,
           repository.installer.planInstall(repository.host, start, call.flag('section')),
         );
-  const observes = observer === undefined ? [] : observing(observer);
+  const observes = observer === undefined ? [] : observing(observer, start);
   return carryOut(context, call, { ...desk, observer }, { hooks, observes, done: 'installed', start });
 };
 
-function observing({ host, installer }: Observer): Planned[] {
-  const change = unwrap(installer.planInstall(host));
+function observing({ host, installer }: Observer, start: string): Planned[] {
+  const change = unwrap(installer.planInstall(host, start));
   return [{ change, apply: () => installer.apply(host, change) }];
 }
 

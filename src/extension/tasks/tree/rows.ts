@@ -247,7 +247,8 @@ export function checkpointRow(
   const periodic = listed.trigger === 'interval' ? checkpoints.filter(isSameKind).length : 0;
   const label = periodic > 1 ? vscode.l10n.t('Last of {0} periodic checkpoints', periodic) : listed.description;
   const item = row(node, label, vscode.TreeItemCollapsibleState.None);
-  item.description = [filesText(listed), ageOf(listed.createdAt, now)].filter((part) => part !== '').join(' · ');
+  const late = listed.entry?.possibly_late === true ? vscode.l10n.t('possibly late') : '';
+  item.description = [late, filesText(listed), ageOf(listed.createdAt, now)].filter((part) => part !== '').join(' · ');
   item.iconPath = new vscode.ThemeIcon(TRIGGER_ICONS[listed.trigger]);
   const hasFiles = snapshotOf(listed) !== undefined;
   item.contextValue = [
