@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import type { PlanReason } from '../core/snapshot/restorePlan';
 import { type TreePath, isUnsafePath, parentsOf } from '../core/snapshot/treePath';
 import { bytesBelow } from '../git/read/gitPath';
@@ -116,10 +117,18 @@ export class Application {
   private write({ path }: RestoreStep, at: number): void {
     this.makeParents(path);
     const full = bytesBelow(this.worktree, path);
-    if (tryLookAt(this.worktree, path)?.kind === 'folder') this.files.removeEmptyFolder(full);
+    if (tryLookAt(this.worktree, path)?.kind === 'folder') this.removeEmptyFolders(path);
     renameWithRetry(this.files, stagedPath(this.worktree, this.journal.stage, at), full);
     this.touched(path);
     this.written += 1;
+  }
+
+  /** Removes a folder in which there are only folders; what is in none of them stays, and fails it. */
+  private removeEmptyFolders(folder: TreePath): void {
+    const full = bytesBelow(this.worktree, folder);
+    for (const entry of readdirSync(full, { encoding: 'buffer', withFileTypes: true }))
+      if (entry.isDirectory()) this.removeEmptyFolders(`${folder}/${entry.name.toString('latin1')}`);
+    this.files.removeEmptyFolder(full);
   }
 
   private setMode({ path, goal }: RestoreStep): void {
