@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { defined } from '../core/shared/defined';
 import type { Logger } from '../core/shared/ports';
 import type { TaskRef } from '../core/task/taskRef';
 import { captureOrder, capturesUnasked } from '../service/snapshots/backgroundCaptures';
@@ -18,13 +19,19 @@ export class CaptureStarter implements Required<Pick<ServicePorts, 'recorded' | 
   ) {}
 
   readonly recorded: NonNullable<ServicePorts['recorded']> = (ref, what) => {
-    const order = captureOrder(what);
+    const { session, event } = what;
+    const unasked = capturesUnasked(this.env)
+      ? what
+      : { event, checkpoints: [], mayCapture: false, ...defined({ session }) };
+    const order = captureOrder(unasked);
     if (order === undefined) return;
     const point = order.point === undefined ? [] : ['--point', order.point];
-    this.start(ref, [...point, ...order.checkpoints]);
+    const named = order.session === undefined ? [] : ['--session', order.session];
+    this.start(ref, [...point, ...named, ...order.checkpoints]);
   };
 
   readonly heldCapture: NonNullable<ServicePorts['heldCapture']> = async (ref, { name, until }) => {
+    if (!capturesUnasked(this.env)) return;
     const child = this.start(ref, ['--before', name, '--until', String(until)]);
     if (child === undefined) return;
     await new Promise<void>((resolve) => {
@@ -41,7 +48,6 @@ export class CaptureStarter implements Required<Pick<ServicePorts, 'recorded' | 
   };
 
   private start({ workspace, id }: TaskRef, args: readonly string[]): ChildProcess | undefined {
-    if (!capturesUnasked(this.env)) return undefined;
     const all = [this.program, 'checkpoint', 'capture', '--task', `${workspace}/${id}`, ...args];
     try {
       const child = spawn(process.execPath, all, {

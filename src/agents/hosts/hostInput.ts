@@ -29,6 +29,9 @@ const inputSchema = z.looseObject({
   status: text,
   error: text,
   error_message: text,
+  permission_mode: text,
+  agent_id: text,
+  background_tasks: z.catch(z.optional(z.array(z.unknown())), undefined),
   command: z.catch(z.optional(z.unknown()), undefined),
   tool_input: z.catch(z.optional(z.looseObject({})), undefined),
   toolInput: z.catch(z.optional(z.looseObject({})), undefined),
@@ -48,6 +51,12 @@ export interface HostInput {
   readonly stopHookActive?: boolean;
   /** How the session or the turn ended. */
   readonly ending?: string;
+  /** Whether the agent only plans: nothing is to be changed. */
+  readonly isPlanning?: boolean;
+  /** Whether something that it started goes on without it. */
+  readonly hasBackgroundWork?: boolean;
+  /** Whether it is a subagent. */
+  readonly isSubagent?: boolean;
   /** What a shell is asked to run, before it does. */
   readonly command?: string;
   /** The host that writes like this, where that can be told. */
@@ -85,6 +94,9 @@ function inputOf(data: z.infer<typeof inputSchema>): HostInput {
       ending,
       command: commandOf(data) ?? commandOf(data.tool_input ?? data.toolInput ?? {}),
     }),
+    ...(data.permission_mode === 'plan' ? { isPlanning: true } : {}),
+    ...((data.background_tasks ?? []).length > 0 ? { hasBackgroundWork: true } : {}),
+    ...(data.agent_id === undefined ? {} : { isSubagent: true }),
     // It runs Claude Code's hooks too, and writes in its own way.
     ...(data.hookEventName !== undefined && data.hook_event_name === undefined ? { writtenBy: 'vscode' as const } : {}),
   };

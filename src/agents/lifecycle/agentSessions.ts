@@ -7,7 +7,7 @@ import { processIdentitySchema } from '../../core/recovery/liveness';
 import type { Atlas } from '../../service/atlas';
 import { askAfterAgent } from '../../service/sessions/agentPresence';
 import type { ServicePorts } from '../../service/ports';
-import { ensureFolder, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
+import { ensureFolder, removeFile, replaceFile, unlinkWithRetry } from '../../system/files/atomicFile';
 import type { TaskRef } from '../../core/task/taskRef';
 import { type AgentSession, SessionOwners } from '../../store/sessions/sessionOwners';
 import { SessionSpool } from '../../store/sessions/sessionSpool';
@@ -28,6 +28,8 @@ const sessionSchema = z.looseObject({
   process: processIdentitySchema,
   host: z.optional(z.enum(HOST_NAMES)),
 });
+
+const treeSchema = z.looseObject({ tree: z.string() });
 
 /** Hosts whose agent is a process of its own. In VS Code and Cursor it is part of a window, which owns its tasks itself. */
 const WITH_PROCESS: readonly (HostName | undefined)[] = ['claude', 'codex', 'gemini'];
@@ -95,6 +97,8 @@ export class AgentSessions {
       const bound = { stepIndex: step.step_index, attempt: step.attempt };
       const from = new SessionOwners(this.ports).bind(ref, session, bound);
       if (session.host !== undefined) this.tellBound(session.host, id, ref);
+      if (this.treeOf(id) === undefined)
+        this.ports.recorded?.(ref, { event: 'session_started', checkpoints: [], mayCapture: false, session: id });
       return from === undefined ? undefined : { session: shownSession(id), tookOverFrom: shownSession(from) };
     } catch (error) {
       this.ports.log.warn("The agent's session could not be recorded.", { task: ref.id, error: messageOf(error) });
@@ -116,6 +120,25 @@ export class AgentSessions {
     return others.length === 0 && (id === undefined || this.read(this.pathOf(id)) === undefined);
   }
 
+  /** The tree of the files that a session began with, as receipts name trees; `undefined` where it wasn't noted. */
+  treeOf(sessionId: string): string | undefined {
+    const { files } = this.ports;
+    const path = this.treePath(sessionId);
+    if (files.stat(path)?.kind !== 'file') return undefined;
+    return readJson(files, path, MAX_SESSION_BYTES, treeSchema)?.tree;
+  }
+
+  /** Notes the tree that a session began with, unless that was done before: a session that goes on began then. */
+  noteTree(sessionId: string, tree: string): void {
+    const { files, ids } = this.ports;
+    if (this.treeOf(sessionId) !== undefined || files.stat(this.pathOf(sessionId)) === undefined) return;
+    replaceFile(files, ids, this.treePath(sessionId), `${JSON.stringify({ tree })}\n`, { durable: false });
+  }
+
+  private treePath(sessionId: string): string {
+    return join(this.folder, `${incarnationOf(sessionId)}.tree`);
+  }
+
   private pathOf(sessionId: string): string {
     return join(this.folder, `${incarnationOf(sessionId)}.json`);
   }
@@ -135,7 +158,9 @@ export class AgentSessions {
       const path = join(this.folder, name);
       const session = this.read(path);
       const vitality = session === undefined ? 'dead' : processes.vitality(session.process);
-      if (vitality === 'dead' || vitality === 'rebooted') unlinkWithRetry(files, path);
+      if (vitality !== 'dead' && vitality !== 'rebooted') continue;
+      unlinkWithRetry(files, path);
+      removeFile(files, path.replace(/json$/u, 'tree'));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../core/shared/defined';
 import { discardingCommand } from '../../core/snapshot/discardingCommand';
 import { isTerminal } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';
@@ -8,15 +9,20 @@ import type { LifecycleContext } from './lifecycleContext';
 /** How long a command that throws work away waits until the files are captured, in ms. */
 const HOLD_MS = 2000;
 
-/** Has the files captured as they are now, by another process, as a restore point of the task. */
+/**
+ * Has the files captured as they are now, by another process, as a restore point of the task.
+ * @param session the session that begins: what files it begins with is noted too
+ */
 export async function markFiles(
   { atlas, check }: Pick<LifecycleContext, 'atlas' | 'check'>,
   { ref, hook, task }: StoredTask,
   event: 'session_started' | 'turn_started' | 'turn_ended',
+  session?: string,
 ): Promise<void> {
   if (check !== undefined || isTerminal(hook.state) || atlas.ports.recorded === undefined) return;
   const { config } = await atlas.configs.forTask(task);
-  atlas.ports.recorded(ref, { event, checkpoints: [], mayCapture: config.snapshots.enabled });
+  const mayCapture = config.snapshots.enabled;
+  atlas.ports.recorded(ref, { event, checkpoints: [], mayCapture, ...defined({ session }) });
 }
 
 /** `turn-start`: has the files captured as an agent begins to answer. Nobody waits for it. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { declaredCommands } from '../../core/task/task';
 import { isTerminal } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';
 import { shownSession } from './agentSessions';
@@ -54,7 +55,8 @@ async function recovery(occasion: LifecycleContext): Promise<string> {
   const told = await tellInterruption(occasion.atlas, found);
   if (!told.ok) occasion.problem('The interruption could not be recorded', told.error);
   const task = await looked(occasion, told.ok ? told.value : found);
-  await markFiles(occasion, task, 'session_started');
+  const { sessionId } = occasion.called.input;
+  await markFiles(occasion, task, 'session_started', declaredCommands(task.task).length > 0 ? sessionId : undefined);
   const { ports } = occasion.atlas;
   const rest = `[Truncated. The rest is in ${pathText(ports.paths.markdown(task.ref))}]`;
   const parts = [synopsisOf(ports, task), note ?? '', adviceOf(ports, task).markdown.trim()];

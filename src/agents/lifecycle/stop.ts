@@ -8,12 +8,11 @@ import { count, cut } from '../../core/shared/text';
 import { endingAdvice } from '../../service/tasks/advice';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
+import { doneGate } from './doneGate';
 import { GateFile } from './gateFile';
 import { sessionIdOf } from '../hosts/sessionId';
-import type { Reaction } from '../hosts/hostReply';
+import { NOTHING, type Reaction } from '../hosts/hostReply';
 import type { LifecycleContext } from './lifecycleContext';
-
-const NOTHING: Reaction = { text: '', blocks: false };
 
 /** `stop`: what is left to do, before the agent sleeps. */
 export async function stop(occasion: LifecycleContext, host: HostName | undefined): Promise<Reaction> {
@@ -25,9 +24,13 @@ export async function stop(occasion: LifecycleContext, host: HostName | undefine
   if (occasion.kind.trigger) return NOTHING;
   if (occasion.check === undefined) await saveSession(occasion);
   const answer = await atInbox(occasion, host, env['ATLAS_STOP_GATE'] === '0');
+  if (typeof answer === 'object' && answer.blocks) return answer;
+  const kept = await doneGate(occasion);
+  if (kept?.blocks === true) return kept;
   if (typeof answer === 'object') return answer;
   const nothing = answer === 'unknown' ? '' : 'No pending tasks. ';
-  return { text: `${nothing}${await reminder(occasion)}`, blocks: false };
+  const lack = kept === undefined ? '' : `${kept.text}\n`;
+  return { text: `${lack}${nothing}${await reminder(occasion)}`, blocks: false };
 }
 
 async function touchDone(occasion: LifecycleContext): Promise<void> {

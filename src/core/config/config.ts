@@ -47,6 +47,8 @@ export interface TaskConfig {
   readonly memoryFolder: string;
   readonly snapshots: SnapshotConfig;
   readonly sessions: SessionsConfig;
+  /** Whether an agent that stops is kept while the files have no passing receipt. */
+  readonly gate: { readonly enabled: boolean };
 }
 
 /** What holds where no setting says otherwise. */
@@ -63,6 +65,7 @@ export const DEFAULT_CONFIG: TaskConfig = {
   memoryFolder: '.atlas/memory',
   snapshots: { enabled: true, maxFileSize: 50 * MIB, maxSize: 2 * GIB },
   sessions: { track: false, headless: false, readTranscripts: [] },
+  gate: { enabled: true },
 };
 
 /** A setting that could not be used: where it stands in the file and why. */

@@ -27,6 +27,7 @@ export const SETTING_NAMES = {
   },
   snapshots: { enabled: undefined, max_file_size: undefined, max_size: undefined },
   sessions: { track: undefined, headless: undefined, read_transcripts: undefined },
+  gate: { enabled: undefined },
 } as const satisfies SettingNames;
 
 /** The tables at the top of the file; everything else there belongs to other programs. */

@@ -61,6 +61,9 @@ const sizeValue = z.union([
   z.int().check(z.gte(0, 'at least 0')),
 ]);
 
+/** The shape of `gate` in config.yaml. */
+const gateSettingsSchema = z.looseObject({ enabled: z.optional(z.boolean()) });
+
 /** The shape of `snapshots` in config.yaml. */
 const snapshotSettingsSchema = z.looseObject({
   enabled: z.optional(z.boolean()),
@@ -80,6 +83,7 @@ export const configSchema = z.looseObject({
   hooks: z.optional(taskSettingsSchema),
   snapshots: z.optional(snapshotSettingsSchema),
   sessions: z.optional(sessionSettingsSchema),
+  gate: z.optional(gateSettingsSchema),
 });
 
 type Settings = z.infer<typeof configSchema>;
@@ -186,6 +190,7 @@ export function readConfig(
       memoryFolder: s.memory_folder ?? d.memoryFolder,
       snapshots: snapshotConfig(own.settings.snapshots),
       sessions: sessionsConfig(own.settings.sessions),
+      gate: { enabled: own.settings.gate?.enabled ?? d.gate.enabled },
     },
   };
 }

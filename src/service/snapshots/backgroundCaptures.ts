@@ -1,3 +1,4 @@
+import { defined } from '../../core/shared/defined';
 import { messageOf } from '../../core/shared/errors';
 import type { StoredTask } from '../../core/task/storedTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
@@ -12,6 +13,8 @@ export interface CaptureOrder {
   readonly point?: keyof typeof POINTS;
   /** A command that throws work away, and is about to run: the files make a restore point before it. */
   readonly before?: HeldCommand;
+  /** The agent's session that begins here: the files that it begins with are noted. */
+  readonly session?: string;
 }
 
 /** A command that a restore point is made for. */
@@ -35,10 +38,11 @@ const POINTS = {
 export const POINT_EVENTS = Object.keys(POINTS) as (keyof typeof POINTS)[];
 
 /** What is to be captured for a change; `undefined` where nothing is. */
-export function captureOrder({ event, checkpoints, mayCapture }: RecordedChange): CaptureOrder | undefined {
-  const point = POINT_EVENTS.find((each) => each === event);
-  if (!mayCapture || (checkpoints.length === 0 && point === undefined)) return undefined;
-  return { checkpoints, ...(point === undefined ? {} : { point }) };
+export function captureOrder({ event, checkpoints, mayCapture, session }: RecordedChange): CaptureOrder | undefined {
+  const point = mayCapture ? POINT_EVENTS.find((each) => each === event) : undefined;
+  const due = mayCapture ? checkpoints : [];
+  if (due.length === 0 && point === undefined && session === undefined) return undefined;
+  return { checkpoints: due, ...defined({ point, session }) };
 }
 
 /** Whether the environment lets files be captured without being asked for; programs that call `atlas` may turn it off. */

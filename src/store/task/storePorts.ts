@@ -18,6 +18,8 @@ export interface RecordedChange {
   readonly checkpoints: readonly string[];
   /** Whether the settings let their files be captured. */
   readonly mayCapture: boolean;
+  /** The agent's session that begins to work here, as its host names it. */
+  readonly session?: string;
 }
 
 /** What the store is made of. */

@@ -1,91 +1,29 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hostProcess } from '../../../src/agents/hosts/hostProcess';
 import type { RecordedEvent, TaskRecord } from '../../../src/core/task/taskRecord';
 import { SystemProcesses } from '../../../src/system/processes';
-import { BuiltCli, type Said } from '../../support/drivers/cli';
+import { AgentHost } from '../../support/drivers/agentHost';
+import { BuiltCli } from '../../support/drivers/cli';
 import { Desk } from '../../support/drivers/cliDesk';
 
 /* Sessions of agents, by real processes that run hooks and commands as a host does, and that end in every way. */
 
 let cli: BuiltCli;
 let desks = 0;
-const running: ChildProcess[] = [];
 
 beforeAll(async () => {
   cli = await BuiltCli.open();
 }, 60_000);
 
 afterEach(() => {
-  for (const child of running.splice(0)) child.kill('SIGKILL');
+  AgentHost.endAll();
 });
 
 afterAll(() => {
   cli.dispose();
 });
-
-/** What the host's process does: it runs what it is told in a shell, and says how that ended. */
-const HOST_PROGRAM = `
-  const { spawnSync } = require('node:child_process');
-  process.on('message', ({ command, input, env }) => {
-    const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { input, encoding: 'utf8', env: { ...process.env, ...env } });
-    process.send({ code: status, out: stdout, err: stderr });
-  });
-`;
-
-/** A host with one session of its agent. */
-class FakeHost {
-  private readonly child: ChildProcess;
-
-  constructor(
-    private readonly desk: Desk,
-    readonly session: string,
-  ) {
-    const { env } = desk.how();
-    this.child = spawn(process.execPath, ['-e', HOST_PROGRAM], {
-      cwd: desk.folder,
-      env: cli.environment(env),
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    running.push(this.child);
-  }
-
-  private async ask(command: string, input: string, env: NodeJS.ProcessEnv): Promise<Said> {
-    const answered = once(this.child, 'message');
-    this.child.send({ command, input, env });
-    const [said] = (await answered) as [Said];
-    return said;
-  }
-
-  private get atlas(): string {
-    return `'${process.execPath}' '${cli.entry}'`;
-  }
-
-  /** Fires a hook. */
-  async fires(event: string, more: object = {}, env: NodeJS.ProcessEnv = {}): Promise<Said> {
-    const input = JSON.stringify({ session_id: this.session, cwd: this.desk.folder, ...more });
-    const said = await this.ask(`${this.atlas} lifecycle ${event} --host claude`, input, env);
-    expect(said.code, said.err).toBe(0);
-    return said;
-  }
-
-  /** Runs a command of `atlas` for its agent, a shell within a shell. */
-  async runs(line: string): Promise<Said> {
-    const named = { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: this.session };
-    const said = await this.ask(`sh -c "${this.atlas} ${line}; exit \\$?"; exit $?`, '', named);
-    expect(said.code, said.err).toBe(0);
-    return said;
-  }
-
-  async kill(): Promise<void> {
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await ended;
-  }
-}
 
 interface Status {
   readonly task: { readonly state: string };
@@ -102,8 +40,8 @@ async function begun(): Promise<Desk> {
   return desk;
 }
 
-async function atWork(desk: Desk, session = 'first'): Promise<FakeHost> {
-  const host = new FakeHost(desk, session);
+async function atWork(desk: Desk, session = 'first'): Promise<AgentHost> {
+  const host = new AgentHost(cli, desk, session);
   await host.fires('session-start', { source: 'startup' });
   await host.runs('step start');
   return host;
@@ -153,7 +91,7 @@ describe('a session that drives a step', () => {
   it('hands it over to the one that drives it next', async () => {
     const desk = await begun();
     const first = await atWork(desk);
-    const second = new FakeHost(desk, 'second');
+    const second = new AgentHost(cli, desk, 'second');
     await second.fires('session-start', { source: 'startup' });
     await second.runs('checkpoint');
     await first.fires('session-end', { reason: 'other' });
@@ -166,7 +104,7 @@ describe('a session that drives a step', () => {
   it('that takes the step over from another says so in the history, once', async () => {
     const desk = await begun();
     const first = await atWork(desk);
-    const second = new FakeHost(desk, 'second');
+    const second = new AgentHost(cli, desk, 'second');
     await second.fires('session-start', { source: 'startup' });
     await second.runs('checkpoint');
     await second.runs('checkpoint');
@@ -206,7 +144,7 @@ describe('says nothing about a step', () => {
   it('a session that never drove it', async () => {
     const desk = await begun();
     await atWork(desk);
-    const other = new FakeHost(desk, 'other');
+    const other = new AgentHost(cli, desk, 'other');
     await other.fires('session-start', { source: 'startup' });
     await other.fires('session-end', { reason: 'other' });
     await other.kill();
@@ -215,7 +153,7 @@ describe('says nothing about a step', () => {
 
   it('a session under "atlas run", which watches it itself', async () => {
     const desk = await begun();
-    const host = new FakeHost(desk, 'watched');
+    const host = new AgentHost(cli, desk, 'watched');
     await host.fires('session-start', {}, { ATLAS_AGENT: '1' });
     expect(existsSync(path.join(desk.root, 'sessions'))).toBe(false);
   });
@@ -230,11 +168,11 @@ describe('says nothing about a step', () => {
 
   it('a session whose name would leave the folder, and notes are forgotten when there are many', async () => {
     const desk = await begun();
-    const host = new FakeHost(desk, '../../evil');
+    const host = new AgentHost(cli, desk, '../../evil');
     await host.fires('session-start');
     expect(existsSync(path.join(desk.root, 'sessions'))).toBe(false);
     for (let number = 0; number < 22; number += 1) {
-      const ended = new FakeHost(desk, `session-${number}`);
+      const ended = new AgentHost(cli, desk, `session-${number}`);
       await ended.fires('session-start');
       await ended.kill();
     }

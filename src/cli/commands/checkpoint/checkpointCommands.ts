@@ -92,6 +92,7 @@ export const CHECKPOINT_COMMANDS: readonly CommandSpec[] = [
         choices: ['start_step', 'crash_detected', 'session_started', 'turn_started', 'turn_ended'],
       },
       { flags: '--before <command>', does: 'also make a restore point, named by the command that is about to run' },
+      { flags: '--session <id>', does: 'also note the files that this agent session begins with' },
       { flags: '--until <ms>', does: 'when that command runs at the latest, in milliseconds since 1970' },
       ...TASK,
     ],
