@@ -57,7 +57,7 @@ export interface WantedChange {
   readonly captured: boolean;
   /** Whether only permission bits differ. */
   readonly modeOnly?: boolean;
-  /** Whether a restore put it there and undoing takes it away: then ignore rules don't keep it. */
+  /** Whether a restore put it there and undoing takes it away: then neither rules nor what was unknown keep it. */
   readonly undone?: boolean;
 }
 
@@ -106,9 +106,9 @@ class Planner {
     const found = facts.at(path);
     const base = { path, exists: found !== undefined, recent: found?.recent ?? false };
     if (isUnsafePath(path, facts.windows)) return { ...base, action: 'blocked', reason: 'unsafe_name' };
-    const unknown = facts.unknownThen(path);
-    if (unknown !== undefined) return { ...base, action: 'keep', reason: unknown };
     if (undone !== true) {
+      const unknown = facts.unknownThen(path);
+      if (unknown !== undefined) return { ...base, action: 'keep', reason: unknown };
       if (facts.ignoredThen(path)) return { ...base, action: 'keep', reason: 'ignored_then' };
       if (facts.ignoredNow(path)) return { ...base, action: 'keep', reason: 'ignored_now' };
     }
