@@ -112,7 +112,7 @@ function actionsOf(
   ];
 }
 
-function noticesOf(stored: StoredTask, { preview, runningStep, item }: PreviewedRestore): Details['notices'] {
+function noticesOf(stored: StoredTask, { preview, runningStep, item, inHand }: PreviewedRestore): Details['notices'] {
   const { paths, headDiffers, operation } = preview;
   const warn = (id: string, text: string) => ({ id, level: 'warning' as const, text });
   const unsaved = unsavedAmong(stored, changingPaths(paths));
@@ -124,6 +124,14 @@ function noticesOf(stored: StoredTask, { preview, runningStep, item }: Previewed
           warn(
             'running',
             vscode.l10n.t('Step "{0}" is running. Whoever works on it would find other files.', runningStep),
+          ),
+        ]),
+    ...(inHand.length === 0
+      ? []
+      : [
+          warn(
+            'inHand',
+            vscode.l10n.t('An agent is working on {0} right now.', inHand.slice(0, 10).map(quotePath).join(', ')),
           ),
         ]),
     ...(unsaved.length === 0

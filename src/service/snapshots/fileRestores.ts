@@ -2,7 +2,7 @@ import { eventsOf } from '../../core/history/historyEvent';
 import { type Result, messageOf, ok } from '../../core/shared/errors';
 import { toTimestamp } from '../../core/shared/time';
 import { refuse } from '../../core/snapshot/problem';
-import { blockedPaths } from '../../core/snapshot/restorePlan';
+import { blockedPaths, changingPaths } from '../../core/snapshot/restorePlan';
 import { type ListedCheckpoint, type SnapshotEntry, snapshotOf, whyNoFiles } from '../../core/snapshot/snapshotEntry';
 import type { TreePath } from '../../core/snapshot/treePath';
 import { isInFlight } from '../../core/task/taskRecord';
@@ -14,6 +14,7 @@ import type { RecoveredRestore } from '../../snapshots/restore';
 import type { RestoreResult } from '../../snapshots/snapshots';
 import type { Outcome } from '../../snapshots/snapshotPorts';
 import type { TaskStore } from '../../store/task/taskStore';
+import { filesInHand } from '../sessions/filesInHand';
 import { CheckpointFiles, type FilesOf } from './checkpointFiles';
 
 /** What restoring a checkpoint's files would do. */
@@ -24,6 +25,8 @@ export interface PreviewedRestore {
   readonly isUndo: boolean;
   /** The step that somebody works on, whose files would change under their hands. */
   readonly runningStep?: string;
+  /** Those of the paths that would change that an agent's tool is at work on. */
+  readonly inHand: readonly TreePath[];
 }
 
 /** Files that were restored. */
@@ -69,7 +72,11 @@ export class FileRestores {
     if (!preview.ok) return preview;
     const { state, current_step: step } = stored.hook;
     const running = isInFlight(state) && step !== undefined ? { runningStep: step.step_name } : {};
-    return ok({ item, preview: preview.value, isUndo, ...running });
+    const held = filesInHand(this.atlas.ports, snapshots.value.place.worktree);
+    const inHand = changingPaths(preview.value.paths)
+      .map(({ path }) => path)
+      .filter((path) => held.has(path));
+    return ok({ item, preview: preview.value, isUndo, ...running, inHand });
   }
 
   /** What undoing the last restore of a task would do; fails with `nothing_to_undo` where there was none. */

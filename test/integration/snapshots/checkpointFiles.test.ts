@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../src/core/history/historyEvent';
 import { unwrap } from '../../../src/core/shared/errors';
 import { type ListedCheckpoint, snapshotOf } from '../../../src/core/snapshot/snapshotEntry';
+import { trackedSessions } from '../../../src/agents/sessions/trackedSessions';
 import type { StoredTask } from '../../../src/core/task/storedTask';
 import type { TaskRef } from '../../../src/core/task/taskRef';
 import type { Atlas } from '../../../src/service/atlas';
@@ -202,6 +203,24 @@ describe('restoring', () => {
     unwrap(await restores.restore(stored(), undo));
     expect(world.picture()).toEqual(before);
     expect(eventsOf(stored().hook.history, 'restore').at(-1)?.details.undo).toBe(true);
+  });
+
+  it('names the files that a tool of an agent is at work on', async () => {
+    const first = await checkpoint('first');
+    world.write('a.txt', 'changed\n');
+    world.write('b.txt', 'changed\n');
+    writeFileSync(path.join(world.root, 'config.yaml'), 'sessions:\n  track: true\n');
+    const sessions = trackedSessions(createAtlas(systemPorts(world.root, '0.0.0', silentLog)), {}, world.base);
+    sessions.spool.open('true');
+    const tell = async (event: string): Promise<readonly string[]> => {
+      const told = { tool_name: 'Write', tool_use_id: 'w1', tool_input: { file_path: file('a.txt') } };
+      const input = { session_id: 'one', cwd: world.folder, hook_event_name: event, ...told };
+      sessions.spool.put('claude', JSON.stringify(input), Date.now());
+      await sessions.refresh();
+      return unwrap(await restores.preview(stored(), first)).inHand;
+    };
+    expect(await tell('PreToolUse')).toEqual(['a.txt']);
+    expect(await tell('PostToolUse')).toEqual([]);
   });
 
   it('of a task that is over is possible, and in its history', async () => {

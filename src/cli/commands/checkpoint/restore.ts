@@ -131,7 +131,7 @@ function pathLine({ path, action, reason, by, recent, exists }: PlannedPath): st
 }
 
 /** What would change, and what to know before it does. */
-function planText({ item, preview, isUndo, runningStep }: PreviewedRestore, now: number): string {
+function planText({ item, preview, isUndo, runningStep, inHand }: PreviewedRestore, now: number): string {
   const changing = changingPaths(preview.paths);
   const blocked = blockedPaths(preview.paths);
   const kept = preview.paths.filter(({ action }) => action === 'keep');
@@ -153,6 +153,9 @@ function planText({ item, preview, isUndo, runningStep }: PreviewedRestore, now:
     ...(runningStep === undefined
       ? []
       : [`Step "${oneLine(runningStep, 64)}" is running: whoever works on it would find other files.`]),
+    ...(inHand.length === 0
+      ? []
+      : [`An agent is working on ${inHand.slice(0, 10).map(quotePath).join(', ')} right now.`]),
     ...(preview.headDiffers
       ? [`HEAD is at another commit than then (${head?.slice(0, 12) ?? ''}). HEAD, branch and index stay as they are.`]
       : []),
