@@ -13,6 +13,13 @@ import { REAL_AGENTS_HERE } from './agentsHere';
 
 /* Whatever a real agent does to the files, by its own tools or by a shell: each checkpoint gives back those of its moment. */
 
+interface Listed {
+  readonly checkpoint_id: string;
+  readonly description: string;
+  readonly status: string;
+  readonly possibly_late: boolean;
+}
+
 /** Every file and link of a worktree with what it holds. */
 function picture(folder: string): Record<string, string> {
   const found: Record<string, string> = {};
@@ -101,5 +108,40 @@ describe.each(REAL_AGENTS_HERE)('what %s does to files', (agent) => {
       expect(picture(folder), `${name}, undone`).toEqual(last);
     }
     expect(new Set(moments.map(({ then }) => JSON.stringify(then))).size).toBe(3);
+  });
+
+  it('is captured before it throws changes away, where its sessions are observed', async () => {
+    await desk.observe(agent);
+    const folder = desk.repository();
+    const env = { ATLAS_HOME: desk.cli.root, ATLAS_SNAPSHOTS: 'on' };
+    const said = async (...args: readonly string[]): Promise<string> =>
+      (await desk.cli.runIn({ folder, env }, ...args)).out;
+    await said('start', 'Sample', '--template', 'task');
+    await said('step', 'start');
+    const listed = async (): Promise<readonly Listed[]> =>
+      (JSON.parse(await said('checkpoint', 'list', '--json')) as { checkpoints: Listed[] }).checkpoints;
+    const taken = async (description: string): Promise<Listed | undefined> =>
+      (await listed()).find((each) => each.description === description && each.status === 'taken');
+    await until('the files are captured as the step starts', async () => (await listed())[0]?.status === 'taken');
+    writeFileSync(path.join(folder, 'own.txt'), "the user's\n");
+    const go = path.join(desk.cli.home, `go-${agent}`);
+    const turns: readonly Turn[] = [
+      { run: `while [ ! -e ${go} ]; do sleep 0.02; done; echo changed > kept.txt` },
+      { run: 'git checkout -- kept.txt' },
+      { text: 'Thrown away.' },
+    ];
+    const running = desk.start(agent, 'Change a file, then throw that away', folder, turns, { ATLAS_SNAPSHOTS: 'on' });
+    const turn = "Before a turn of the agent's";
+    await until('the files are captured as the turn begins', async () => (await taken(turn)) !== undefined);
+    writeFileSync(go, '');
+    await running.ended;
+    expect(readFileSync(path.join(folder, 'kept.txt'), 'utf8'), running.printed()).toBe('kept\n');
+    const begun = await taken(turn);
+    expect(await said('checkpoint', 'show', begun?.checkpoint_id ?? '', 'kept.txt')).toBe('kept\n');
+    // OpenCode doesn't wait for a plugin's program: there it is best effort, and may find what the command left.
+    if (agent === 'opencode') return;
+    const point = await taken('Before "git checkout --"');
+    expect(point?.possibly_late).toBe(false);
+    expect(await said('checkpoint', 'show', point?.checkpoint_id ?? '', 'kept.txt')).toBe('changed\n');
   });
 });
