@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { unwrap } from '../../../src/core/shared/errors';
 import type { PlannedPath } from '../../../src/core/snapshot/restorePlan';
+import { parentsOf } from '../../../src/core/snapshot/treePath';
 import type { RestorePreview } from '../../../src/snapshots/preview';
 import { type Picture, SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 import { type Edit, Gardener, LARGE, edit } from './randomTrees';
@@ -79,7 +80,7 @@ interface Seen {
 }
 
 /** Why a path may stay as it is, by what can be seen without asking Atlas. */
-function isRightToStay(world: SnapshotWorld, { path, reason, by }: PlannedPath, seen: Seen): boolean {
+function isRightToStay({ path, reason, by }: PlannedPath, seen: Seen): boolean {
   const { was, before, after, kept } = seen;
   const hasFile = (picture: Picture, name: string): boolean =>
     Object.keys(picture).some((each) => each === name || each.endsWith(`/${name}`));
@@ -88,17 +89,15 @@ function isRightToStay(world: SnapshotWorld, { path, reason, by }: PlannedPath, 
       return hasFile(was, '.gitignore') && !kept.has(path);
     case 'ignored_now':
       return hasFile(before, '.gitignore');
-    case 'left_out_then': {
-      const around = Object.keys(was).filter((each) => each === path || path.startsWith(`${each}/`));
-      return around.length > 0 || Object.keys(was).some((each) => each.startsWith(`${path}/`)) || isNested(world, path);
-    }
+    case 'left_out_then':
+      return was[path] !== undefined || isBelow(was, path) || parentsOf(path).some((each) => isIn(was, `${each}/.git`));
     case 'not_checked_out_then':
       return was[path] === undefined;
     case 'in_the_way':
     case 'link_above':
       return by !== undefined && before[by] !== undefined && after[by] === before[by];
     case 'repository':
-      return by !== undefined && isNested(world, `${by.replace(/\/$/u, '')}/x`);
+      return by !== undefined && isIn(before, `${by.replace(/\/$/u, '')}/.git`);
     case 'special':
       return before[path] === 'special';
     default:
@@ -106,14 +105,18 @@ function isRightToStay(world: SnapshotWorld, { path, reason, by }: PlannedPath, 
   }
 }
 
-/** Whether a path is in a repository within the worktree. */
-function isNested(world: SnapshotWorld, path: string): boolean {
-  const parts = path.split('/');
-  return parts.some((_part, at) => at > 0 && world.has(`${parts.slice(0, at).join('/')}/.git`));
+/** Whether a picture has a folder. */
+function isIn(picture: Picture, folder: string): boolean {
+  return Object.keys(picture).some((each) => each.startsWith(`${folder}/`));
+}
+
+/** Whether something that is no folder is above a path, or something below it. */
+function isBelow(picture: Picture, path: string): boolean {
+  return isIn(picture, path) || parentsOf(path).some((each) => picture[each] !== undefined);
 }
 
 /** What is not as the preview said and the two captures want it. */
-function wrong(world: SnapshotWorld, seen: Seen, plan: RestorePreview): string[] {
+function wrong(seen: Seen, plan: RestorePreview): string[] {
   const { was, before, after, kept, now } = seen;
   const planned = new Map(plan.paths.map((each) => [each.path, each]));
   const paths = new Set([...Object.keys(was), ...Object.keys(before), ...Object.keys(after)]);
@@ -125,7 +128,7 @@ function wrong(world: SnapshotWorld, seen: Seen, plan: RestorePreview): string[]
     if (isWanted && !stays) should = kept.has(path) ? was[path] : undefined;
     if (isWanted) tally.different += 1;
     if (isWanted && after[path] === (kept.has(path) ? was[path] : undefined)) tally.restored += 1;
-    if (after[path] === should && (!stays || isRightToStay(world, each, seen))) return [];
+    if (after[path] === should && (!stays || isRightToStay(each, seen))) return [];
     const why = each === undefined ? 'unlisted' : `${each.action} ${each.reason ?? ''} ${each.by ?? ''}`.trim();
     return [`${JSON.stringify(path)}: ${after[path] ?? 'nothing'} instead of ${should ?? 'nothing'} (${why})`];
   });
@@ -165,7 +168,7 @@ async function check({ kind, stories }: Case): Promise<void> {
   const restored = unwrap(await snapshots.restore(preview));
   expect(restored.skipped).toEqual([]);
   const after = here.picture();
-  expect(wrong(here, { was, before, after, kept: wanted, now }, preview)).toEqual([]);
+  expect(wrong({ was, before, after, kept: wanted, now }, preview)).toEqual([]);
   const undone = unwrap(await snapshots.restore(unwrap(await snapshots.previewUndo())));
   expect(undone.skipped).toEqual([]);
   expect(here.picture()).toEqual(before);

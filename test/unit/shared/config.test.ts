@@ -20,6 +20,7 @@ describe('settings', () => {
       memoryFolder: '.atlas/memory',
       snapshots: { enabled: true, maxFileSize: 50 * 1024 * 1024, maxSize: 2 * 1024 ** 3 },
       sessions: { track: false, headless: false, readTranscripts: [] },
+      gate: { enabled: true },
     });
   });
 
@@ -46,6 +47,7 @@ describe('settings', () => {
       },
       snapshots: { enabled: false, max_file_size: '1 MB', max_size: 5 },
       sessions: { track: true, headless: true, read_transcripts: ['codex'] },
+      gate: { enabled: false },
     });
     expect(problems).toEqual([]);
     expect(config).toEqual({
@@ -61,6 +63,7 @@ describe('settings', () => {
       memoryFolder: 'notes',
       snapshots: { enabled: false, maxFileSize: 1024 * 1024, maxSize: 5 },
       sessions: { track: true, headless: true, readTranscripts: ['codex'] },
+      gate: { enabled: false },
     });
   });
 
