@@ -17,6 +17,7 @@ export const OBSERVE_HOSTS = [
   'opencode',
   'gemini',
   'cursor',
+  'vscode',
 ] as const satisfies readonly SessionHost[];
 
 /** One of them. */
@@ -58,6 +59,18 @@ const EVENTS: Readonly<Record<Exclude<ObserveHost, 'opencode'>, readonly string[
     ...['sessionStart', 'beforeSubmitPrompt', 'beforeShellExecution', 'afterShellExecution', 'afterFileEdit'],
     ...['afterAgentResponse', 'stop', 'sessionEnd'],
   ],
+  vscode: ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop'],
+};
+
+/** Copilot CLI reads the same folder, and only files of this version. */
+const COPILOT_VERSION = 1;
+
+/** What hosts can be told that keeps them from reporting anything; see docs/agents.md for the sources. */
+const SKIPPED_BY: Readonly<Partial<Record<ObserveHost, string>>> = {
+  claude: '"claude --bare" and "claude --safe-mode" skip hooks.',
+  codex: '"codex exec" skips hooks that are not trusted.',
+  opencode: '"opencode --pure" skips plugins.',
+  vscode: 'With "chat.useHooks" off, VS Code skips hooks. Copilot CLI runs these hooks too.',
 };
 
 const STARTS = new Set(['SessionStart', 'sessionStart']);
@@ -91,6 +104,8 @@ function placeOf(host: ObserveHost, { env, home }: UserPlaces): { readonly folde
       return { folder: join(home, '.gemini'), file: 'settings.json' };
     case 'cursor':
       return { folder: join(home, '.cursor'), file: 'hooks.json' };
+    case 'vscode':
+      return { folder: join(home, '.copilot'), file: join('hooks', 'atlas.json') };
   }
 }
 
@@ -119,7 +134,8 @@ export class ObserveInstaller {
   planInstall(host: ObserveHost): Result<FileChange> {
     const { installer, file } = this.desk(host);
     if (host === 'opencode') return installer.planOwnFile(file, pluginText(this.spool.folder), isOurPlugin);
-    const { form, timeoutUnit, type, version } = HOSTS[host];
+    const { form, timeoutUnit, type, version: own } = HOSTS[host];
+    const version = host === 'vscode' ? COPILOT_VERSION : own;
     const events = EVENTS[host].map((key) => ({
       key,
       command: observeCommand(this.spool.scriptPath, host, key),
@@ -158,6 +174,21 @@ export class ObserveInstaller {
     if (host === 'opencode') return isOurPlugin(text);
     const events = observedEvents(text);
     return events.ok && EVENTS[host].every((event) => events.value.includes(event));
+  }
+
+  /** The file in which a host's hooks or plugin are put. */
+  pathOf(host: ObserveHost): string {
+    return this.desk(host).path;
+  }
+
+  /** What the user has to know before a host's sessions are observed. */
+  needs(host: ObserveHost): string[] {
+    const first =
+      host === 'codex'
+        ? ['Codex runs hooks only once you trust them: start "codex" in a terminal and choose Trust.']
+        : this.notes(host);
+    const skipped = SKIPPED_BY[host];
+    return [...first, ...(skipped === undefined ? [] : [skipped])];
   }
 
   /** What has to be done beside, or isn't done yet. */
