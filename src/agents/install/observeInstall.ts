@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Result } from '../../core/shared/errors';
 import { HOST_TITLES, type SessionHost, type TranscriptHost, TRANSCRIPT_HOSTS } from '../../core/session/sessionHost';
 import type { ServicePorts } from '../../service/ports';
-import { observedEvents, wireObserver } from './hookEntries';
+import { observingHooks, wireObserver } from './hookEntries';
 import { type FileChange, Installer } from './installer';
 import { HOSTS } from '../hosts/hosts';
 import { PLUGIN_MARK, pluginText } from '../hosts/opencode/pluginText';
@@ -31,6 +31,8 @@ export interface ObserveSetUp {
   readonly path: string;
   /** Whether all that is needed stands in it. */
   readonly installed: boolean;
+  /** What of ours in it doesn't do its work, for people; nothing where nothing of ours is there. */
+  readonly faults: readonly string[];
   /** What the user has to do or know beside. */
   readonly notes: readonly string[];
 }
@@ -111,9 +113,13 @@ function placeOf(host: ObserveHost, { env, home }: UserPlaces): { readonly folde
 
 /** The command that a host runs at an event. Whatever becomes of the script, it says nothing and exits with 0. */
 export function observeCommand(script: string, host: ObserveHost, event: string): string {
+  return `sh ${scriptWord(script)} ${host}${STARTS.has(event) ? ' start' : ''} 2>/dev/null || true`;
+}
+
+/** A path as one word of the shell in which hosts run hooks. */
+function scriptWord(script: string): string {
   const path = script.replaceAll('\\', '/');
-  const word = /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", '')}'`;
-  return `sh ${word} ${host}${STARTS.has(event) ? ' start' : ''} 2>/dev/null || true`;
+  return /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", '')}'`;
 }
 
 /** Puts what observes a host's sessions into the user's own settings of it, and takes it out again. */
@@ -160,20 +166,48 @@ export class ObserveInstaller {
     return this.desk(host).installer.apply(change);
   }
 
+  /** Whether something that Atlas put into a host's settings wasn't taken out by it. */
+  wasChanged(host: ObserveHost): boolean {
+    const { installer, file } = this.desk(host);
+    return installer.hasChanged(file);
+  }
+
   /** How each host stands. A file that can't be read counts as one without it. */
-  setUp(): ObserveSetUp[] {
-    return OBSERVE_HOSTS.map((host) => {
+  setUp(of: (host: ObserveHost) => boolean = () => true): ObserveSetUp[] {
+    return OBSERVE_HOSTS.filter(of).map((host) => {
       const { installer, file, path } = this.desk(host);
       const text = installer.textOf(file);
-      const installed = text.ok && text.value !== undefined && this.isInstalled(host, text.value);
-      return { host, title: HOST_TITLES[host], path, installed, notes: installed ? this.notes(host) : [] };
+      const found = text.ok ? text.value : undefined;
+      const installed = found !== undefined && this.isInstalled(host, found);
+      return {
+        ...{ host, title: HOST_TITLES[host], path, installed },
+        faults: text.ok ? this.faults(host, found ?? '') : [text.error.message],
+        notes: installed ? this.notes(host) : [],
+      };
     });
   }
 
   private isInstalled(host: ObserveHost, text: string): boolean {
     if (host === 'opencode') return isOurPlugin(text);
-    const events = observedEvents(text);
-    return events.ok && EVENTS[host].every((event) => events.value.includes(event));
+    const hooks = observingHooks(text);
+    return hooks.ok && EVENTS[host].every((event) => hooks.value.some(({ key }) => key === event));
+  }
+
+  private faults(host: ObserveHost, text: string): string[] {
+    if (host === 'opencode')
+      return isOurPlugin(text) && text !== pluginText(this.spool.folder)
+        ? ['The plugin is from another version of Atlas, or reports to another store.']
+        : [];
+    const hooks = observingHooks(text);
+    if (!hooks.ok || hooks.value.length === 0) return [];
+    const missing = EVENTS[host].filter((event) => !hooks.value.some(({ key }) => key === event));
+    const script = scriptWord(this.spool.scriptPath);
+    return [
+      ...(missing.length === 0 ? [] : [`Its hooks for ${missing.join(', ')} are missing.`]),
+      ...(hooks.value.every(({ command }) => command.startsWith(`sh ${script} `))
+        ? []
+        : ['Its hooks report to another store.']),
+    ];
   }
 
   /** The file in which a host's hooks or plugin are put. */
@@ -187,8 +221,18 @@ export class ObserveInstaller {
       host === 'codex'
         ? ['Codex runs hooks only once you trust them: start "codex" in a terminal and choose Trust.']
         : this.notes(host);
+    return [...first, ...this.skippedBy(host)];
+  }
+
+  /** What keeps a host from reporting although it was set up. */
+  skippedBy(host: ObserveHost): string[] {
     const skipped = SKIPPED_BY[host];
-    return [...first, ...(skipped === undefined ? [] : [skipped])];
+    return skipped === undefined ? [] : [skipped];
+  }
+
+  /** Where a host keeps what a user set for all repositories. */
+  static folderOf(host: ObserveHost, places: UserPlaces): string {
+    return placeOf(host, places).folder;
   }
 
   /** What has to be done beside, or isn't done yet. */

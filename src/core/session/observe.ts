@@ -100,6 +100,9 @@ function started(record: SessionRecord, { start }: Change<'started'>, said: Said
     : record;
 }
 
+/** Nobody types the same request again this fast (ms). */
+const SAME_REQUEST_MS = 1000;
+
 function requested(record: SessionRecord, { text }: Change<'request'>, said: Said): SessionRecord {
   const request = { text: keptText(text), ...said };
   if (request.text === '') return record;
@@ -111,8 +114,9 @@ function requested(record: SessionRecord, { text }: Change<'request'>, said: Sai
     return request.text === first.text ? record : { ...record, first_request: request };
   }
   const isOld = toMs(said.at) <= toMs(latest.at);
-  // A transcript tells again, a little later, what a hook told.
-  const isAgain = said.source !== latest.source && request.text === latest.text;
+  // A transcript tells again, a little later, what a hook told; so does a hook that stands in two of a host's files.
+  const isTwice = said.source !== latest.source || toMs(said.at) - toMs(latest.at) < SAME_REQUEST_MS;
+  const isAgain = isTwice && request.text === latest.text;
   if (isOld || isAgain) return record;
   const between = latest.at === first.at ? 0 : 1;
   const folded = { ...record.folded, requests: record.folded.requests + between };

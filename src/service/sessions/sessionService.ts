@@ -115,7 +115,7 @@ export class SessionService {
     const envelope = envelopeOf(report);
     const observed = host?.reported(report.body, envelope);
     if (host === undefined || observed === undefined) return;
-    const ref = { host: host.host, sessionId: observed.sessionId };
+    const ref = { host: observed.host ?? host.host, sessionId: observed.sessionId };
     const at = toTimestamp(envelope.at);
     const known = records.get(keyOf(ref)) ?? newSession(ref, at, 'hook');
     const told = observed.events.reduce(observe, known);

@@ -58,6 +58,35 @@ export class SessionSpool {
     replaceFile(files, ids, this.script, text, { durable: false });
   }
 
+  /**
+   * What keeps hooks from reporting, for people; nothing where all is as {@link open} makes it.
+   * @param starts how `atlas` may be started by the script
+   */
+  faults(starts: readonly string[]): string[] {
+    const { files } = this.ports;
+    const [folder, script] = [files.stat(this.folder), files.stat(this.script)];
+    const isOurs = (): boolean => {
+      const text = Buffer.from(files.read(this.script, 65_536)).toString('utf8');
+      return starts.some((atlas) => text === spoolScript(this.folder, atlas));
+    };
+    return [
+      ...(folder?.kind === 'folder' ? [] : ['The folder for reports is missing.']),
+      // On Windows, modes say nothing.
+      ...(folder?.kind === 'folder' && process.platform !== 'win32' && (folder.mode & 0o777) !== 0o700
+        ? ['The folder for reports has other permissions than it should (0700).']
+        : []),
+      ...(script?.kind === 'file' && isOurs()
+        ? []
+        : ["The script that hooks run is missing, or isn't this version's."]),
+    ];
+  }
+
+  /** Makes the folder and the script as {@link open} does, and gives the folder its permissions back. Throws where it can't. */
+  repair(atlas: string): void {
+    this.open(atlas);
+    if (process.platform !== 'win32') this.ports.files.chmod(this.folder, 0o700);
+  }
+
   /** Removes the folder with all that waits. */
   close(): void {
     if (this.ports.files.stat(this.folder) !== undefined) this.ports.files.removeFolder(this.folder);

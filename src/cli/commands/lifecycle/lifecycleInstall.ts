@@ -167,11 +167,11 @@ async function consentOf(
   return { isNew: !track || (call.flag('transcripts') && !reads && hasTranscripts(observer.host)) };
 }
 
-/** Asks whether sessions may be observed: what is kept, and where. */
-async function isObserved(context: CliContext, call: Call, { host }: Observer): Promise<boolean> {
+/** Asks whether sessions may be observed: what is kept, where, and what it needs. */
+async function isObserved(context: CliContext, call: Call, { host, installer }: Observer): Promise<boolean> {
   if (call.flag('yes')) return true;
   const what = `Observe ${HOST_TITLES[host]} sessions in all repositories? Requests, commands, names of changed files and last messages are kept in ${context.root}, without known kinds of secrets.`;
-  return context.ask(`${what} [y/N] `);
+  return context.ask(`${[what, ...installer.needs(host)].join('\n')}\n[y/N] `);
 }
 
 /** Turns observing on or off, and asks about transcripts. */
