@@ -122,7 +122,10 @@ function changedWhileItRan({ record }: SessionView): string[] {
           bullets([
             ...others
               .slice(-MAX_FILES)
-              .map((file) => `${code(inside(file.path), 1000)} (${code(file.tool, 80)}, ${known(file)})`),
+              .map(
+                (file) =>
+                  `${code(inside(file.path), 1000)} (${file.tool === '' ? '' : `${code(file.tool, 80)}, `}${known(file)})`,
+              ),
             ...(folded.files + Math.max(0, others.length - MAX_FILES) > 0
               ? [`${folded.files + Math.max(0, others.length - MAX_FILES)} earlier`]
               : []),

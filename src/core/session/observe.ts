@@ -143,7 +143,13 @@ function toolAsked(record: SessionRecord, change: Change<'tool_asked'>, said: Sa
 }
 
 function toolEnded(record: SessionRecord, change: Change<'tool_ended'>, said: Said): SessionRecord {
-  const { id, name = '', command, files = [], exitCode, failed, durationMs } = change;
+  const { id, command, files = [], exitCode, failed, durationMs } = change;
+  // A transcript names the tool where it was asked for, and a file that a hook named already keeps its tool.
+  const name =
+    change.name ??
+    record.tools.find((tool) => tool.id === id)?.name ??
+    record.files.find(({ path }) => files.includes(path))?.tool ??
+    '';
   const withCommand = command === undefined ? record : ranCommand(record, { id, command }, said);
   const commands = withCommand.commands.map((each) =>
     each.id !== id
