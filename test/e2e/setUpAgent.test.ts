@@ -98,7 +98,7 @@ describe('Set Up Agent', () => {
       await dialog.filter({ hasText: said }).waitFor();
     await workbench.screenshot('set-up-agent-observe');
     await answer('Observe Codex sessions in all repositories?', 'Observe Sessions');
-    await answer('Also read the transcripts of Codex?', "Don't Read");
+    await answer("Also read Codex's transcripts?", "Don't Read");
     await workbench.page.locator('.tab', { hasText: 'What Atlas changes for Codex: ~/.codex/hooks.json' }).waitFor();
     expect(existsSync(homeFile('.codex'))).toBe(false);
     await workbench.quickPick('Apply this change');
@@ -118,7 +118,7 @@ describe('Set Up Agent', () => {
     await choose('OpenCode', 'Observe sessions');
     await workbench.dialog.filter({ hasText: '63 MB' }).waitFor();
     await answer('Observe OpenCode sessions in all repositories?', 'Observe Sessions');
-    await answer('Also read the transcripts of OpenCode?', 'Read Transcripts');
+    await answer("Also read OpenCode's transcripts?", 'Read Transcripts');
     await workbench.quickPick('Apply this change');
     await workbench.toast('OpenCode sessions are observed from their next start.').waitFor();
     expect(existsSync(homeFile('.config/opencode/plugins/atlas.js'))).toBe(true);

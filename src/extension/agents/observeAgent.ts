@@ -56,7 +56,7 @@ export class ObserveOffer {
         plain(tilde(this.root), MAX_TEXT),
       ),
       ...this.desk.installer.needs(host),
-      vscode.l10n.t('Atlas changes {0}. You see the change first.', plain(this.fileOf(host), MAX_TEXT)),
+      vscode.l10n.t('Atlas changes {0}, and shows you the change first.', plain(this.fileOf(host), MAX_TEXT)),
       vscode.l10n.t('To stop, run "Atlas: Stop Observing Sessions".'),
     ];
     const question = vscode.l10n.t('Observe {0} sessions in all repositories?', title);
@@ -64,10 +64,10 @@ export class ObserveOffer {
       return undefined;
     if (!hasTranscripts(host)) return { transcripts: false };
     const about = [
-      vscode.l10n.t("Transcripts have what hooks don't report, such as exit codes, or that you dismissed a question."),
+      vscode.l10n.t("Transcripts hold what hooks don't report, such as exit codes and dismissed questions."),
       vscode.l10n.t('When you stop observing, Atlas deletes what it read of them.'),
     ];
-    const also = vscode.l10n.t('Also read the transcripts of {0}?', title);
+    const also = vscode.l10n.t("Also read {0}'s transcripts?", title);
     const transcripts = await agrees(also, about, vscode.l10n.t('Read Transcripts'), vscode.l10n.t("Don't Read"));
     return { transcripts };
   }

@@ -133,7 +133,7 @@ async function observeWishes({ observed, offer }: Desk): Promise<WishItem[]> {
   return [
     {
       label: vscode.l10n.t('Observe sessions'),
-      detail: vscode.l10n.t('Record what {0} does in all repositories. Asks first.', HOST_TITLES[observed]),
+      detail: vscode.l10n.t('Record what {0} does in all repositories. Atlas asks first.', HOST_TITLES[observed]),
       wish: 'observe',
     },
   ];
