@@ -72,7 +72,7 @@ const resumeSessionWith: CommandHandler = async (context, argument) => {
 async function chooseAgent(session: ObservedSession): Promise<ResumeAgent> {
   const items = RESUME_AGENTS.map((agent) => ({
     label: HOST_TITLES[agent],
-    description: agent === session.ref.host ? vscode.l10n.t('goes on in its own session') : '',
+    description: agent === session.ref.host ? vscode.l10n.t('continues its own session') : '',
     agent,
   }));
   const title = vscode.l10n.t('Resume "{0}"', requestOf(session, 60));
