@@ -151,11 +151,14 @@ function toolEnded(record: SessionRecord, change: Change<'tool_ended'>, said: Sa
     record.files.find(({ path }) => files.includes(path))?.tool ??
     '';
   const withCommand = command === undefined ? record : ranCommand(record, { id, command }, said);
+  // A refusal ends a tool, too: only an exit code, or a hook that comes after a tool, tells that it ran.
+  const ran = exitCode !== undefined || (said.source === 'hook' && failed !== true);
   const commands = withCommand.commands.map((each) =>
     each.id !== id
       ? each
       : {
           ...each,
+          ...(ran && each.permission === true ? { permission: false } : {}),
           ended_at: each.ended_at ?? said.at,
           ...(exitCode === undefined && each.end_source !== undefined ? {} : { end_source: said.source }),
           ...(exitCode === undefined ? {} : { exit_code: exitCode }),
@@ -189,8 +192,10 @@ function permissionAsked(record: SessionRecord, { id }: Change<'permission_asked
   const asked = record.tools.find((tool) => tool.id === id) ?? record.tools.at(-1);
   // It was answered before this came to be known.
   if (asked === undefined && record.phase !== 'working') return record;
-  const tools = record.tools.map((tool) => (tool.id === asked?.id ? { ...tool, permission: true } : tool));
-  return phased({ ...record, tools }, 'waiting_permission', said);
+  const mark = <T extends { readonly id: string }>(each: T): T & { permission?: boolean } =>
+    each.id === asked?.id ? { ...each, permission: true } : each;
+  const [tools, commands] = [record.tools.map(mark), record.commands.map(mark)];
+  return phased({ ...record, tools, commands }, 'waiting_permission', said);
 }
 
 function withFiles(record: SessionRecord, paths: readonly string[], tool: string, said: Said): SessionRecord {

@@ -22,6 +22,8 @@ export interface SpooledReport {
 
 /** Reports that are read at once. */
 const MOST_AT_ONCE = 5000;
+/** What the script writes last: a report without it isn't whole yet. To rename it instead would cost a program more. */
+const LAST = '\nend';
 /** A report that is still being written after this long (ms) never will be. */
 const HALF_MS = 60_000;
 
@@ -29,6 +31,8 @@ const HALF_MS = 60_000;
 export class SessionSpool {
   readonly folder: string;
   private readonly script: string;
+  /** What wasn't whole at the last read. */
+  private half: readonly string[] = [];
 
   constructor(private readonly ports: { readonly files: FileSystem; readonly ids: Ids; readonly paths: StorePaths }) {
     this.folder = join(ports.paths.root, 'observed');
@@ -108,7 +112,9 @@ export class SessionSpool {
       return stat?.kind === 'file' ? [{ name, at: stat.mtimeMs }] : [];
     });
     const sorted = aged.sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1)).slice(0, MOST_AT_ONCE);
-    return sorted.flatMap(({ name, at }) => this.report(name, at) ?? []);
+    const reports = sorted.map(({ name, at }) => ({ name, report: this.report(name, at) }));
+    this.half = reports.flatMap(({ name, report }) => (report === undefined ? [name] : []));
+    return reports.flatMap(({ report }) => report ?? []);
   }
 
   private report(name: string, at: number): SpooledReport | undefined {
@@ -116,11 +122,13 @@ export class SessionSpool {
     try {
       const text = Buffer.from(files.readAt(join(this.folder, name), 0, MAX_REPORT_BYTES + 4096)).toString('utf8');
       const end = text.indexOf('\n');
-      const words = text.slice(0, Math.max(0, end)).split(' ').slice(1);
+      const [version, ...words] = text.slice(0, Math.max(0, end)).split(' ');
+      const ending = version === 'v2' ? LAST : '';
+      if (end === -1 || !text.endsWith(ending)) return undefined;
       const head = Object.fromEntries(
         words.map((word) => [word.split('=')[0] ?? '', word.slice(word.indexOf('=') + 1)]),
       );
-      return { name, host: name.split('.')[0] ?? '', at, head, body: text.slice(end + 1) };
+      return { name, host: name.split('.')[0] ?? '', at, head, body: text.slice(end + 1, text.length - ending.length) };
     } catch {
       // Drained by another process.
       return undefined;
@@ -143,7 +151,8 @@ export class SessionSpool {
     for (const name of files.list(this.folder)) {
       const path = join(this.folder, name);
       const isOld = now - (files.stat(path)?.mtimeMs ?? now) > HALF_MS;
-      if (name === 'full' || (name.endsWith('.tmp') && isOld)) removeFile(files, path);
+      const isHalf = name.endsWith('.tmp') || this.half.includes(name);
+      if (name === 'full' || (isHalf && isOld)) removeFile(files, path);
     }
   }
 
@@ -158,9 +167,8 @@ export class SessionSpool {
 }
 
 /**
- * The script that hooks run: the host's JSON, below a line of what its environment tells, as a file of its own. Written
- * under another name first, since a rename shows all of it or nothing. Whatever is broken, it says nothing and exits 0.
- * Only builtins but for `head`, `mv` and, once in {@link LOOK_EVERY} reports, `du`. When a session starts, `atlas` looks
+ * The script that hooks run: the host's JSON, below a line of what its environment tells, as a file of its own that counts
+ * once its last line is there. Whatever is broken, it says nothing and exits 0. Only builtins but for `head` and, once in {@link LOOK_EVERY} reports, `du`. When a session starts, `atlas` looks
  * at its worktree in the background.
  */
 export function spoolScript(folder: string, atlas: string): string {
@@ -192,9 +200,10 @@ n=$d/$h.$$
 i=0
 while [ -e "$n.$i.json" ]; do i=$((i + 1)); done
 {
-  printf '%s\\n' "v1 pid=\${p:-\${CLAUDE_PID-}} start=$s ci=\${CI:+1} run=\${ATLAS_AGENT:+1} entry=\${CLAUDE_CODE_ENTRYPOINT-}"
+  printf '%s\\n' "v2 pid=\${p:-\${CLAUDE_PID-}} start=$s ci=\${CI:+1} run=\${ATLAS_AGENT:+1} entry=\${CLAUDE_CODE_ENTRYPOINT-}"
   head -c ${MAX_REPORT_BYTES}
-} >"$n.$i.tmp" && mv "$n.$i.tmp" "$n.$i.json"
+  printf '\\nend'
+} >"$n.$i.json"
 [ "$a" != start ] || (${atlas} sessions refresh </dev/null &)
 set -- "$d"/*.json
 if [ $(($# % ${LOOK_EVERY})) -eq 0 ]; then
