@@ -43,7 +43,7 @@ async function sessionFor(
   const fitting = model.all().filter(fits);
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No session allows this now.'), {
-      hint: vscode.l10n.t('To observe sessions, run in a terminal: atlas lifecycle install'),
+      hint: vscode.l10n.t('To observe sessions, run "Atlas: Set Up Agent…".'),
     });
   const items = fitting.map((session) => ({
     label: requestOf(session, 100),
