@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RealAgent } from '../support/agents/install';
@@ -30,7 +32,8 @@ interface Step {
 
 function stepOf(index: number, folder: string, next: () => number): Step {
   const pick = Math.floor(next() * 4);
-  const name = `file-${index}.txt`;
+  // No other session has a command of the same words.
+  const name = `${path.basename(folder)}-${index}.txt`;
   if (pick === 0) return { turn: { write: { path: `${folder}/${name}`, content: `${index}` } }, exit: 0 };
   const exit = pick === 1 ? 0 : pick === 2 ? 1 + Math.floor(next() * 100) : 0;
   const where = pick === 3 ? `mkdir -p ignored && echo ${index} > ignored/${name}` : `echo ${index} > ${name}`;
@@ -42,7 +45,24 @@ interface Counts {
   kills: number;
   wrong: string[];
   missing: Map<string, number>;
+  /** Facts that the agent had, or the files have, and HOOK.md doesn't. */
+  lost: string[];
   slowestMs: number;
+}
+
+/** Where agents keep what was said, below the home folder. */
+const KEPT: Readonly<Record<RealAgent, string>> = {
+  claude: '.claude/projects',
+  codex: '.codex/sessions',
+  opencode: '.local/share/opencode',
+};
+
+/** Whether an agent itself had a text before it died: it may be killed while the model's answer is on its way. */
+function isKeptByAgent(agent: RealAgent, home: string, text: string): boolean {
+  const folder = path.join(home, ...KEPT[agent].split('/'));
+  if (!existsSync(folder)) return false;
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.some(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'utf8').includes(text));
 }
 
 /** Which facts of a HOOK.md are wrong, and which are missing, by what really happened. */
@@ -56,16 +76,24 @@ function judge(
     changed: readonly string[];
     request: string;
     isOver: boolean;
+    /** Whether the agent had a text, by its own files. */
+    knew: (text: string) => boolean;
   },
   counts: Counts,
 ): void {
   const miss = (why: string): void => void counts.missing.set(why, (counts.missing.get(why) ?? 0) + 1);
+  const lose = (what: string, text: string): void => {
+    miss(what);
+    counts.lost.push(`kill ${counts.kills}: ${what}: ${text}\n${shown?.markdown ?? 'no session'}`);
+  };
+  const missed = (what: string, text: string): void =>
+    truth.knew(text) ? lose(what, text) : miss(`${what}: the agent didn't have it yet`);
   if (shown === undefined) {
-    miss('killed before its first report');
+    missed('no session', truth.request);
     return;
   }
   const { session, markdown } = shown;
-  if (session.request === null) miss('killed before it reported the request');
+  if (session.request === null) missed('request', truth.request);
   else if (session.request !== truth.request) counts.wrong.push(`request: ${session.request}`);
   const state = truth.isOver ? ['idle', 'ended', 'interrupted'] : ['interrupted', 'ended'];
   if (!state.includes(session.state)) counts.wrong.push(`state: ${session.state}`);
@@ -73,7 +101,7 @@ function judge(
     .map(([, file = '']) => file)
     .sort();
   for (const file of listed) if (!truth.changed.includes(file)) counts.wrong.push(`changed: ${file}`);
-  for (const file of truth.before) if (!listed.includes(file)) miss(`changed file not named`);
+  for (const file of truth.before) if (!listed.includes(file)) lose('changed file not named', file);
   for (const [, command = '', code] of markdown.matchAll(/^- `(.+)`: exit code (\d+)/gmu)) {
     const step = truth.steps.find((each) => each.command === command);
     if (step !== undefined && step.exit !== Number(code)) counts.wrong.push(`exit code ${code} of ${command}`);
@@ -90,12 +118,12 @@ function judge(
     session.state === 'interrupted' &&
     !markdown.includes(current)
   )
-    miss('killed before the last tool was reported');
+    missed('last tool', current);
 }
 
 describe.each(REAL_AGENTS_HERE)('%s, killed at random tool calls', (agent: RealAgent) => {
   let desk: ObservedDesk;
-  const counts: Counts = { kills: 0, wrong: [], missing: new Map(), slowestMs: 0 };
+  const counts: Counts = { kills: 0, wrong: [], missing: new Map(), lost: [], slowestMs: 0 };
 
   beforeAll(async () => {
     desk = await ObservedDesk.open([agent]);
@@ -115,7 +143,7 @@ describe.each(REAL_AGENTS_HERE)('%s, killed at random tool calls', (agent: RealA
     for (let kill = 0; kill < kills; kill += 1) {
       const folder = desk.repository();
       const steps = Array.from({ length: TURNS }, (_, index) => stepOf(index, folder, next));
-      const request = `Fix number ${kill} of the parser`;
+      const request = `Fix number ${kill} of the ${agent} parser`;
       const running = desk.start(
         agent,
         request,
@@ -145,11 +173,12 @@ describe.each(REAL_AGENTS_HERE)('%s, killed at random tool calls', (agent: RealA
           changed: desk.uncommitted(folder),
           request,
           isOver: results >= TURNS,
+          knew: (text) => isKeptByAgent(agent, desk.cli.home, text),
         },
         counts,
       );
     }
     expect(counts.wrong).toEqual([]);
-    expect(counts.missing.get('changed file not named') ?? 0).toBe(0);
+    expect(counts.lost).toEqual([]);
   });
 });

@@ -186,6 +186,7 @@ describe.each(REAL_AGENTS_HERE)('sessions of %s', (agent) => {
     }
   });
 
+  // Only Claude Code asks the model to review a subagent; what Codex says of its compactions is in sessionLife.test.ts.
   it.runIf(agent === 'claude')(
     'that compact are told of it, and no review of a subagent is asked of the model',
     async () => {
@@ -208,6 +209,7 @@ describe.each(REAL_AGENTS_HERE)('sessions of %s', (agent) => {
     },
   );
 
+  // What Codex runs ends with it.
   it.runIf(agent !== 'codex')(
     'that died name what they left running, and it ends only after somebody said so',
     async () => {

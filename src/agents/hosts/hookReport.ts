@@ -45,6 +45,11 @@ export function commandOf(input: Fields): string | undefined {
   return textOf(said) ?? (words.length === 0 ? undefined : words.join(' '));
 }
 
+/** Whether VS Code or Copilot CLI wrote a report, and not Claude Code, whose hooks VS Code runs too: only those give the time. */
+export function isByCopilot(fields: Fields): boolean {
+  return textOf(fields['timestamp']) !== undefined;
+}
+
 /** A report with what every host's hooks say in the same way. */
 export interface HookReport {
   readonly fields: Fields;

@@ -21,6 +21,7 @@ const inputSchema = z.looseObject({
   workspace_roots: z.catch(z.optional(z.array(z.string().check(z.maxLength(MAX_TEXT)))), undefined),
   hook_event_name: text,
   hookEventName: text,
+  timestamp: text,
   source: text,
   trigger: text,
   stop_hook_active: flag,
@@ -97,7 +98,9 @@ function inputOf(data: z.infer<typeof inputSchema>): HostInput {
     ...(data.permission_mode === 'plan' ? { isPlanning: true } : {}),
     ...((data.background_tasks ?? []).length > 0 ? { hasBackgroundWork: true } : {}),
     ...(data.agent_id === undefined ? {} : { isSubagent: true }),
-    // It runs Claude Code's hooks too, and writes in its own way.
-    ...(data.hookEventName !== undefined && data.hook_event_name === undefined ? { writtenBy: 'vscode' as const } : {}),
+    // It runs Claude Code's hooks too, and writes in its own way: by other names, in newer releases with the time.
+    ...(data.timestamp !== undefined || (data.hookEventName !== undefined && data.hook_event_name === undefined)
+      ? { writtenBy: 'vscode' as const }
+      : {}),
   };
 }

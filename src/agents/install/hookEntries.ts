@@ -111,14 +111,20 @@ export function wire(text: string, host: Host, atlas: string): Result<Wired> {
     : fail('damaged', "It can't be changed safely.");
 }
 
-/** The events under which a host runs our script, in a settings file's text. */
-export function observedEvents(text: string): Result<string[]> {
+/** A hook that runs our script, by the event's key under which it stands. */
+interface ObservingHook {
+  readonly key: string;
+  readonly command: string;
+}
+
+/** The hooks that run our script, in a settings file's text. */
+export function observingHooks(text: string): Result<ObservingHook[]> {
   if (isBlank(text)) return ok([]);
   const settings = SettingsText.parse(text);
   if (!settings.ok) return settings;
   const found = allHooks(settings.value).flatMap(({ key, hook }) => {
     const command: unknown = settings.value.member(hook, 'command')?.value;
-    return typeof command === 'string' && OBSERVES.test(command) ? [key] : [];
+    return typeof command === 'string' && OBSERVES.test(command) ? [{ key, command }] : [];
   });
   return ok(found);
 }
@@ -136,7 +142,7 @@ export function wireObserver(
     events.map(({ key, command, timeout }) => ({ key, hooks: [{ ...type, command, timeout }] })),
   );
   if (!wired.ok) return wired;
-  const after = observedEvents(wired.value.text);
+  const after = observingHooks(wired.value.text);
   return after.ok && after.value.length === events.length ? wired : fail('damaged', "It can't be changed safely.");
 }
 

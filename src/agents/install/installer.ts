@@ -90,6 +90,11 @@ export class Installer {
     return this.read(join(this.worktree, file));
   }
 
+  /** Whether something was put into a file of the folder and not taken out again, by the store's own notes. */
+  hasChanged(file: string): boolean {
+    return this.record(join(this.worktree, file)) !== undefined;
+  }
+
   planUninstall(host: Host): Result<FileChange[]> {
     const changes: FileChange[] = [];
     for (const [name, clean] of [

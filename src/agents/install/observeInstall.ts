@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Result } from '../../core/shared/errors';
 import { HOST_TITLES, type SessionHost, type TranscriptHost, TRANSCRIPT_HOSTS } from '../../core/session/sessionHost';
 import type { ServicePorts } from '../../service/ports';
-import { observedEvents, wireObserver } from './hookEntries';
+import { observingHooks, wireObserver } from './hookEntries';
 import { type FileChange, Installer } from './installer';
 import { HOSTS } from '../hosts/hosts';
-import { PLUGIN_MARK, pluginText } from '../hosts/opencode/pluginText';
+import { PLUGIN_MARK, isSamePlugin, pluginText } from '../hosts/opencode/pluginText';
 import { claudeFolder } from '../hosts/claude/claudeTranscript';
 import { codexFolder } from '../hosts/codex/codexTranscript';
 
@@ -17,6 +17,7 @@ export const OBSERVE_HOSTS = [
   'opencode',
   'gemini',
   'cursor',
+  'vscode',
 ] as const satisfies readonly SessionHost[];
 
 /** One of them. */
@@ -30,6 +31,8 @@ export interface ObserveSetUp {
   readonly path: string;
   /** Whether all that is needed stands in it. */
   readonly installed: boolean;
+  /** What of ours in it doesn't do its work, for people; nothing where nothing of ours is there. */
+  readonly faults: readonly string[];
   /** What the user has to do or know beside. */
   readonly notes: readonly string[];
 }
@@ -58,6 +61,18 @@ const EVENTS: Readonly<Record<Exclude<ObserveHost, 'opencode'>, readonly string[
     ...['sessionStart', 'beforeSubmitPrompt', 'beforeShellExecution', 'afterShellExecution', 'afterFileEdit'],
     ...['afterAgentResponse', 'stop', 'sessionEnd'],
   ],
+  vscode: ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop'],
+};
+
+/** Copilot CLI reads the same folder, and only files of this version. */
+const COPILOT_VERSION = 1;
+
+/** What hosts can be told that keeps them from reporting anything; see docs/agents.md for the sources. */
+const SKIPPED_BY: Readonly<Partial<Record<ObserveHost, string>>> = {
+  claude: '"claude --bare" and "claude --safe-mode" skip hooks.',
+  codex: '"codex exec" skips hooks that are not trusted.',
+  opencode: '"opencode --pure" skips plugins.',
+  vscode: 'With "chat.useHooks" off, VS Code skips hooks. Copilot CLI runs these hooks too.',
 };
 
 /** What the script is told of an event beside its host: what to do at once. */
@@ -101,15 +116,21 @@ function placeOf(host: ObserveHost, { env, home }: UserPlaces): { readonly folde
       return { folder: join(home, '.gemini'), file: 'settings.json' };
     case 'cursor':
       return { folder: join(home, '.cursor'), file: 'hooks.json' };
+    case 'vscode':
+      return { folder: join(home, '.copilot'), file: join('hooks', 'atlas.json') };
   }
 }
 
 /** The command that a host runs at an event. Whatever becomes of the script, it says nothing and exits with 0. */
 export function observeCommand(script: string, host: ObserveHost, event: string): string {
-  const path = script.replaceAll('\\', '/');
-  const word = /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", '')}'`;
   const now = NOW[event];
-  return `sh ${word} ${host}${now === undefined ? '' : ` ${now}`} 2>/dev/null || true`;
+  return `sh ${scriptWord(script)} ${host}${now === undefined ? '' : ` ${now}`} 2>/dev/null || true`;
+}
+
+/** A path as one word of the shell in which hosts run hooks. */
+function scriptWord(script: string): string {
+  const path = script.replaceAll('\\', '/');
+  return /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", '')}'`;
 }
 
 /** Puts what observes a host's sessions into the user's own settings of it, and takes it out again. */
@@ -133,7 +154,8 @@ export class ObserveInstaller {
   planInstall(host: ObserveHost, start: string): Result<FileChange> {
     const { installer, file } = this.desk(host);
     if (host === 'opencode') return installer.planOwnFile(file, pluginText(this.spool.folder, start), isOurPlugin);
-    const { form, timeoutUnit, type, version } = HOSTS[host];
+    const { form, timeoutUnit, type, version: own } = HOSTS[host];
+    const version = host === 'vscode' ? COPILOT_VERSION : own;
     const events = EVENTS[host].map((key) => ({
       key,
       command: observeCommand(this.spool.scriptPath, host, key),
@@ -158,20 +180,73 @@ export class ObserveInstaller {
     return this.desk(host).installer.apply(change);
   }
 
+  /** Whether something that Atlas put into a host's settings wasn't taken out by it. */
+  wasChanged(host: ObserveHost): boolean {
+    const { installer, file } = this.desk(host);
+    return installer.hasChanged(file);
+  }
+
   /** How each host stands. A file that can't be read counts as one without it. */
-  setUp(): ObserveSetUp[] {
-    return OBSERVE_HOSTS.map((host) => {
+  setUp(of: (host: ObserveHost) => boolean = () => true): ObserveSetUp[] {
+    return OBSERVE_HOSTS.filter(of).map((host) => {
       const { installer, file, path } = this.desk(host);
       const text = installer.textOf(file);
-      const installed = text.ok && text.value !== undefined && this.isInstalled(host, text.value);
-      return { host, title: HOST_TITLES[host], path, installed, notes: installed ? this.notes(host) : [] };
+      const found = text.ok ? text.value : undefined;
+      const installed = found !== undefined && this.isInstalled(host, found);
+      return {
+        ...{ host, title: HOST_TITLES[host], path, installed },
+        faults: text.ok ? this.faults(host, found ?? '') : [text.error.message],
+        notes: installed ? this.notes(host) : [],
+      };
     });
   }
 
   private isInstalled(host: ObserveHost, text: string): boolean {
     if (host === 'opencode') return isOurPlugin(text);
-    const events = observedEvents(text);
-    return events.ok && EVENTS[host].every((event) => events.value.includes(event));
+    const hooks = observingHooks(text);
+    return hooks.ok && EVENTS[host].every((event) => hooks.value.some(({ key }) => key === event));
+  }
+
+  private faults(host: ObserveHost, text: string): string[] {
+    if (host === 'opencode')
+      return isOurPlugin(text) && !isSamePlugin(text, this.spool.folder)
+        ? ['The plugin is from another version of Atlas, or reports to another store.']
+        : [];
+    const hooks = observingHooks(text);
+    if (!hooks.ok || hooks.value.length === 0) return [];
+    const missing = EVENTS[host].filter((event) => !hooks.value.some(({ key }) => key === event));
+    const script = scriptWord(this.spool.scriptPath);
+    return [
+      ...(missing.length === 0 ? [] : [`Its hooks for ${missing.join(', ')} are missing.`]),
+      ...(hooks.value.every(({ command }) => command.startsWith(`sh ${script} `))
+        ? []
+        : ['Its hooks report to another store.']),
+    ];
+  }
+
+  /** The file in which a host's hooks or plugin are put. */
+  pathOf(host: ObserveHost): string {
+    return this.desk(host).path;
+  }
+
+  /** What the user has to know before a host's sessions are observed. */
+  needs(host: ObserveHost): string[] {
+    const first =
+      host === 'codex'
+        ? ['Codex runs hooks only once you trust them: start "codex" in a terminal and choose Trust.']
+        : this.notes(host);
+    return [...first, ...this.skippedBy(host)];
+  }
+
+  /** What keeps a host from reporting although it was set up. */
+  skippedBy(host: ObserveHost): string[] {
+    const skipped = SKIPPED_BY[host];
+    return skipped === undefined ? [] : [skipped];
+  }
+
+  /** Where a host keeps what a user set for all repositories. */
+  static folderOf(host: ObserveHost, places: UserPlaces): string {
+    return placeOf(host, places).folder;
   }
 
   /** What has to be done beside, or isn't done yet. */

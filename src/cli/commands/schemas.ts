@@ -127,6 +127,8 @@ const status = {
   ...next,
   other_open_tasks: z.array(z.strictObject({ task_id: text, state: z.enum(TASK_STATES), description: text })),
   unreadable_tasks: z.array(unreadableTask),
+  /** Sessions of the repository that wait for the user or were interrupted, the most urgent first. */
+  sessions: z.array(SESSION_SHARED['session data']),
 };
 
 const validated = z.strictObject({
@@ -295,7 +297,7 @@ export const ANSWERS = {
   'hook regenerate': z.strictObject({ task, hook_path: text }),
   'hook export': z.strictObject({ exported_at: time, hook: z.looseObject({}), task: z.looseObject({}) }),
   'hook verify-receipt': z.strictObject({ task, receipt }),
-  'hook synopsis': z.strictObject({ synopsis: text }),
+  'hook synopsis': z.strictObject({ synopsis: text, sessions: z.array(SESSION_SHARED['session data']) }),
   'hook install': z.strictObject(hookReport),
   'hook uninstall': z.strictObject(hookReport),
   'spool drain': z.strictObject({

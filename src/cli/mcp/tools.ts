@@ -270,6 +270,26 @@ export const TOOLS: readonly Tool[] = [
     load: async () => (await import('../commands/receipts/receipts')).list,
   }),
   tool({
+    name: 'atlas_list_sessions',
+    title: 'List Sessions',
+    description:
+      "List the agents' sessions in this repository that Atlas observed, with their status. They are the user's: leave them alone unless the user asks.",
+    shape: {},
+    readOnly: true,
+    rest: 'Run "atlas sessions list" in a shell to see all of it.',
+    load: async () => (await import('../commands/sessions/sessions')).listSessions,
+  }),
+  tool({
+    name: 'atlas_show_session',
+    title: 'Show Session',
+    description: 'Show what is known of a session: what was asked, what was under way, and what changed.',
+    shape: { session: line('The ID of the session, or its beginning.') },
+    readOnly: true,
+    rest: 'Run "atlas sessions show" in a shell to see all of it.',
+    load: async () => (await import('../commands/sessions/sessions')).showSession,
+    given: ({ session }) => ({ operands: [session] }),
+  }),
+  tool({
     name: 'get_next_task',
     title: 'Get Next Item',
     description:

@@ -122,7 +122,10 @@ function changedWhileItRan({ record }: SessionView): string[] {
           bullets([
             ...others
               .slice(-MAX_FILES)
-              .map((file) => `${code(inside(file.path), 1000)} (${code(file.tool, 80)}, ${known(file)})`),
+              .map(
+                (file) =>
+                  `${code(inside(file.path), 1000)} (${file.tool === '' ? '' : `${code(file.tool, 80)}, `}${known(file)})`,
+              ),
             ...(folded.files + Math.max(0, others.length - MAX_FILES) > 0
               ? [`${folded.files + Math.max(0, others.length - MAX_FILES)} earlier`]
               : []),
@@ -142,12 +145,9 @@ function lastCommands({ record, state }: SessionView): string[] {
     const took = each.duration_ms === undefined ? '' : `, ${formatDuration(each.duration_ms)}`;
     const lasted = running(each.id) && !isOver ? 'no end yet' : 'no end is known';
     const failed = each.failed === true ? 'failed, exit code unknown' : 'exit code unknown';
-    const end =
-      each.exit_code !== undefined
-        ? `exit code ${each.exit_code}${took}`
-        : each.ended_at === undefined
-          ? lasted
-          : `${failed}${took}`;
+    const ended = each.ended_at === undefined ? lasted : `${failed}${took}`;
+    const unsure = each.permission === true ? 'was asked for; it may not have run' : ended;
+    const end = each.exit_code === undefined ? unsure : `exit code ${each.exit_code}${took}`;
     return `${code(each.command, MAX_COMMAND)}: ${end} (${known(each)})`;
   });
   return ['### Last Commands', bullets([...(earlier > 0 ? [`${earlier} earlier`] : []), ...items])];

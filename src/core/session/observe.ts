@@ -100,6 +100,9 @@ function started(record: SessionRecord, { start }: Change<'started'>, said: Said
     : record;
 }
 
+/** Nobody types the same request again this fast (ms). */
+const SAME_REQUEST_MS = 1000;
+
 function requested(record: SessionRecord, { text }: Change<'request'>, said: Said): SessionRecord {
   const request = { text: keptText(text), ...said };
   if (request.text === '') return record;
@@ -111,8 +114,9 @@ function requested(record: SessionRecord, { text }: Change<'request'>, said: Sai
     return request.text === first.text ? record : { ...record, first_request: request };
   }
   const isOld = toMs(said.at) <= toMs(latest.at);
-  // A transcript tells again, a little later, what a hook told.
-  const isAgain = said.source !== latest.source && request.text === latest.text;
+  // A transcript tells again, a little later, what a hook told; so does a hook that stands in two of a host's files.
+  const isTwice = said.source !== latest.source || toMs(said.at) - toMs(latest.at) < SAME_REQUEST_MS;
+  const isAgain = isTwice && request.text === latest.text;
   if (isOld || isAgain) return record;
   const between = latest.at === first.at ? 0 : 1;
   const folded = { ...record.folded, requests: record.folded.requests + between };
@@ -139,13 +143,22 @@ function toolAsked(record: SessionRecord, change: Change<'tool_asked'>, said: Sa
 }
 
 function toolEnded(record: SessionRecord, change: Change<'tool_ended'>, said: Said): SessionRecord {
-  const { id, name = '', command, files = [], exitCode, failed, durationMs } = change;
+  const { id, command, files = [], exitCode, failed, durationMs } = change;
+  // A transcript names the tool where it was asked for, and a file that a hook named already keeps its tool.
+  const name =
+    change.name ??
+    record.tools.find((tool) => tool.id === id)?.name ??
+    record.files.find(({ path }) => files.includes(path))?.tool ??
+    '';
   const withCommand = command === undefined ? record : ranCommand(record, { id, command }, said);
+  // A refusal ends a tool, too: only an exit code, or a hook that comes after a tool, tells that it ran.
+  const ran = exitCode !== undefined || (said.source === 'hook' && failed !== true);
   const commands = withCommand.commands.map((each) =>
     each.id !== id
       ? each
       : {
           ...each,
+          ...(ran && each.permission === true ? { permission: false } : {}),
           ended_at: each.ended_at ?? said.at,
           ...(exitCode === undefined && each.end_source !== undefined ? {} : { end_source: said.source }),
           ...(exitCode === undefined ? {} : { exit_code: exitCode }),
@@ -179,8 +192,10 @@ function permissionAsked(record: SessionRecord, { id }: Change<'permission_asked
   const asked = record.tools.find((tool) => tool.id === id) ?? record.tools.at(-1);
   // It was answered before this came to be known.
   if (asked === undefined && record.phase !== 'working') return record;
-  const tools = record.tools.map((tool) => (tool.id === asked?.id ? { ...tool, permission: true } : tool));
-  return phased({ ...record, tools }, 'waiting_permission', said);
+  const mark = <T extends { readonly id: string }>(each: T): T & { permission?: boolean } =>
+    each.id === asked?.id ? { ...each, permission: true } : each;
+  const [tools, commands] = [record.tools.map(mark), record.commands.map(mark)];
+  return phased({ ...record, tools, commands }, 'waiting_permission', said);
 }
 
 function withFiles(record: SessionRecord, paths: readonly string[], tool: string, said: Said): SessionRecord {

@@ -17,5 +17,5 @@ export const HOST_TITLES: Readonly<Record<SessionHost, string>> = {
   opencode: 'OpenCode',
   gemini: 'Gemini CLI',
   cursor: 'Cursor',
-  vscode: 'VS Code',
+  vscode: 'Copilot',
 };

@@ -64,6 +64,8 @@ const ranCommand = z.looseObject({
   end_source: z.optional(z.enum(FACT_SOURCES)),
   /** Set where the host told that it failed, but not how. */
   failed: z.optional(z.boolean()),
+  /** Set where the user was asked, and nothing told since that it ran. */
+  permission: z.optional(z.boolean()),
 });
 
 const namedFile = z.looseObject({ ...said, path: z.string(), tool: z.string() });

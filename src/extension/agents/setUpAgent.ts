@@ -1,9 +1,11 @@
 import { basename, relative } from 'node:path';
 import * as vscode from 'vscode';
-import { HOSTS, type Host } from '../../agents/hosts/hosts';
+import { HOSTS, HOST_NAMES, type Host } from '../../agents/hosts/hosts';
 import { hookStart } from '../../agents/install/hookStart';
 import { type FileChange, Installer } from '../../agents/install/installer';
 import { checkHooks } from '../../agents/install/hookReport';
+import type { ObserveHost } from '../../agents/install/observeInstall';
+import { HOST_TITLES } from '../../core/session/sessionHost';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
 import { launcherPath } from '../../system/launcher/launcher';
@@ -12,28 +14,31 @@ import { chosen } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { setContext } from '../shared/contextKeys';
 import { confirm, oneFolder } from '../shared/dialogs';
+import { ObserveOffer, askedFor, tilde } from './observeAgent';
 
 const REPORT = 'atlas-agent-hooks.txt';
 const MAX_TEXT = 300;
 
-/** A host in a folder that is to be set up. */
+/** A program that runs agents, in a folder: with hooks of the repository, sessions that can be observed, or both. */
 interface Desk {
   readonly installer: Installer;
   readonly worktree: string;
-  readonly host: Host;
+  readonly title: string;
+  readonly host: Host | undefined;
+  readonly observed: ObserveHost | undefined;
+  readonly offer: ObserveOffer;
 }
 
-type Wish = 'hooks' | 'hooksAndSection' | 'try' | 'remove';
+type Wish = 'hooks' | 'hooksAndSection' | 'try' | 'remove' | 'observe' | 'stopObserving';
 
-/** Atlas: Set Up Agent. Wires a host's hooks into its own settings file; the change is shown before it is made. */
+/** Atlas: Set Up Agent. Wires a host's hooks into its own settings file, and has its sessions observed; each change is shown first. */
 export const setUpAgent: CommandHandler = async (context, argument) => {
   const worktree = await chooseFolder(context, argument);
-  const installer = new Installer(context.session.atlas.ports, worktree);
-  const desk = { installer, worktree, host: await chooseHost(installer, worktree) };
+  const desk = await chooseHost(context, worktree);
   const wish = await chooseWish(desk);
   if (wish === 'try') await tryHooks(context, desk);
   else await change(context, desk, wish);
-  if (wish !== 'remove') setContext('atlas.hasSetUpAgent', true);
+  if (wish !== 'remove' && wish !== 'stopObserving') setContext('atlas.hasSetUpAgent', true);
 };
 
 /** The folder that is meant: the argument's, the only one of this window, or one that is asked for. */
@@ -47,16 +52,32 @@ async function chooseFolder({ session }: CommandContext, argument: unknown): Pro
   return asked ?? oneFolder(folders, vscode.l10n.t('In which folder does the agent work?'), none);
 }
 
-async function chooseHost(installer: Installer, worktree: string): Promise<Host> {
-  const items = Object.values(HOSTS).map((host) => ({
-    label: host.title,
-    description: standing(installer, host),
-    detail: host.file,
-    host,
-  }));
+async function chooseHost(context: CommandContext, worktree: string): Promise<Desk> {
+  const installer = new Installer(context.session.atlas.ports, worktree);
+  const offer = new ObserveOffer(context);
+  const hosts = [...HOST_NAMES, 'opencode' as const].map((name) => {
+    const host = name === 'opencode' ? undefined : HOSTS[name];
+    return { host, observed: ObserveOffer.hostOf(name), title: host?.title ?? HOST_TITLES.opencode };
+  });
+  const items = await Promise.all(
+    hosts.map(async (each) => {
+      const { host, observed, title } = each;
+      const isOn = observed !== undefined && (await offer.isOn(observed));
+      const parts = [
+        host === undefined ? '' : standing(installer, host),
+        isOn ? vscode.l10n.t('sessions observed') : '',
+      ];
+      return {
+        label: title,
+        description: parts.filter((part) => part !== '').join(' · '),
+        detail: host?.file ?? (observed === undefined ? '' : offer.fileOf(observed)),
+        desk: { ...each, installer, worktree, offer },
+      };
+    }),
+  );
   const title = vscode.l10n.t('Set Up Agent in {0}', plain(basename(worktree)));
   const placeHolder = vscode.l10n.t('Which program runs the agent?');
-  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder })).host;
+  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder })).desk;
 }
 
 function standing(installer: Installer, host: Host): string {
@@ -69,70 +90,146 @@ function standing(installer: Installer, host: Host): string {
     : vscode.l10n.t('{0} of {1} hooks', events, host.events.length);
 }
 
-async function chooseWish({ installer, host }: Desk): Promise<Wish> {
-  const isThere = unwrap(installer.installed(host)).length > 0;
-  const { instructions } = host;
-  const section = {
-    label: vscode.l10n.t('Lifecycle hooks and a section in {0}', instructions),
-    detail: vscode.l10n.t('The section tells agents to ask for their task, even if hooks are off.'),
-    wish: 'hooksAndSection' as const,
-  };
-  const hooks = {
-    label: isThere ? vscode.l10n.t('Update the lifecycle hooks') : vscode.l10n.t('Lifecycle hooks only'),
-    detail: host.file,
-    wish: 'hooks' as const,
-  };
-  const fire = {
-    label: vscode.l10n.t('Test the lifecycle hooks'),
-    detail: vscode.l10n.t('Run each as {0} would, and report whether it works.', host.title),
-    wish: 'try' as const,
-  };
-  const remove = {
-    label: vscode.l10n.t('Remove'),
-    detail: vscode.l10n.t('Restores the settings as they were.'),
-    wish: 'remove' as const,
-  };
-  const items = isThere ? [fire, hooks, section, remove] : [section, hooks];
-  return chosen(await vscode.window.showQuickPick<(typeof items)[number]>(items, { title: host.title })).wish;
+interface WishItem extends vscode.QuickPickItem {
+  readonly wish: Wish;
 }
 
-async function change(context: CommandContext, desk: Desk, wish: Wish): Promise<void> {
-  const { installer, host } = desk;
+async function chooseWish(desk: Desk): Promise<Wish> {
+  const items = [...hookWishes(desk), ...(await observeWishes(desk))];
+  return chosen(await vscode.window.showQuickPick(items, { title: desk.title })).wish;
+}
+
+function hookWishes({ installer, host }: Desk): WishItem[] {
+  if (host === undefined) return [];
+  const isThere = unwrap(installer.installed(host)).length > 0;
+  const { instructions } = host;
+  const section: WishItem = {
+    label: vscode.l10n.t('Lifecycle hooks and a section in {0}', instructions),
+    detail: vscode.l10n.t('The section tells agents to ask for their task, even if hooks are off.'),
+    wish: 'hooksAndSection',
+  };
+  const hooks: WishItem = {
+    label: isThere ? vscode.l10n.t('Update the lifecycle hooks') : vscode.l10n.t('Lifecycle hooks only'),
+    detail: host.file,
+    wish: 'hooks',
+  };
+  const fire: WishItem = {
+    label: vscode.l10n.t('Test the lifecycle hooks'),
+    detail: vscode.l10n.t('Run each as {0} would, and report whether it works.', host.title),
+    wish: 'try',
+  };
+  const remove: WishItem = {
+    label: vscode.l10n.t('Remove the lifecycle hooks'),
+    detail: vscode.l10n.t('Restores the settings as they were.'),
+    wish: 'remove',
+  };
+  return isThere ? [fire, hooks, section, remove] : [section, hooks];
+}
+
+async function observeWishes({ observed, offer }: Desk): Promise<WishItem[]> {
+  if (observed === undefined) return [];
+  if (await offer.isOn(observed))
+    return [{ label: vscode.l10n.t('Stop observing sessions'), detail: offer.fileOf(observed), wish: 'stopObserving' }];
+  return [
+    {
+      label: vscode.l10n.t('Observe sessions'),
+      detail: vscode.l10n.t('Record what {0} does in all repositories. Atlas asks first.', HOST_TITLES[observed]),
+      wish: 'observe',
+    },
+  ];
+}
+
+/** What the user wants of a host's sessions, with the change of its settings. */
+interface Observing {
+  readonly host: ObserveHost;
+  readonly change: FileChange;
+  readonly observe: boolean;
+  readonly transcripts: boolean | undefined;
+}
+
+async function observingOf({ observed, offer }: Desk, wish: Wish, start: string): Promise<Observing | undefined> {
+  if (observed === undefined || wish === 'try' || wish === 'remove') return undefined;
+  const isOn = await offer.isOn(observed);
+  if (wish === 'stopObserving')
+    return { host: observed, change: offer.plan(observed, undefined), observe: false, transcripts: false };
+  if (isOn) return undefined;
+  const asked = wish === 'observe' ? await askedFor(offer, observed) : await offer.ask(observed);
+  return asked === undefined
+    ? undefined
+    : { host: observed, change: offer.plan(observed, start), observe: true, ...asked };
+}
+
+async function change(context: CommandContext, desk: Desk, wish: Exclude<Wish, 'try'>): Promise<void> {
+  const { installer, host, title, offer } = desk;
   const start = hookStart(process.env, [launcherPath(context.launcherFolder)]);
-  const plan =
-    wish === 'remove' ? installer.planUninstall(host) : installer.planInstall(host, start, wish === 'hooksAndSection');
-  const changes = unwrap(plan).filter(({ before, after }) => before !== after);
-  if (changes.length === 0) {
-    await vscode.window.showInformationMessage(vscode.l10n.t('There is nothing to change for {0}.', host.title));
+  const observing = await observingOf(desk, wish, start);
+  const hooks = host === undefined ? [] : isChange(hookChanges(installer, host, wish, start));
+  const changes = [...hooks, ...isChange(observing === undefined ? [] : [observing.change])];
+  if (changes.length === 0 && observing === undefined) {
+    await vscode.window.showInformationMessage(vscode.l10n.t('There is nothing to change for {0}.', title));
     return;
   }
-  await agreeTo(context, desk, changes);
+  if (changes.length > 0) await agreeTo(context, desk, changes);
   await agreeToLeave(changes);
-  for (const each of changes) unwrap(installer.apply(each));
+  if (observing !== undefined) await offer.carryOut(observing.host, observing.change, { ...observing, start });
+  for (const each of hooks) unwrap(installer.apply(each));
+  await tellChanged(context, desk, { wish, observing, isWired: hooks.length > 0 });
+}
+
+function hookChanges(installer: Installer, host: Host, wish: Wish, start: string): FileChange[] {
+  if (wish === 'remove') return unwrap(installer.planUninstall(host));
+  if (wish !== 'hooks' && wish !== 'hooksAndSection') return [];
+  return unwrap(installer.planInstall(host, start, wish === 'hooksAndSection'));
+}
+
+function isChange(changes: readonly FileChange[]): FileChange[] {
+  return changes.filter(({ before, after }) => before !== after);
+}
+
+async function tellChanged(
+  context: CommandContext,
+  desk: Desk,
+  { wish, observing, isWired }: { wish: Wish; observing: Observing | undefined; isWired: boolean },
+): Promise<void> {
+  const { title, worktree, offer } = desk;
   if (wish === 'remove') {
-    await vscode.window.showInformationMessage(vscode.l10n.t('The lifecycle hooks of {0} were removed.', host.title));
+    await vscode.window.showInformationMessage(vscode.l10n.t('The lifecycle hooks of {0} were removed.', title));
     return;
   }
-  const tryThem = vscode.l10n.t('Test Them');
-  const message = vscode.l10n.t(
-    'The lifecycle hooks of {0} are installed. Restart open sessions to load them.',
-    host.title,
-  );
-  if ((await vscode.window.showInformationMessage(message, tryThem)) === tryThem) await tryHooks(context, desk);
+  if (wish === 'stopObserving') {
+    const message = vscode.l10n.t(
+      '{0} sessions are no longer observed. Those that were recorded stay until you forget them.',
+      title,
+    );
+    await vscode.window.showInformationMessage(message);
+    return;
+  }
+  // Not awaited where another message follows: both stay until somebody sends them away.
+  const observed = observing === undefined ? undefined : offer.tellDone(observing.host, worktree);
+  if (isWired) {
+    const tryThem = vscode.l10n.t('Test Them');
+    const message = vscode.l10n.t(
+      'The lifecycle hooks of {0} are installed. Restart open sessions to load them.',
+      title,
+    );
+    if ((await vscode.window.showInformationMessage(message, tryThem)) === tryThem) await tryHooks(context, desk);
+  }
+  await observed;
 }
 
 /** Shows what changes, beside the question: a dialog would lie over it. */
 async function agreeTo(
   context: CommandContext,
-  { worktree, host }: Desk,
+  { worktree, title: agent }: Desk,
   changes: readonly FileChange[],
 ): Promise<void> {
   const files = changes.map(({ path, before, after }) => {
-    const name = relative(worktree, path).replaceAll('\\', '/');
+    const inside = relative(worktree, path).replaceAll('\\', '/');
+    const name = inside.startsWith('..') ? tilde(path) : inside;
     const left = context.documents.hold(`before/${name}`, before ?? '');
-    return { name, left, right: context.documents.hold(`after/${name}`, after ?? '') };
+    return { path, name, left, right: context.documents.hold(`after/${name}`, after ?? '') };
   });
-  const title = vscode.l10n.t('What Atlas changes for {0}', host.title);
+  const title = vscode.l10n.t('What Atlas changes for {0}', agent);
   const [first] = files;
   if (first !== undefined && files.length === 1)
     await vscode.commands.executeCommand('vscode.diff', first.left, first.right, `${title}: ${first.name}`);
@@ -140,7 +237,7 @@ async function agreeTo(
     await vscode.commands.executeCommand(
       'vscode.changes',
       title,
-      files.map(({ name, left, right }) => [vscode.Uri.joinPath(vscode.Uri.file(worktree), name), left, right]),
+      files.map(({ path, left, right }) => [vscode.Uri.file(path), left, right]),
     );
   const make = {
     label: `$(check) ${vscode.l10n.t('Apply this change')}`,
@@ -175,6 +272,7 @@ async function closeDiff(shown: readonly vscode.Uri[]): Promise<void> {
 }
 
 async function tryHooks(context: CommandContext, { worktree, host }: Desk): Promise<void> {
+  if (host === undefined) return;
   const { ports } = context.session.atlas;
   const command = [launcherPath(context.launcherFolder)];
   const location = vscode.ProgressLocation.Notification;

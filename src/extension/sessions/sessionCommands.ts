@@ -43,7 +43,7 @@ async function sessionFor(
   const fitting = model.all().filter(fits);
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No session allows this now.'), {
-      hint: vscode.l10n.t('To observe sessions, run in a terminal: atlas lifecycle install'),
+      hint: vscode.l10n.t('To observe sessions, run "Atlas: Set Up Agent…".'),
     });
   const items = fitting.map((session) => ({
     label: requestOf(session, 100),
@@ -72,7 +72,7 @@ const resumeSessionWith: CommandHandler = async (context, argument) => {
 async function chooseAgent(session: ObservedSession): Promise<ResumeAgent> {
   const items = RESUME_AGENTS.map((agent) => ({
     label: HOST_TITLES[agent],
-    description: agent === session.ref.host ? vscode.l10n.t('goes on in its own session') : '',
+    description: agent === session.ref.host ? vscode.l10n.t('continues its own session') : '',
     agent,
   }));
   const title = vscode.l10n.t('Resume "{0}"', requestOf(session, 60));

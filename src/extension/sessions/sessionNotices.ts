@@ -12,22 +12,46 @@ const MAX_SHOWN = 200;
 const PATIENCE_MS = 10_000;
 
 /** Tells of each session that was interrupted, or waits for the user for a while: once, in whatever window. */
-export function tellOfSessions(model: SessionsModel, memory: vscode.Memento): void {
-  const shown = memory.get<string[]>(SHOWN_KEY, []);
-  const news: string[] = [];
-  for (const session of model.waiting()) {
-    const { record, ref, state } = session;
-    const isInterrupted = state === 'interrupted';
-    const since = isInterrupted ? (record.died?.at ?? record.phase_at) : record.phase_at;
-    const key = `${ref.host} ${ref.sessionId} ${isInterrupted ? 'interrupted' : 'waiting'} ${since}`;
-    if (shown.includes(key) || !setting(isInterrupted ? 'notifications.crash' : 'notifications.humanNeeded')) continue;
-    // Its process was seen to be gone; when, is known with the next look.
-    if (isInterrupted && record.died === undefined) continue;
-    if (!isInterrupted && model.now - toMs(since) < PATIENCE_MS) continue;
-    news.push(key);
-    void tell(session);
+export class SessionNotices implements vscode.Disposable {
+  private due: NodeJS.Timeout | undefined;
+
+  /** @param memory of this user: what was told once isn't told again */
+  constructor(
+    private readonly model: SessionsModel,
+    private readonly memory: vscode.Memento,
+  ) {}
+
+  /** Tells what is to be told now, and the rest when its time comes: nothing else may happen until then. */
+  tell(): void {
+    clearTimeout(this.due);
+    const { model, memory } = this;
+    const shown = memory.get<string[]>(SHOWN_KEY, []);
+    const news: string[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const session of model.waiting()) {
+      const { record, ref, state } = session;
+      const isInterrupted = state === 'interrupted';
+      const since = isInterrupted ? (record.died?.at ?? record.phase_at) : record.phase_at;
+      const key = `${ref.host} ${ref.sessionId} ${isInterrupted ? 'interrupted' : 'waiting'} ${since}`;
+      if (shown.includes(key) || !setting(isInterrupted ? 'notifications.crash' : 'notifications.humanNeeded'))
+        continue;
+      // Its process was seen to be gone; when, is known with the next look.
+      if (isInterrupted && record.died === undefined) continue;
+      const left = isInterrupted ? 0 : PATIENCE_MS - (model.now - toMs(since));
+      if (left > 0) {
+        next = Math.min(next, left);
+        continue;
+      }
+      news.push(key);
+      void tell(session);
+    }
+    if (news.length > 0) void memory.update(SHOWN_KEY, [...shown, ...news].slice(-MAX_SHOWN));
+    if (Number.isFinite(next)) this.due = setTimeout(() => this.tell(), next);
   }
-  if (news.length > 0) void memory.update(SHOWN_KEY, [...shown, ...news].slice(-MAX_SHOWN));
+
+  dispose(): void {
+    clearTimeout(this.due);
+  }
 }
 
 async function tell(session: ObservedSession): Promise<void> {

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { trackedSessions } from '../../agents/sessions/trackedSessions';
 import type { ObservedSession } from '../../service/sessions/sessionService';
 import { needText, requestOf, sessionDetails, sessionStateLabel } from './sessionRowTexts';
-import { tellOfSessions } from './sessionNotices';
+import { SessionNotices } from './sessionNotices';
 import { SessionsModel } from './sessionsModel';
 import { SessionsTree } from './sessionsTree';
 import type { Attention, WindowTasks } from '../windowTasks';
@@ -22,6 +22,7 @@ export function makeSessionsWindow(session: WindowTasks, memory: vscode.Memento)
   const model = new SessionsModel(session, trackedSessions(session.atlas));
   const tree = new SessionsTree(model);
   const view = vscode.window.createTreeView('atlas.sessions', { treeDataProvider: tree, showCollapseAll: true });
+  const notices = new SessionNotices(model, memory);
   const shown = model.onDidLook(() => {
     const waiting = model.waiting();
     const value = waiting.length;
@@ -29,9 +30,9 @@ export function makeSessionsWindow(session: WindowTasks, memory: vscode.Memento)
     const [first] = waiting;
     const attention = first === undefined ? undefined : attentionOf(first, value, model.now);
     if (JSON.stringify(attention) !== JSON.stringify(session.attention)) session.attend(attention);
-    tellOfSessions(model, memory);
+    notices.tell();
   });
-  return { model, tree, parts: vscode.Disposable.from(shown, view, tree, model) };
+  return { model, tree, parts: vscode.Disposable.from(shown, notices, view, tree, model) };
 }
 
 function attentionOf(first: ObservedSession, count: number, now: number): Attention {

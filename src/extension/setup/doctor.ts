@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { agentHookChecks } from '../../agents/install/agentHookChecks';
+import { observeChecks } from '../../agents/install/observeChecks';
 import { oneLine } from '../../core/shared/text';
 import { type DoctorFinding, examine } from '../../service/doctor/doctor';
 import { launcherPath } from '../../system/launcher/launcher';
@@ -47,7 +48,8 @@ async function tellFixed(findings: readonly DoctorFinding[]): Promise<void> {
 async function look(context: CommandContext, fix: boolean): Promise<readonly DoctorFinding[]> {
   const atlas = await context.session.atlas.drive();
   const title = fix ? vscode.l10n.t('Atlas: repairing the store') : vscode.l10n.t('Atlas: checking the store');
-  const also = [agentHookChecks([launcherPath(context.launcherFolder)], process.env)];
+  const command = [launcherPath(context.launcherFolder)];
+  const also = [agentHookChecks(command, process.env), observeChecks(command, process.env)];
   return withNotice(title, async (signal) =>
     examine(atlas, { fix, folders: openFolders(), also, confirm: ask, signal }),
   );

@@ -16,6 +16,7 @@ export const DOCTOR_AREAS = [
   'trust',
   'git_hooks',
   'agent_hooks',
+  'sessions',
   'spool',
   'snapshots',
   'inbox',

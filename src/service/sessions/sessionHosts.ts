@@ -14,6 +14,8 @@ export interface SpoolEnvelope {
 /** What a host's report comes to: a session and what happened in it. */
 export interface Observed {
   readonly sessionId: string;
+  /** Whose session it is, where another host ran the hook. */
+  readonly host?: SessionHost;
   readonly events: readonly SessionEvent[];
 }
 

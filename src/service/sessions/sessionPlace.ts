@@ -51,8 +51,11 @@ export class SessionPlaces {
     const { commit } = this.ports.git.head(repository);
     const now = this.ports.clock.now();
     const worked = record.tools.length + record.commands.length + record.files.length > 0;
-    const late = worked || now - toMs(record.started_at) > PROMPT_MS;
     const dirty = status.files.slice(0, LIMITS.dirty).map((path) => this.seen(repository, path));
+    const began = toMs(record.started_at);
+    // A tool may have written before git was asked, and its report may not have been read yet.
+    const hasWritten = dirty.some(({ mtime_ms: at }) => at !== undefined && at >= began);
+    const late = worked || hasWritten || now - began > PROMPT_MS;
     return {
       ...record,
       base: { at: toTimestamp(now), ...(commit === undefined ? {} : { commit }), dirty, ...(late ? { late } : {}) },

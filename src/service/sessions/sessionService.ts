@@ -19,7 +19,7 @@ import { boundIn } from './boundReport';
 import { withoutTranscript } from './consent';
 import type { ObservedHost, SpoolEnvelope } from './sessionHosts';
 import { SessionPlaces } from './sessionPlace';
-import { survivorsOf } from './survivors';
+import { LeftProcesses } from './survivors';
 
 /** A session as it is shown. */
 export interface ObservedSession extends SessionView {
@@ -28,6 +28,12 @@ export interface ObservedSession extends SessionView {
   readonly hookPath: string | undefined;
   /** Whether it is offered, or only told in a line. */
   readonly shown: 'offered' | 'line';
+}
+
+/** What is asked of git and of the system at most once a refresh. */
+interface Asked {
+  readonly places: SessionPlaces;
+  readonly left: LeftProcesses;
 }
 
 /** How long another process's look is waited for, in ms. */
@@ -93,10 +99,10 @@ export class SessionService {
     for (const report of reports) this.takeReport(report, records);
     await this.takeFound(config, records);
     const touched = new Set([...records].flatMap(([key, record]) => (before.get(key) === record ? [] : [key])));
-    const places = new SessionPlaces(this.ports);
+    const asked = { places: new SessionPlaces(this.ports), left: new LeftProcesses() };
     for (const [key, record] of records) {
       const isTouched = touched.has(key) || (own !== undefined && key === keyOf(own));
-      const settled = await this.settled(record, isTouched, config, places);
+      const settled = await this.settled(record, isTouched, config, asked);
       await this.keep(before.get(key), settled);
     }
     if (reports.length > 0) this.spool.remove(reports, this.ports.clock.now());
@@ -109,7 +115,7 @@ export class SessionService {
     const envelope = envelopeOf(report);
     const observed = host?.reported(report.body, envelope);
     if (host === undefined || observed === undefined) return;
-    const ref = { host: host.host, sessionId: observed.sessionId };
+    const ref = { host: observed.host ?? host.host, sessionId: observed.sessionId };
     const at = toTimestamp(envelope.at);
     const known = records.get(keyOf(ref)) ?? newSession(ref, at, 'hook');
     const told = observed.events.reduce(observe, known);
@@ -154,7 +160,7 @@ export class SessionService {
     record: SessionRecord,
     isTouched: boolean,
     config: SessionsConfig,
-    places: SessionPlaces,
+    { places, left }: Asked,
   ): Promise<SessionRecord> {
     const host = this.hosts.find((each) => each.host === record.host);
     const vitality = this.vitalityOf(record);
@@ -170,7 +176,11 @@ export class SessionService {
       now = { ...now, died: { at: toTimestamp(this.ports.clock.now()), in_turn: isInTurn(now) } };
     now = await places.placed(now);
     // After the turn, the files are the user's again.
-    if (isTouched || isNewlyDead || (isInTurn(now) && (now.died === undefined || (await this.leftSomething(now)))))
+    if (
+      isTouched ||
+      isNewlyDead ||
+      (isInTurn(now) && (now.died === undefined || (await this.leftSomething(now, left))))
+    )
       now = await places.withChanges(await places.withBase(now));
     else if (now.task?.state === 'waiting' && sessionState(now, vitality) === 'ended')
       now = await places.withUncommitted(now);
@@ -178,9 +188,9 @@ export class SessionService {
   }
 
   /** Whether what a dead session started may still change files: it ended a moment ago, or some of it runs. */
-  private async leftSomething(record: SessionRecord): Promise<boolean> {
+  private async leftSomething(record: SessionRecord, left: LeftProcesses): Promise<boolean> {
     const since = this.ports.clock.now() - toMs(record.died?.at ?? record.seen_at);
-    return since < LINGERS_MS || (since < LEFT_MS && (await survivorsOf(record)).length > 0);
+    return since < LINGERS_MS || (since < LEFT_MS && (await left.of(record)).length > 0);
   }
 
   private asTask(record: SessionRecord, { headless }: SessionsConfig): SessionRecord {
@@ -247,7 +257,7 @@ export class SessionService {
     const died = record.died?.at ?? (state === 'interrupted' ? record.seen_at : undefined);
     const isLong = died !== undefined && this.ports.clock.now() - toMs(died) > SURVIVORS_MS;
     if (died === undefined || isLong) return [];
-    return (await survivorsOf(record)).map(({ pid, command }) => ({ pid, command }));
+    return (await new LeftProcesses().of(record)).map(({ pid, command }) => ({ pid, command }));
   }
 
   /** HOOK.md's text of a session, as it would be now. */

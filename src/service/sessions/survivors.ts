@@ -21,21 +21,50 @@ export interface LeftProcess extends Survivor {
   readonly seen: SeenProcess;
 }
 
-/**
- * The processes of a session that still run although it is dead, the oldest first. None where the system doesn't tell a
- * process's environment (macOS, Windows): nothing is guessed.
- */
-export async function survivorsOf(record: SessionRecord): Promise<LeftProcess[]> {
-  const carried = CARRIED[record.host]?.(record);
-  if (carried === undefined || process.platform !== 'linux') return [];
-  const table = processTable();
-  const seen = await table.look();
-  const own = seen.filter((each) => each.pid !== process.pid && table.carries(each, ...carried));
-  const pids = new Set(own.map(({ pid }) => pid));
-  // Of a shell and what it runs, the shell is named.
-  return own
-    .filter(({ parent }) => !pids.has(parent))
-    .map((each) => ({ pid: each.pid, command: commandLine(each.pid), seen: each }));
+/** The names of these variables. */
+const NAMES = new Set(['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID', 'OPENCODE_PID']);
+
+/** What dead sessions left running. The system is asked once, whatever the number of sessions. */
+export class LeftProcesses {
+  private seen: Promise<ReadonlyMap<string, readonly SeenProcess[]>> | undefined;
+
+  /**
+   * The processes of a session that still run although it is dead, the oldest first. None where the system doesn't tell a
+   * process's environment (macOS, Windows): nothing is guessed.
+   */
+  async of(record: SessionRecord): Promise<LeftProcess[]> {
+    const carried = CARRIED[record.host]?.(record);
+    if (carried === undefined || process.platform !== 'linux') return [];
+    this.seen ??= carriers();
+    const own = (await this.seen).get(carried.join('=')) ?? [];
+    const pids = new Set(own.map(({ pid }) => pid));
+    // Of a shell and what it runs, the shell is named.
+    return own
+      .filter(({ parent }) => !pids.has(parent))
+      .map((each) => ({ pid: each.pid, command: commandLine(each.pid), seen: each }));
+  }
+}
+
+/** The processes by what of these variables they were started with. */
+async function carriers(): Promise<ReadonlyMap<string, readonly SeenProcess[]>> {
+  const found = new Map<string, SeenProcess[]>();
+  for (const each of await processTable().look()) {
+    if (each.pid === process.pid) continue;
+    for (const variable of environmentOf(each.pid)) {
+      if (!NAMES.has(variable.split('=')[0] ?? '')) continue;
+      found.set(variable, [...(found.get(variable) ?? []), each]);
+    }
+  }
+  return found;
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+  } catch {
+    // Another user's, or gone.
+    return [];
+  }
 }
 
 function commandLine(pid: number): string {

@@ -23,6 +23,8 @@ export interface SpooledReport {
 
 /** Reports that are read at once. */
 const MOST_AT_ONCE = 5000;
+/** What the script writes last: a report without it isn't whole yet. To rename it instead would cost a program more. */
+const LAST = '\nend';
 /** A report that is still being written after this long (ms) never will be. */
 const HALF_MS = 60_000;
 
@@ -30,6 +32,8 @@ const HALF_MS = 60_000;
 export class SessionSpool {
   readonly folder: string;
   private readonly script: string;
+  /** What wasn't whole at the last read. */
+  private half: readonly string[] = [];
 
   constructor(private readonly ports: { readonly files: FileSystem; readonly ids: Ids; readonly paths: StorePaths }) {
     this.folder = join(ports.paths.root, 'observed');
@@ -59,6 +63,35 @@ export class SessionSpool {
     replaceFile(files, ids, this.script, text, { durable: false });
   }
 
+  /**
+   * What keeps hooks from reporting, for people; nothing where all is as {@link open} makes it.
+   * @param starts how `atlas` may be started by the script
+   */
+  faults(starts: readonly string[]): string[] {
+    const { files } = this.ports;
+    const [folder, script] = [files.stat(this.folder), files.stat(this.script)];
+    const isOurs = (): boolean => {
+      const text = Buffer.from(files.read(this.script, 65_536)).toString('utf8');
+      return starts.some((atlas) => text === spoolScript(this.folder, atlas));
+    };
+    return [
+      ...(folder?.kind === 'folder' ? [] : ['The folder for reports is missing.']),
+      // On Windows, modes say nothing.
+      ...(folder?.kind === 'folder' && process.platform !== 'win32' && (folder.mode & 0o777) !== 0o700
+        ? ['The folder for reports has other permissions than it should (0700).']
+        : []),
+      ...(script?.kind === 'file' && isOurs()
+        ? []
+        : ["The script that hooks run is missing, or isn't this version's."]),
+    ];
+  }
+
+  /** Makes the folder and the script as {@link open} does, and gives the folder its permissions back. Throws where it can't. */
+  repair(atlas: string): void {
+    this.open(atlas);
+    if (process.platform !== 'win32') this.ports.files.chmod(this.folder, 0o700);
+  }
+
   /** Removes the folder with all that waits. */
   close(): void {
     if (this.ports.files.stat(this.folder) !== undefined) this.ports.files.removeFolder(this.folder);
@@ -80,7 +113,9 @@ export class SessionSpool {
       return stat?.kind === 'file' ? [{ name, at: stat.mtimeMs }] : [];
     });
     const sorted = aged.sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1)).slice(0, MOST_AT_ONCE);
-    return sorted.flatMap(({ name, at }) => this.report(name, at) ?? []);
+    const reports = sorted.map(({ name, at }) => ({ name, report: this.report(name, at) }));
+    this.half = reports.flatMap(({ name, report }) => (report === undefined ? [name] : []));
+    return reports.flatMap(({ report }) => report ?? []);
   }
 
   private report(name: string, at: number): SpooledReport | undefined {
@@ -88,11 +123,13 @@ export class SessionSpool {
     try {
       const text = Buffer.from(files.readAt(join(this.folder, name), 0, MAX_REPORT_BYTES + 4096)).toString('utf8');
       const end = text.indexOf('\n');
-      const words = text.slice(0, Math.max(0, end)).split(' ').slice(1);
+      const [version, ...words] = text.slice(0, Math.max(0, end)).split(' ');
+      const ending = version === 'v2' ? LAST : '';
+      if (end === -1 || !text.endsWith(ending)) return undefined;
       const head = Object.fromEntries(
         words.map((word) => [word.split('=')[0] ?? '', word.slice(word.indexOf('=') + 1)]),
       );
-      return { name, host: name.split('.')[0] ?? '', at, head, body: text.slice(end + 1) };
+      return { name, host: name.split('.')[0] ?? '', at, head, body: text.slice(end + 1, text.length - ending.length) };
     } catch {
       // Drained by another process.
       return undefined;
@@ -115,7 +152,8 @@ export class SessionSpool {
     for (const name of files.list(this.folder)) {
       const path = join(this.folder, name);
       const isOld = now - (files.stat(path)?.mtimeMs ?? now) > HALF_MS;
-      if (name === 'full' || (name.endsWith('.tmp') && isOld)) removeFile(files, path);
+      const isHalf = name.endsWith('.tmp') || this.half.includes(name);
+      if (name === 'full' || (isHalf && isOld)) removeFile(files, path);
     }
   }
 
@@ -130,10 +168,10 @@ export class SessionSpool {
 }
 
 /**
- * The script that hooks run: the host's JSON, below a line of what its environment tells, as a file of its own. Written
- * under another name first, since a rename shows all of it or nothing. Whatever is broken, it says nothing and exits 0.
- * Only builtins but for `head`, `mv`, `grep` before a tool and, once in {@link LOOK_EVERY} reports, `du`. When a session
- * or a turn starts, `atlas` looks at its worktree in the background; a command that may throw work away waits until it did.
+ * The script that hooks run: the host's JSON, below a line of what its environment tells, as a file of its own that counts
+ * once its last line is there. Whatever is broken, it says nothing and exits 0. Only builtins but for `head`, `grep` before a
+ * tool and, once in {@link LOOK_EVERY} reports, `du`. When a session or a turn starts, `atlas` looks at its worktree in the
+ * background; a command that may throw work away waits until it did.
  */
 export function spoolScript(folder: string, atlas: string): string {
   const half = MAX_SPOOL_BYTES / 2 / 1024;
@@ -164,16 +202,16 @@ n=$d/$h.$$
 i=0
 while [ -e "$n.$i.json" ]; do i=$((i + 1)); done
 {
-  printf '%s\\n' "v1 pid=\${p:-\${CLAUDE_PID-}} start=$s ci=\${CI:+1} run=\${ATLAS_AGENT:+1} entry=\${CLAUDE_CODE_ENTRYPOINT-}"
+  printf '%s\\n' "v2 pid=\${p:-\${CLAUDE_PID-}} start=$s ci=\${CI:+1} run=\${ATLAS_AGENT:+1} entry=\${CLAUDE_CODE_ENTRYPOINT-}"
   head -c ${MAX_REPORT_BYTES}
-} >"$n.$i.tmp" || exit 0
-if [ "$a" = tool ]; then grep -qE '${MAY_DISCARD}' "$n.$i.tmp" || a=; fi
-[ -z "$a" ] || exec 3<"$n.$i.tmp"
-mv "$n.$i.tmp" "$n.$i.json"
+  if [ "$a" = tool ]; then grep -qE '${MAY_DISCARD}' "$n.$i.json" || a=; fi
+  [ -z "$a" ] || exec 3<"$n.$i.json"
+  printf '\\nend'
+} >"$n.$i.json"
 case $a in
 start) (${atlas} sessions refresh </dev/null &) ;;
-turn) { read -r l && ${atlas} lifecycle turn-start --host "$h"; } <&3 & ;;
-tool) { read -r l && ${atlas} lifecycle before-discard --host "$h"; } <&3 ;;
+turn) { sed '1d;$d' <&3 | ${atlas} lifecycle turn-start --host "$h"; } & ;;
+tool) sed '1d;$d' <&3 | ${atlas} lifecycle before-discard --host "$h" ;;
 esac
 set -- "$d"/*.json
 if [ $(($# % ${LOOK_EVERY})) -eq 0 ]; then

@@ -38,6 +38,7 @@ describe('observing', () => {
     ],
     ['gemini', '.gemini/settings.json', '{ "theme": "dark" }\r\n'],
     ['cursor', '.cursor/hooks.json', FLAT],
+    ['vscode', '.copilot/hooks/atlas.json', '{ "version": 1 }\n'],
   ])("%s adds to the user's settings, and gives them back byte for byte", async (host, name, before) => {
     const file = home(...name.split('/'));
     mkdirSync(path.dirname(file), { recursive: true });
@@ -55,6 +56,29 @@ describe('observing', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect(config()).toContain('track: false');
     expect(existsSync(path.join(cli.root, 'observed'))).toBe(false);
+  });
+
+  it('VS Code has a file of its own, in the form that it and Copilot CLI read', async () => {
+    expect((await install('vscode')).code).toBe(0);
+    const written = JSON.parse(readFileSync(home('.copilot', 'hooks', 'atlas.json'), 'utf8')) as {
+      version: number;
+      hooks: Record<string, { type: string; command: string; timeout: number }[]>;
+    };
+    expect(written.version).toBe(1);
+    expect(Object.keys(written.hooks)).toEqual([
+      'SessionStart',
+      'UserPromptSubmit',
+      'PreToolUse',
+      'PostToolUse',
+      'Stop',
+    ]);
+    for (const [hook, ...more] of Object.values(written.hooks)) {
+      expect(hook).toMatchObject({ type: 'command', timeout: 10 });
+      expect(hook?.command).toMatch(/observe\.sh vscode/u);
+      expect(more).toEqual([]);
+    }
+    expect((await atlas('lifecycle', 'uninstall', '--host', 'vscode', '--yes')).code).toBe(0);
+    expect(existsSync(home('.copilot', 'hooks'))).toBe(false);
   });
 
   it('OpenCode is a plugin of its own, which replaces nobody else’s', async () => {

@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   realpathSync,
   rmSync,
@@ -91,6 +92,23 @@ describe('a report', () => {
     const read = spool.read();
     expect(read).toHaveLength(24);
     for (const { body } of read) expect((JSON.parse(body) as { filler: string }).filler).toBe(filler);
+  });
+
+  it('that isn’t whole yet is nobody’s, and goes after a minute', () => {
+    report('{"session_id":"one"}');
+    const [whole] = spool.read();
+    const half = path.join(spool.folder, 'claude.99.0.json');
+    const text = readFileSync(path.join(spool.folder, whole?.name ?? ''), 'utf8');
+    for (const end of [0, 10, text.length - 5, text.length - 1]) {
+      writeFileSync(half, text.slice(0, end));
+      expect(spool.read()).toEqual([whole]);
+    }
+    spool.remove([], Date.now());
+    expect(existsSync(half)).toBe(true);
+    spool.remove([], Date.now() + 120_000);
+    expect(existsSync(half)).toBe(false);
+    writeFileSync(half, text);
+    expect(spool.read().map(({ body }) => body)).toEqual(['{"session_id":"one"}', '{"session_id":"one"}']);
   });
 
   it('that is larger than the limit is cut, and hurts nobody', () => {

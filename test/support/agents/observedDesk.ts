@@ -13,6 +13,7 @@ export interface ShownSession {
     readonly host: string;
     readonly state: string;
     readonly task_state: string | null;
+    readonly task_id: string | null;
     readonly request: string | null;
     readonly files_changed: number;
     readonly hook_path: string | null;
@@ -101,14 +102,33 @@ export class ObservedDesk {
     return this.agents.start(agent, request, { folder, env: { ATLAS_HOME: this.cli.root, ...env } });
   }
 
-  /** What is known of the newest session of a repository; `undefined` where there is none. */
-  async shown(folder: string): Promise<ShownSession | undefined> {
-    const listed = await this.atlas(folder, 'sessions', 'list', '--json');
-    const { sessions } = JSON.parse(listed.out) as { sessions: { session_id: string }[] };
-    const id = sessions[0]?.session_id;
-    if (id === undefined) return undefined;
-    const shown = await this.atlas(folder, 'sessions', 'show', id, '--json');
-    return JSON.parse(shown.out) as ShownSession;
+  /**
+   * What is known of the newest session of a repository; `undefined` where there is none.
+   * @param hours by which the clock of whoever looks is ahead
+   */
+  async shown(folder: string, hours = 0): Promise<ShownSession | undefined> {
+    const [newest] = await this.sessions(folder, hours);
+    return newest === undefined ? undefined : this.show(folder, newest.session_id, hours);
+  }
+
+  /** The sessions of a repository, the newest first. */
+  async sessions(folder: string, hours = 0): Promise<readonly ShownSession['session'][]> {
+    const listed = await this.later(folder, hours, 'sessions', 'list', '--json');
+    return (JSON.parse(listed.out) as { sessions: ShownSession['session'][] }).sessions;
+  }
+
+  /** What is known of one session. */
+  async show(folder: string, id: string, hours = 0): Promise<ShownSession> {
+    return JSON.parse((await this.later(folder, hours, 'sessions', 'show', id, '--json')).out) as ShownSession;
+  }
+
+  /** Runs `atlas` with a clock that is ahead. */
+  private async later(folder: string, hours: number, ...args: readonly string[]): Promise<Said> {
+    if (hours === 0) return this.atlas(folder, ...args);
+    const shim = path.join(this.cli.home, `ahead-${hours}.cjs`);
+    writeFileSync(shim, `const now = Date.now; Date.now = () => now() + ${hours} * 3600e3;\n`);
+    const env = this.agents.environment({ ATLAS_HOME: this.cli.root, NODE_OPTIONS: `--require ${shim}` });
+    return this.cli.runIn({ folder, env }, ...args);
   }
 
   /** Everything in the store, by file. */

@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net';
 /** What the model does next. A turn that hangs never answers: the agent waits until it is killed. */
 export type Turn =
   | { readonly text: string }
-  | { readonly run: string }
+  /** `escalated`: what runs outside the sandbox, which the user has to allow. Codex asks only then. */
+  | { readonly run: string; readonly escalated?: true }
+  /** A subagent, where the agent has any; a subagent itself answers with a text. */
+  | { readonly delegate: string }
   | { readonly write: { readonly path: string; readonly content: string } }
   | { readonly hang: true };
 
@@ -22,6 +25,8 @@ export interface ModelRequest {
 type Json = Readonly<Record<string, unknown>>;
 interface Call {
   readonly name: string;
+  /** In which group of tools it is, for Codex. */
+  readonly namespace?: string;
   readonly input: Json;
 }
 interface Answer {
@@ -45,16 +50,32 @@ const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The call of a turn, by the tools that the agent offers. */
-function callOf(turn: Exclude<Turn, { text: string } | { hang: true }>, tools: readonly string[]): Call {
+function callOf(
+  turn: Exclude<Turn, { text: string } | { hang: true } | { delegate: string }>,
+  tools: readonly string[],
+): Call {
   if ('write' in turn && tools.includes('Write'))
     return { name: 'Write', input: { file_path: turn.write.path, content: turn.write.content } };
   if ('write' in turn && tools.includes('write'))
     return { name: 'write', input: { filePath: turn.write.path, content: turn.write.content } };
   const command = 'run' in turn ? turn.run : `printf %s ${quoted(turn.write.content)} > ${quoted(turn.write.path)}`;
   const name = SHELLS.find((shell) => tools.includes(shell)) ?? 'Bash';
-  if (name === 'exec_command') return { name, input: { cmd: command } };
+  const escalated = 'run' in turn && turn.escalated === true;
+  const outside = escalated ? { sandbox_permissions: 'require_escalated', justification: 'It has to.' } : {};
+  if (name === 'exec_command') return { name, input: { cmd: command, ...outside } };
   if (name === 'shell') return { name, input: { command: ['bash', '-lc', command] } };
   return { name, input: { command, description: 'scripted' } };
+}
+
+const SUBAGENTS = ['Agent', 'Task', 'task', 'spawn_agent'];
+
+function delegated(prompt: string, tools: readonly string[]): Answer {
+  const name = SUBAGENTS.find((each) => tools.includes(each));
+  if (name === undefined) return { text: 'The subagent is done.' };
+  if (name === 'spawn_agent')
+    return { text: '', call: { name, namespace: 'collaboration', input: { task_name: 'part', message: prompt } } };
+  const type = name === 'task' ? 'general' : 'general-purpose';
+  return { text: '', call: { name, input: { description: 'a part of it', prompt, subagent_type: type } } };
 }
 
 function streamTo(response: ServerResponse): (event: string | undefined, data: unknown) => void {
@@ -105,7 +126,10 @@ const MESSAGES: Protocol = {
 
 /** OpenAI's Responses, as Codex speaks them. */
 const RESPONSES: Protocol = {
-  tools: (body) => list(body['tools']).map((tool) => String(tool['name'] ?? tool['type'])),
+  tools: (body) =>
+    list(body['tools'])
+      .flatMap((tool) => [tool, ...list(tool['tools'])])
+      .map((tool) => String(tool['name'] ?? tool['type'])),
   results: (body) => list(body['input']).filter(({ type }) => /_output$/u.test(String(type))).length,
   last: (body) => JSON.stringify(list(body['input']).at(-1) ?? ''),
   write: (response, _body, { text, call }, count) => {
@@ -119,6 +143,7 @@ const RESPONSES: Protocol = {
             id: `fc_${count}`,
             call_id: `call_${count}`,
             name: call.name,
+            ...(call.namespace === undefined ? {} : { namespace: call.namespace }),
             arguments: JSON.stringify(call.input),
           };
     const usage = {
@@ -173,6 +198,7 @@ export class ScriptedModel {
   readonly requests: ModelRequest[] = [];
   private readonly seen = new EventEmitter();
   private count = 0;
+  private by: 'results' | 'requests' = 'results';
   private readonly server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -192,9 +218,14 @@ export class ScriptedModel {
     return model;
   }
 
-  /** Plays another script from now on. */
-  play(turns: readonly Turn[]): void {
+  /**
+   * Plays another script from now on.
+   * @param by what the number of a turn is: how many tool results a request holds, or, where a compaction takes those away,
+   * how many requests came before it
+   */
+  play(turns: readonly Turn[], by: 'results' | 'requests' = 'results'): void {
     this.turns = turns;
+    this.by = by;
     this.requests.length = 0;
   }
 
@@ -211,6 +242,12 @@ export class ScriptedModel {
     }
   }
 
+  /** Waits until it is asked again, for whatever. */
+  async next(): Promise<ModelRequest | undefined> {
+    await once(this.seen, 'request');
+    return this.requests.at(-1);
+  }
+
   private answer(url: string, text: string, response: ServerResponse): void {
     const protocol = PROTOCOLS[url];
     if (protocol === undefined) {
@@ -221,20 +258,23 @@ export class ScriptedModel {
     }
     const body = JSON.parse(text) as Json;
     const tools = protocol.tools(body);
-    const turn = protocol.results(body);
+    const before = this.requests.filter((each) => each.played).length;
+    const turn = this.by === 'results' ? protocol.results(body) : before;
     const played = tools.length > 0 && !WANTS_SUMMARY.test(protocol.last(body));
     this.requests.push({ turn, played, body: text });
     this.seen.emit('request');
-    const answer = played ? this.turnOf(turn, tools) : { text: SUMMARY };
+    const answer = played ? this.turnOf(turn, tools, protocol.last(body)) : { text: SUMMARY };
     if (answer.hangs === true) return;
     this.count += 1;
     protocol.write(response, body, answer, this.count);
   }
 
-  private turnOf(index: number, tools: readonly string[]): Answer {
+  private turnOf(index: number, tools: readonly string[], last: string): Answer {
     const turn = this.turns[index];
     if (turn === undefined) return { text: 'Done.' };
     if ('hang' in turn) return { text: '', hangs: true };
+    if ('delegate' in turn && last.includes(turn.delegate)) return { text: 'The subagent is done.' };
+    if ('delegate' in turn) return delegated(turn.delegate, tools);
     return 'text' in turn ? turn : { text: '', call: callOf(turn, tools) };
   }
 

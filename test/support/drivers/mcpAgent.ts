@@ -77,4 +77,5 @@ export const NEEDED: Readonly<Record<string, Record<string, unknown>>> = {
   atlas_ask_human: { question: 'Which one?' },
   task_complete: { task_id: 1, response_summary: 'done' },
   inbox_add: { content: 'look' },
+  atlas_show_session: { session: 'x' },
 };

@@ -9,12 +9,19 @@ import {
   hookReport,
   listItems,
   observedBy,
+  isByCopilot,
 } from '../hookReport';
+import { otherReport } from '../otherReports';
 import { fieldsOf, reportFields, textOf } from '../reportText';
 
 /** What a report of Claude Code's hooks says. See https://code.claude.com/docs/en/hooks. */
 export function claudeReport(body: string, envelope: SpoolEnvelope): Observed | undefined {
   const report = hookReport(reportFields(body));
+  // VS Code runs these hooks too.
+  if (isByCopilot(report.fields)) {
+    const observed = otherReport('vscode')(body, envelope);
+    return observed === undefined ? undefined : { ...observed, host: 'vscode' };
+  }
   return observedBy(report.fields, envelope, changesOf(report));
 }
 

@@ -53,8 +53,9 @@ function metaOf(path: string): SessionEvent[] | undefined {
 
 function marksOf(payload: Fields): SessionMark[] {
   const { source } = payload;
-  if (source === 'exec' || textOf(payload['originator']) === 'codex_exec') return ['headless'];
-  return fieldsOf(source)['subagent'] === undefined ? [] : ['subagent'];
+  const isHeadless = source === 'exec' || textOf(payload['originator']) === 'codex_exec';
+  const isSubagent = fieldsOf(source)['subagent'] !== undefined;
+  return [...(isHeadless ? (['headless'] as const) : []), ...(isSubagent ? (['subagent'] as const) : [])];
 }
 
 function eventsOfLine(line: Fields): SessionEvent[] {

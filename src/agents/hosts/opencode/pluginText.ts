@@ -160,3 +160,9 @@ export function pluginText(folder: string, atlas: string): string {
     .replace('__MAY_DISCARD__', () => MAY_DISCARD)
     .replace('__MAX__', String(MAX_SPOOL_BYTES));
 }
+
+/** Whether a text is that of this version's plugin for a folder, however it starts `atlas`. */
+export function isSamePlugin(text: string, folder: string): boolean {
+  const other = (plugin: string): string => plugin.replace(/^const ATLAS = .*$/mu, '');
+  return other(text) === other(pluginText(folder, ''));
+}

@@ -6,12 +6,11 @@ import {
   type ObserveHost,
   ObserveInstaller,
   hasTranscripts,
-  settingsAfter,
   userPlaces,
 } from '../../../agents/install/observeInstall';
+import { setObserved } from '../../../agents/install/observing';
 import { trackedSessions } from '../../../agents/sessions/trackedSessions';
 import { HOST_TITLES } from '../../../core/session/sessionHost';
-import { changeConfig } from '../../../service/tasks/configChange';
 import type { SessionService } from '../../../service/sessions/sessionService';
 import { type FileChange, Installer } from '../../../agents/install/installer';
 import { textDiff } from '../../../agents/install/textDiff';
@@ -168,11 +167,11 @@ async function consentOf(
   return { isNew: !track || (call.flag('transcripts') && !reads && hasTranscripts(observer.host)) };
 }
 
-/** Asks whether sessions may be observed: what is kept, and where. */
-async function isObserved(context: CliContext, call: Call, { host }: Observer): Promise<boolean> {
+/** Asks whether sessions may be observed: what is kept, where, and what it needs. */
+async function isObserved(context: CliContext, call: Call, { host, installer }: Observer): Promise<boolean> {
   if (call.flag('yes')) return true;
   const what = `Observe ${HOST_TITLES[host]} sessions in all repositories? Requests, commands, names of changed files and last messages are kept in ${context.root}, without known kinds of secrets.`;
-  return context.ask(`${what} [y/N] `);
+  return context.ask(`${[what, ...installer.needs(host)].join('\n')}\n[y/N] `);
 }
 
 /** Turns observing on or off, and asks about transcripts. */
@@ -182,15 +181,10 @@ async function settle(
   { host, installer, service }: Observer,
   { done, start }: Pick<Plan, 'done' | 'start'>,
 ): Promise<void> {
-  const atlas = await context.atlas();
-  const { readTranscripts } = await service.config();
-  const others = installer.setUp().some((each) => each.host !== host && each.installed);
-  const track = done === 'installed' || others;
+  const { ports } = await context.atlas();
   const transcripts = done === 'removed' ? false : await mayRead(context, call, host);
-  const settings = settingsAfter(readTranscripts, host, { track, transcripts });
-  unwrap(await changeConfig(atlas.ports, 'sessions', settings));
-  if (done === 'installed') service.spool.open(start);
-  else if (!track) service.spool.close();
+  const wish = { observe: done === 'installed', transcripts, start };
+  unwrap(await setObserved({ ports, installer, service }, host, wish));
 }
 
 async function mayRead(context: CliContext, call: Call, host: ObserveHost): Promise<boolean | undefined> {

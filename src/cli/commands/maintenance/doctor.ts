@@ -1,4 +1,5 @@
 import { agentHookChecks } from '../../../agents/install/agentHookChecks';
+import { observeChecks } from '../../../agents/install/observeChecks';
 import { AtlasError } from '../../../core/shared/errors';
 import { count, oneLine } from '../../../core/shared/text';
 import { type DoctorFinding, examine } from '../../../service/doctor/doctor';
@@ -13,10 +14,11 @@ const MARK = { ok: '✓', fixed: '~', problem: '!' } as const satisfies Record<D
 /** `doctor`: looks at everything that Atlas keeps; with `--fix`, fixes what needs no decision. */
 export const doctor: Handler = async (context, call) => {
   const atlas = await context.drive();
+  const command = atlasCommand(context.env);
   const findings = await examine(atlas, {
     fix: call.flag('fix'),
     folders: [context.folder],
-    also: [agentHookChecks(atlasCommand(context.env), context.env)],
+    also: [agentHookChecks(command, context.env), observeChecks(command, context.env)],
     confirm: async (question) =>
       (call.flag('yes') || context.interactive) && context.confirm(question, call.flag('yes')),
   });

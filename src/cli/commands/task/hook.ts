@@ -3,6 +3,8 @@ import { synopsisOf } from '../../../service/tasks/advice';
 import type { Handler } from '../../parse/commandLine';
 import { EXIT, toJson } from '../../render/output';
 import type { AnswerData } from '../schemas';
+import { needRecord, sessionsInNeed } from '../sessions/needed';
+import { sessionData } from '../sessions/sessions';
 import { taken, taskData, taskToRead, taskToTell } from './taskAnswer';
 
 /** `hook show`: HOOK.md, with what has changed in the worktree since it was written. */
@@ -33,7 +35,7 @@ export const exportHook: Handler = async (context, call) => {
   return { exit: EXIT.done, text: toJson(data), wanted: true, data, notes };
 };
 
-/** `hook synopsis`: one line for an agent's context; nothing where no task is open. */
+/** `hook synopsis`: a line on the open task for an agent's context, and at most two on sessions that need the user. */
 export const synopsis: Handler = async (context, call) => {
   const chosen = await taskToTell(context, call).catch((error: unknown) => {
     if (error instanceof AtlasError && error.code === 'not_found') return undefined;
@@ -41,7 +43,10 @@ export const synopsis: Handler = async (context, call) => {
   });
   if (chosen?.newer !== undefined) throw chosen.newer;
   const line = chosen === undefined ? '' : synopsisOf((await context.atlas()).ports, chosen.stored);
-  const data: AnswerData<'hook synopsis'> = { synopsis: line };
+  const sessions = await sessionsInNeed(context);
+  const record = needRecord(sessions, (await context.atlas()).ports.clock.now());
+  const data: AnswerData<'hook synopsis'> = { synopsis: line, sessions: sessions.map(sessionData) };
   const notes = line === '' ? [] : (chosen?.notes ?? []);
-  return { exit: EXIT.done, text: line === '' ? '' : `${line}\n`, wanted: true, data, notes };
+  const text = [line, record ?? ''].flatMap((each) => (each === '' ? [] : [`${each}\n`])).join('');
+  return { exit: EXIT.done, text, wanted: true, data, notes };
 };

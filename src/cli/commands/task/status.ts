@@ -15,6 +15,8 @@ import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';
 import { EXIT } from '../../render/output';
 import type { AnswerData, CheckpointData, VerdictCounts } from '../schemas';
+import { sessionData } from '../sessions/sessions';
+import { needLine, sessionsInNeed } from '../sessions/needed';
 import { paint } from '../../render/style';
 import { fields } from '../../render/table';
 import { describeState, nextData, nextOf, taskData, taskToTell, unreadableData } from './taskAnswer';
@@ -31,6 +33,7 @@ export const status: Handler = async (context, call) => {
   const failed = hook.receipts.filter(({ exit_code: code }) => code !== 0).length;
   const others = otherOpenTasks(atlas, ref);
   const unreadable = atlas.catalog.unreadable(ref.workspace).filter((each) => each.ref.id !== ref.id);
+  const sessions = await sessionsInNeed(context);
   const last = hook.checkpoints.at(-1);
   const waiting = hook.state === 'awaiting_human' ? waitingSince(hook) : undefined;
   const data: AnswerData<'status'> = {
@@ -57,8 +60,10 @@ export const status: Handler = async (context, call) => {
       description: other.task.description,
     })),
     unreadable_tasks: unreadableData(unreadable),
+    sessions: sessions.map(sessionData),
   };
-  const text = statusText(context, stored, data, diagnosis, atlas.ports.clock.now());
+  const now = atlas.ports.clock.now();
+  const text = statusText(context, stored, data, { diagnosis, now, sessions: needLine(sessions, now) });
   return {
     exit: EXIT.done,
     text,
@@ -79,8 +84,11 @@ function statusText(
   context: CliContext,
   stored: StoredTask,
   data: AnswerData<'status'>,
-  diagnosis: Diagnosis,
-  now: number,
+  {
+    diagnosis,
+    now,
+    sessions,
+  }: { readonly diagnosis: Diagnosis; readonly now: number; readonly sessions: string | undefined },
 ): string {
   const { hook, task, ref } = stored;
   const { last_checkpoint: last, waiting } = data;
@@ -116,6 +124,7 @@ function statusText(
       [hook.state === 'step_running' ? 'When Done' : 'Run', data.next_command ?? undefined],
       ['HOOK.md', data.task.hook_path],
       ['Other Open Tasks', others === 0 ? undefined : String(others)],
+      ['Sessions', sessions],
     ],
     context.streams.columns,
   );
