@@ -161,7 +161,9 @@ describe('a hook', () => {
   });
 
   it('is one command that every shell understands', () => {
-    expect(command()).toMatch(/^sh '?\S.*observe\.sh'? claude 2>\/dev\/null \|\| true$/u);
+    expect(command('Stop')).toMatch(/^sh '?\S.*observe\.sh'? claude 2>\/dev\/null \|\| true$/u);
+    expect(command()).toContain('claude tool 2>/dev/null');
+    expect(command('UserPromptSubmit')).toContain('claude turn 2>/dev/null');
     expect(command('SessionStart')).toContain('claude start 2>/dev/null');
     for (const shell of SHELLS) expect(spawnSync(shell, ['-c', command()], { input: '{}' }).status, shell).toBe(0);
   });
