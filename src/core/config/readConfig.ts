@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { TRANSCRIPT_HOSTS } from '../session/sessionHost';
 import { parseSize } from '../shared/text';
 import { parseDuration } from '../shared/time';
+import { policyOf, verifySettingsSchema } from '../verify/policy';
 import {
   type ConfigProblem,
   DEFAULT_CONFIG,
@@ -80,6 +81,7 @@ export const configSchema = z.looseObject({
   hooks: z.optional(taskSettingsSchema),
   snapshots: z.optional(snapshotSettingsSchema),
   sessions: z.optional(sessionSettingsSchema),
+  verify: z.optional(verifySettingsSchema),
 });
 
 type Settings = z.infer<typeof configSchema>;
@@ -186,6 +188,7 @@ export function readConfig(
       memoryFolder: s.memory_folder ?? d.memoryFolder,
       snapshots: snapshotConfig(own.settings.snapshots),
       sessions: sessionsConfig(own.settings.sessions),
+      verify: local.settings.verify === undefined ? undefined : policyOf(local.settings.verify),
     },
   };
 }
