@@ -1,0 +1,188 @@
+import { join } from 'node:path';
+import { type Result, fail, ok } from '../../core/shared/errors';
+import type { Repository } from '../../core/shared/ports';
+import type { OutputStream, TreeRecord } from '../../core/receipt/receipt';
+import type { CheckVerdict, CommitVerdict } from '../../core/verify/report';
+import { gitOn } from '../../git/notes/objects';
+import { locateRepository } from '../../git/read/locate';
+import { noteLine } from '../../signing/attachedStatements';
+import type { FileKeyManager } from '../../signing/keyManager';
+import { TaskIndexes } from '../../store/task/taskIndexes';
+import { ensureFolder } from '../../system/files/atomicFile';
+import { CommandRunner } from '../../validation/commandRunner';
+import { signRun } from '../../validation/receiptMaker';
+import type { AtlasReader } from '../atlasReader';
+import { addToNote } from './attach';
+import { keysFor } from './trust';
+
+/** What is told while checks run. */
+export interface RerunWatch {
+  onCheck?(check: string, commit: string): void;
+  readonly onOutput?: (stream: OutputStream, chunk: Uint8Array) => void;
+}
+
+/** How a check ended that was run again. */
+export interface Rerun {
+  readonly commit: string;
+  readonly check: string;
+  readonly exitCode: number;
+  /** Why its receipt covers no commit. */
+  readonly problem: string | undefined;
+}
+
+/** Where a check is run again. */
+interface Checkout {
+  readonly folder: string;
+  readonly scratch: string;
+  readonly repository: Repository;
+}
+
+/**
+ * Runs the checks that commits lack, each in a clean checkout of its commit, and attaches receipts that are signed as
+ * CI: with this machine's key, which the policy has to name as a CI system's for a check that demands one.
+ */
+export class Reruns {
+  private readonly indexes: TaskIndexes;
+  private readonly runner: CommandRunner;
+
+  constructor(
+    private readonly atlas: AtlasReader,
+    private readonly repository: Repository,
+    private readonly roots: readonly string[],
+    private readonly timeoutMs: number,
+  ) {
+    this.indexes = new TaskIndexes(atlas.ports);
+    this.runner = new CommandRunner(atlas.ports.clock);
+  }
+
+  /** Runs what these commits lack. Fails where no key signs, or a commit can't be checked out. */
+  async run(commits: readonly CommitVerdict[], signal: AbortSignal, watch: RerunWatch): Promise<Result<Rerun[]>> {
+    const keys = await keysFor(this.atlas, this.roots);
+    // A run whose receipt can't be signed would be for nothing.
+    const loaded = await keys.load();
+    if (!loaded.ok) return loaded;
+    const done: Rerun[] = [];
+    for (const verdict of commits) {
+      const missing = verdict.checks.filter(({ stated, run }) => stated === undefined && run !== undefined);
+      if (missing.length === 0) continue;
+      const ran = await this.inCheckout(verdict.commit, async (checkout) =>
+        this.all(checkout, verdict, missing, keys, signal, watch),
+      );
+      if (!ran.ok) return ran;
+      done.push(...ran.value);
+    }
+    return ok(done);
+  }
+
+  private async inCheckout<T>(commit: string, act: (checkout: Checkout) => Promise<Result<T>>): Promise<Result<T>> {
+    const { files, ids, paths } = this.atlas.ports;
+    const scratch = join(paths.root, 'reruns', ids.hex(8));
+    const folder = join(scratch, 'checkout');
+    ensureFolder(files, scratch, 0o700);
+    try {
+      const added = await gitOn(this.repository, ['worktree', 'add', '--quiet', '--detach', folder, commit], {
+        outlives: true,
+      });
+      if (!added.ok) return added;
+      const repository = locateRepository(folder);
+      if (repository === undefined) return fail('git_failed', 'git worktree add made no worktree.');
+      return await act({ folder: repository.worktree, scratch, repository });
+    } finally {
+      await gitOn(this.repository, ['worktree', 'remove', '--force', folder], { outlives: true });
+      files.removeFolder(scratch);
+    }
+  }
+
+  private async all(
+    checkout: Checkout,
+    { commit, tree }: CommitVerdict,
+    checks: readonly CheckVerdict[],
+    keys: FileKeyManager,
+    signal: AbortSignal,
+    watch: RerunWatch,
+  ): Promise<Result<Rerun[]>> {
+    const task = await this.indexes.next();
+    if (!task.ok) return task;
+    const done: Rerun[] = [];
+    for (const [index, check] of checks.entries()) {
+      if (signal.aborted) return fail('cancelled', 'The checks were cancelled.');
+      watch.onCheck?.(check.name, commit);
+      const ran = await this.one(checkout, check, { task: task.value, receipt: index }, keys, signal, watch);
+      if (!ran.ok) return ran;
+      const { envelope, exitCode, record } = ran.value;
+      const problem = whyNot(tree, record);
+      if (problem === undefined) {
+        const added = await addToNote(this.atlas.ports, this.repository, tree, [noteLine(Buffer.from(envelope))]);
+        if (!added.ok) return added;
+      }
+      done.push({ commit, check: check.name, exitCode, problem });
+    }
+    return ok(done);
+  }
+
+  private async one(
+    { folder, scratch, repository }: Checkout,
+    { name, run = '', cwd = '.' }: CheckVerdict,
+    index: { readonly task: number; readonly receipt: number },
+    keys: FileKeyManager,
+    signal: AbortSignal,
+    { onOutput }: RerunWatch,
+  ): Promise<Result<{ envelope: string; exitCode: number; record: TreeRecord }>> {
+    const { git, ids } = this.atlas.ports;
+    const trees = join(scratch, 'trees');
+    const before = await git.workingTree(repository, trees);
+    if (!before.ok) return before;
+    const receiptId = `rcpt-${ids.hex(4)}`;
+    const outcome = await this.runner.run({
+      command: run,
+      cwd: join(folder, cwd),
+      env: withoutOurs(process.env),
+      timeoutMs: this.timeoutMs,
+      keepStdout: join(scratch, `${receiptId}.stdout`),
+      keepStderr: join(scratch, `${receiptId}.stderr`),
+      marker: receiptId,
+      signal,
+      ...(onOutput === undefined ? {} : { onOutput }),
+    });
+    if (!outcome.ok) return outcome;
+    const after = await git.workingTree(repository, trees);
+    if (!after.ok) return after;
+    const changed = await git.changedFiles(repository, trees, before.value, after.value);
+    const record: TreeRecord = {
+      before: before.value,
+      after: after.value,
+      changed: changed.ok ? changed.value.slice(0, 20) : [],
+      changed_count: changed.ok ? changed.value.length : 0,
+      head: git.head(repository).commit ?? null,
+      branch: null,
+    };
+    const signer = await keys.newSigner(index);
+    if (!signer.ok) return signer;
+    const plan = {
+      receiptId,
+      command: run,
+      folder: cwd,
+      check: name,
+      roots: this.roots,
+      stepName: 'verify',
+      stepIndex: 0,
+      attempt: 1,
+    };
+    const link = { sequence: 1, previous: null };
+    const place = { workspace: 'ci', id: 'rerun', worktree: folder, by: 'ci' } as const;
+    const { receipt, envelope } = signRun({ ...plan, link }, place, outcome.value, record, signer.value);
+    return ok({ envelope, exitCode: receipt.exit_code, record });
+  }
+}
+
+/** Why a run covers no commit, in words; `undefined` where it covers this tree. */
+function whyNot(tree: string, { before, after, changed }: TreeRecord): string | undefined {
+  if (before !== tree) return 'The checkout differs from the commit, for example because of line endings or a filter.';
+  if (after === tree) return undefined;
+  return `The check changed files that git does not ignore: ${changed.slice(0, 5).join(', ')}. Ignore them, or have it clean up.`;
+}
+
+/** What runs is the change's code: what names our store and keys is not its business. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^ATLAS_/iu.test(name)));
+}
