@@ -106,6 +106,16 @@ export class Reruns {
     const done: Rerun[] = [];
     for (const [index, check] of checks.entries()) {
       if (signal.aborted) return fail('cancelled', 'The checks were cancelled.');
+      // What an earlier check left is not this one's; what git ignores, such as installed packages, stays.
+      for (const args of index === 0
+        ? []
+        : [
+            ['reset', '--quiet', '--hard'],
+            ['clean', '--quiet', '-ffd'],
+          ]) {
+        const cleaned = await gitOn(checkout.repository, args);
+        if (!cleaned.ok) return cleaned;
+      }
       watch.onCheck?.(check.name, commit);
       const ran = await this.one(checkout, check, { task: task.value, receipt: index }, keys, signal, watch);
       if (!ran.ok) return ran;

@@ -65,7 +65,7 @@ export async function remoteNamed(repository: Repository, name: string | undefin
  */
 export async function fetchReceipts(repository: Repository, remote: string): Promise<Result<string | undefined>> {
   const ref = remoteNotesRef(remote);
-  const args = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance']
+  const args = ['fetch', '--no-progress', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance']
     // In a clone without all contents, these are wanted all the same.
     .concat(['--no-recurse-submodules', '--no-filter', '--refmap=', remote, `${NOTES_REF}:${ref}`]);
   for (let tries = 1; ; tries += 1) {
