@@ -1,7 +1,7 @@
 import { unwrap } from '../../../core/shared/errors';
 import { TRUSTED_KEYS_FILE } from '../../../core/verify/policy';
 import { foreignName } from '../../../core/verify/foreignText';
-import { trustOwnKey } from '../../../service/verify/trust';
+import { trustOwnKey } from '../../../service/verify/verifyParts';
 import type { Handler } from '../../parse/commandLine';
 import { EXIT } from '../../render/output';
 import type { AnswerData } from '../schemas';

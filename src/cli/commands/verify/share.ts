@@ -3,8 +3,8 @@ import { count } from '../../../core/shared/text';
 import { foreignCommand, foreignName } from '../../../core/verify/foreignText';
 import { shortId } from '../../../core/verify/words';
 import { remoteNotesRef } from '../../../git/notes/noteTree';
-import { attachReceipts } from '../../../service/verify/attach';
-import { type Publication, ReceiptSharing, fetchReceipts, remoteNamed } from '../../../service/verify/share';
+import type { Publication } from '../../../service/verify/share';
+import { ReceiptSharing, attachReceipts, fetchReceipts, remoteNamed } from '../../../service/verify/verifyParts';
 import type { CliContext } from '../../context';
 import type { Handler } from '../../parse/commandLine';
 import { EXIT } from '../../render/output';
@@ -76,7 +76,7 @@ export const push: Handler = async (context, call) => {
   return { exit: EXIT.done, text: `${[what, ...kept].join('\n')}\n`, data };
 };
 
-/** Shows what becomes public, and asks; with `--yes`, and where nobody can be asked, it is shown too. */
+/** Shows what becomes public, and asks. With `--json` it stands in the answer, and with `--quiet` it was known before. */
 async function allow(context: CliContext, remote: string, published: Publication, yes: boolean): Promise<boolean> {
   const { receipts, trees, commands } = published;
   const more = commands.length > MAX_COMMANDS ? [`    and ${commands.length - MAX_COMMANDS} more`] : [];
@@ -90,7 +90,7 @@ async function allow(context: CliContext, remote: string, published: Publication
     ...more,
     'Not what you asked for, no output, no history of the task, and no path outside the repository.',
   ];
-  context.streams.err(`${lines.join('\n')}\n`);
+  if (!context.json && !context.quiet) context.streams.err(`${lines.join('\n')}\n`);
   return context.confirm(`Push them to ${foreignName(remote)}?`, yes);
 }
 

@@ -1,13 +1,11 @@
 import { AtlasError, unwrap } from '../../../core/shared/errors';
 import type { Repository } from '../../../core/shared/ports';
 import { foreignName } from '../../../core/verify/foreignText';
-import { verifyMarkdown } from '../../../core/verify/renderMarkdown';
-import { verifySarif } from '../../../core/verify/renderSarif';
-import { verifyText } from '../../../core/verify/renderText';
 import type { CheckVerdict, VerifyReport } from '../../../core/verify/report';
 import { NOT_CHECKED, WHAT_IT_SHOWS, shortId, summaryText } from '../../../core/verify/words';
-import { type Rerun, Reruns } from '../../../service/verify/rerun';
-import { type Verified, type VerifyRequest, verifyCommits } from '../../../service/verify/verifyService';
+import type { Rerun } from '../../../service/verify/rerun';
+import { Reruns, verifyCommits, verifyMarkdown, verifySarif, verifyText } from '../../../service/verify/verifyParts';
+import type { Verified, VerifyRequest } from '../../../service/verify/verifyService';
 import { cancellable } from '../../cancellation';
 import type { CliContext } from '../../context';
 import type { Call } from '../../parse/call';
