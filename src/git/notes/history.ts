@@ -10,9 +10,11 @@ export interface VerifiedCommit {
   readonly tree: string;
   readonly parents: readonly string[];
   readonly subject: string;
+  /** When it was committed (RFC 3339). */
+  readonly at: string;
 }
 
-const FORMAT = '%H %T %P%x00%s%x00';
+const FORMAT = '%H %cI %T %P%x00%s%x00';
 
 /** Commits, the newest first, as `git log` takes them. */
 export async function commitsOf(repository: Repository, args: readonly string[]): Promise<Result<VerifiedCommit[]>> {
@@ -21,11 +23,11 @@ export async function commitsOf(repository: Repository, args: readonly string[])
   const commits: VerifiedCommit[] = [];
   // A subject holds neither NUL nor a line break.
   const parts = run.value.split('\0');
-  for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [commit = '', tree = '', ...parents] = (parts[at] ?? '').trim().split(' ');
+  for (let index = 0; index + 1 < parts.length; index += 2) {
+    const [commit = '', at = '', tree = '', ...parents] = (parts[index] ?? '').trim().split(' ');
     if (!isObjectId(commit) || !isObjectId(tree))
       return fail('git_failed', 'git log answered something else than commits.');
-    commits.push({ commit, tree, parents, subject: parts[at + 1] ?? '' });
+    commits.push({ commit, tree, parents, subject: parts[index + 1] ?? '', at });
   }
   return ok(commits);
 }

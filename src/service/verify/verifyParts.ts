@@ -2,6 +2,7 @@
 export { verifyMarkdown } from '../../core/verify/renderMarkdown';
 export { verifySarif } from '../../core/verify/renderSarif';
 export { verifyText } from '../../core/verify/renderText';
+export { commitsOf } from '../../git/notes/history';
 export { attachReceipts } from './attach';
 export { Reruns } from './rerun';
 export { ReceiptSharing, fetchReceipts, remoteNamed } from './share';

@@ -262,7 +262,7 @@ const HOSTILE = [
 describe('what others wrote', () => {
   it('reaches no log or comment as anything but text on one line', async () => {
     ana.git('switch', '--quiet', 'main');
-    const checks = HOSTILE.filter((text) => !/[\r\u001b\u202e]/u.test(text)).map((run, index) => ({
+    const checks = HOSTILE.filter((text) => !/\p{C}/u.test(text)).map((run, index) => ({
       name: `c${index}`,
       run,
     }));
@@ -280,10 +280,7 @@ describe('what others wrote', () => {
     for (const format of ['text', 'json', 'markdown', 'sarif']) {
       const { out, err, code } = await ana.atlas('verify', 'HEAD', '--format', format, '--require', '::error::x');
       expect(code, format).toBe(7);
-      // eslint-disable-next-line no-control-regex -- that is what must not be there
-      expect(out + err, format).not.toMatch(
-        /::|##\[|##vso\[|##teamcity\[|[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/u,
-      );
+      expect(out + err, format).not.toMatch(/::|##\[|##vso\[|##teamcity\[|(?!\n)\p{C}/u);
       if (format === 'markdown') {
         expect(out).not.toMatch(/@everyone|<b>|\[x\]/u);
         expect(out.split('\n')[0]).toBe('<!-- atlas-verify -->');
@@ -316,7 +313,7 @@ describe('--rerun', () => {
         {
           check: 'messy',
           exit_code: 0,
-          problem: expect.stringContaining('changed files that git does not ignore: made.txt'),
+          problem: expect.stringContaining('changed files that git does not ignore: made.txt') as string,
         },
         { check: 'keys', exit_code: 0, problem: null },
       ],
