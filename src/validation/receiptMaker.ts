@@ -17,6 +17,7 @@ import type { StorePaths } from '../store/paths';
 import type { TaskRef } from '../core/task/taskRef';
 import type { ReceiptFiles } from '../store/receipts/receiptFiles';
 import { type CommandOutcome, CommandRunner } from './commandRunner';
+import type { StreamRecord } from './outputCapture';
 
 /** Where a receipt is made: the files that it will cover. */
 export interface ReceiptGround {
@@ -149,11 +150,17 @@ export interface RunPlace {
   readonly by?: 'ci';
 }
 
+/** What a receipt says of how a run ended. */
+export interface RunOutcome extends Omit<CommandOutcome, 'stdout' | 'stderr'> {
+  readonly stdout: Pick<StreamRecord, 'sha256' | 'bytes'>;
+  readonly stderr: Pick<StreamRecord, 'sha256' | 'bytes'>;
+}
+
 /** Makes the receipt of a run that is over, and its signed statement: the bytes of the envelope's file. */
 export function signRun(
   plan: ReceiptPlan,
   place: RunPlace,
-  outcome: CommandOutcome,
+  outcome: RunOutcome,
   tree: TreeRecord,
   signer: ReceiptSigner,
 ): { readonly receipt: ValidationReceipt; readonly envelope: string } {
@@ -161,7 +168,7 @@ export function signRun(
   return { receipt, envelope: sealStatement(statementOf(plan, place, receipt, outcome, tree), signer) };
 }
 
-function signedReceipt(place: ReceiptPlan, outcome: CommandOutcome, signer: ReceiptSigner): ValidationReceipt {
+function signedReceipt(place: ReceiptPlan, outcome: RunOutcome, signer: ReceiptSigner): ValidationReceipt {
   const unsigned: ValidationReceipt = {
     receipt_id: place.receiptId,
     step_name: place.stepName,
@@ -184,7 +191,7 @@ function statementOf(
   plan: ReceiptPlan,
   { workspace, id, worktree, by }: RunPlace,
   receipt: ValidationReceipt,
-  outcome: CommandOutcome,
+  outcome: RunOutcome,
   tree: TreeRecord,
 ): ReturnType<typeof makeStatement> {
   return makeStatement({

@@ -6,13 +6,13 @@ import type { CheckVerdict, CommitVerdict } from '../../core/verify/report';
 import { gitOn } from '../../git/notes/objects';
 import { locateRepository } from '../../git/read/locate';
 import { noteLine } from '../../signing/attachedStatements';
-import type { FileKeyManager } from '../../signing/keyManager';
 import { TaskIndexes } from '../../store/task/taskIndexes';
 import { ensureFolder } from '../../system/files/atomicFile';
 import { CommandRunner } from '../../validation/commandRunner';
 import { signRun } from '../../validation/receiptMaker';
 import type { AtlasReader } from '../atlasReader';
 import { addToNote } from './attach';
+import type { UnsignedRun } from './results';
 import { keysFor } from './trust';
 
 /** What is told while checks run. */
@@ -39,10 +39,10 @@ interface Checkout {
 
 /**
  * Runs the checks that commits lack, each in a clean checkout of its commit, and attaches receipts that are signed as
- * CI: with this machine's key, which the policy has to name as a CI system's for a check that demands one.
+ * CI: with this machine's key, which the policy has to name as a CI system's for a check that demands one. Running and
+ * signing can be two jobs, of which the one that runs the change's code has no key.
  */
 export class Reruns {
-  private readonly indexes: TaskIndexes;
   private readonly runner: CommandRunner;
 
   constructor(
@@ -51,25 +51,58 @@ export class Reruns {
     private readonly roots: readonly string[],
     private readonly timeoutMs: number,
   ) {
-    this.indexes = new TaskIndexes(atlas.ports);
     this.runner = new CommandRunner(atlas.ports.clock);
   }
 
-  /** Runs what these commits lack. Fails where no key signs, or a commit can't be checked out. */
-  async run(commits: readonly CommitVerdict[], signal: AbortSignal, watch: RerunWatch): Promise<Result<Rerun[]>> {
-    const keys = await keysFor(this.atlas, this.roots);
-    // A run whose receipt can't be signed would be for nothing.
-    const loaded = await keys.load();
-    if (!loaded.ok) return loaded;
-    const done: Rerun[] = [];
+  /** Loads the key that signs. A run whose receipt can't be signed would be for nothing. */
+  async prepare(): Promise<Result<void>> {
+    return (await keysFor(this.atlas, this.roots)).load();
+  }
+
+  /** Runs what these commits lack. Fails where a commit can't be checked out. */
+  async run(commits: readonly CommitVerdict[], signal: AbortSignal, watch: RerunWatch): Promise<Result<UnsignedRun[]>> {
+    const done: UnsignedRun[] = [];
     for (const verdict of commits) {
       const missing = verdict.checks.filter(({ stated, run }) => stated === undefined && run !== undefined);
       if (missing.length === 0) continue;
       const ran = await this.inCheckout(verdict.commit, async (checkout) =>
-        this.all(checkout, verdict, missing, keys, signal, watch),
+        this.all(checkout, verdict, missing, signal, watch),
       );
       if (!ran.ok) return ran;
       done.push(...ran.value);
+    }
+    return ok(done);
+  }
+
+  /** Signs runs and attaches those that cover their commit. What they say is taken from them, so they come from a job that is trusted with it. */
+  async sign(runs: readonly UnsignedRun[]): Promise<Result<Rerun[]>> {
+    const keys = await keysFor(this.atlas, this.roots);
+    const done: Rerun[] = [];
+    const task = runs.length === 0 ? ok(0) : await new TaskIndexes(this.atlas.ports).next();
+    if (!task.ok) return task;
+    for (const [index, { commit, check, tree, command, folder, outcome, record }] of runs.entries()) {
+      const problem = whyNot(tree, record);
+      if (problem === undefined) {
+        const signer = await keys.newSigner({ task: task.value, receipt: index });
+        if (!signer.ok) return signer;
+        const receiptId = `rcpt-${this.atlas.ports.ids.hex(4)}`;
+        const plan = {
+          receiptId,
+          command,
+          folder,
+          check,
+          roots: this.roots,
+          stepName: 'verify',
+          stepIndex: 0,
+          attempt: 1,
+        };
+        const link = { sequence: 1, previous: null };
+        const place = { workspace: 'ci', id: 'rerun', worktree: folder, by: 'ci' } as const;
+        const { envelope } = signRun({ ...plan, link }, place, outcome, record, signer.value);
+        const added = await addToNote(this.atlas.ports, this.repository, tree, [noteLine(Buffer.from(envelope))]);
+        if (!added.ok) return added;
+      }
+      done.push({ commit, check, exitCode: outcome.exitCode, problem });
     }
     return ok(done);
   }
@@ -97,13 +130,10 @@ export class Reruns {
     checkout: Checkout,
     { commit, tree }: CommitVerdict,
     checks: readonly CheckVerdict[],
-    keys: FileKeyManager,
     signal: AbortSignal,
     watch: RerunWatch,
-  ): Promise<Result<Rerun[]>> {
-    const task = await this.indexes.next();
-    if (!task.ok) return task;
-    const done: Rerun[] = [];
+  ): Promise<Result<UnsignedRun[]>> {
+    const done: UnsignedRun[] = [];
     for (const [index, check] of checks.entries()) {
       if (signal.aborted) return fail('cancelled', 'The checks were cancelled.');
       // What an earlier check left is not this one's; what git ignores, such as installed packages, stays.
@@ -117,40 +147,33 @@ export class Reruns {
         if (!cleaned.ok) return cleaned;
       }
       watch.onCheck?.(check.name, commit);
-      const ran = await this.one(checkout, check, { task: task.value, receipt: index }, keys, signal, watch);
+      const ran = await this.one(checkout, check, signal, watch);
       if (!ran.ok) return ran;
-      const { envelope, exitCode, record } = ran.value;
-      const problem = whyNot(tree, record);
-      if (problem === undefined) {
-        const added = await addToNote(this.atlas.ports, this.repository, tree, [noteLine(Buffer.from(envelope))]);
-        if (!added.ok) return added;
-      }
-      done.push({ commit, check: check.name, exitCode, problem });
+      const { name, run = '', cwd = '.' } = check;
+      done.push({ commit, tree, check: name, command: run, folder: cwd, ...ran.value });
     }
     return ok(done);
   }
 
   private async one(
     { folder, scratch, repository }: Checkout,
-    { name, run = '', cwd = '.' }: CheckVerdict,
-    index: { readonly task: number; readonly receipt: number },
-    keys: FileKeyManager,
+    { run = '', cwd = '.' }: CheckVerdict,
     signal: AbortSignal,
     { onOutput }: RerunWatch,
-  ): Promise<Result<{ envelope: string; exitCode: number; record: TreeRecord }>> {
+  ): Promise<Result<Pick<UnsignedRun, 'outcome' | 'record'>>> {
     const { git, ids } = this.atlas.ports;
     const trees = join(scratch, 'trees');
     const before = await git.workingTree(repository, trees);
     if (!before.ok) return before;
-    const receiptId = `rcpt-${ids.hex(4)}`;
+    const marker = `rerun-${ids.hex(4)}`;
     const outcome = await this.runner.run({
       command: run,
       cwd: join(folder, cwd),
       env: withoutOurs(process.env),
       timeoutMs: this.timeoutMs,
-      keepStdout: join(scratch, `${receiptId}.stdout`),
-      keepStderr: join(scratch, `${receiptId}.stderr`),
-      marker: receiptId,
+      keepStdout: join(scratch, `${marker}.stdout`),
+      keepStderr: join(scratch, `${marker}.stderr`),
+      marker,
       signal,
       ...(onOutput === undefined ? {} : { onOutput }),
     });
@@ -166,22 +189,7 @@ export class Reruns {
       head: git.head(repository).commit ?? null,
       branch: null,
     };
-    const signer = await keys.newSigner(index);
-    if (!signer.ok) return signer;
-    const plan = {
-      receiptId,
-      command: run,
-      folder: cwd,
-      check: name,
-      roots: this.roots,
-      stepName: 'verify',
-      stepIndex: 0,
-      attempt: 1,
-    };
-    const link = { sequence: 1, previous: null };
-    const place = { workspace: 'ci', id: 'rerun', worktree: folder, by: 'ci' } as const;
-    const { receipt, envelope } = signRun({ ...plan, link }, place, outcome.value, record, signer.value);
-    return ok({ envelope, exitCode: receipt.exit_code, record });
+    return ok({ outcome: outcome.value, record });
   }
 }
 

@@ -5,6 +5,7 @@ export { verifyText } from '../../core/verify/renderText';
 export { commitsOf } from '../../git/notes/history';
 export { attachReceipts } from './attach';
 export { Reruns } from './rerun';
+export { parseResults, serializeResults } from './results';
 export { ReceiptSharing, fetchReceipts, remoteNamed } from './share';
 export { trustOwnKey } from './trust';
 export { verifyCommits } from './verifyService';

@@ -324,4 +324,41 @@ describe('--rerun', () => {
     const asAgent = new Machine(team.base, 'ana', team.remote, { CLAUDECODE: '1' });
     expect(await asAgent.atlas('verify', 'HEAD', '--rerun')).toMatchObject({ code: 4 });
   });
+
+  it('can be two jobs: one runs and has no key, the other signs and runs nothing', async () => {
+    ana.git('push', '--quiet', 'origin', 'feature');
+    const runner = team.clone('runner');
+    const outcome = await runner.atlas('verify', 'origin/feature', '--rerun', '--unsigned', 'results.json');
+    expect(outcome).toMatchObject({ code: 0 });
+    expect(outcome.out).toMatch(/Note: Nothing is signed yet\.\nTo fix:\n {2}atlas verify [0-9a-f]{12} --sign /u);
+    expect(existsSync(`${runner.store}/keys`)).toBe(false);
+    expect(await runner.atlas('verify', 'origin/feature')).toMatchObject({ code: 5 });
+    const results = JSON.parse(runner.read('results.json')) as { results: { check: string; exit_code: number }[] };
+    const [first] = results.results;
+    // Results of what nobody demanded, and of another commit, are no receipts.
+    const more = [
+      { ...first, check: 'other' },
+      { ...first, commit: ana.git('rev-parse', 'main') },
+    ];
+    ana.write('more.json', JSON.stringify({ ...results, results: [...results.results, ...more] }));
+    ana.write('test/unit.sh', 'touch ran-again\n');
+    const signed = await ana.atlas('verify', 'feature', '--sign', 'more.json', '--format', 'json');
+    expect(JSON.parse(signed.out)).toMatchObject({ outcome: 'passed', reruns: [{ check: 'unit' }, { check: 'app' }] });
+    expect(ana.git('notes', '--ref=refs/notes/atlas', 'show', treeOf()).split('\n')).toHaveLength(2);
+    expect(existsSync(`${ana.folder}/ran-again`)).toBe(false);
+    ana.write('bad.json', '{"format":"atlas-results","schema_version":"2.0","results":[]}');
+    ana.git('update-ref', '-d', 'refs/notes/atlas');
+    expect(await ana.atlas('verify', 'feature', '--sign', 'bad.json')).toMatchObject({ code: 5 });
+  });
+
+  it('of a check that fails hands over that it failed', async () => {
+    ana.commit('broken', { 'b.txt': 'x' });
+    ana.git('rm', '--quiet', 'a.txt');
+    ana.commit('gone');
+    const outcome = await ana.atlas('verify', 'HEAD', '--rerun', '--unsigned', 'results.json');
+    expect(outcome.code).toBe(5);
+    const signed = await ana.atlas('verify', 'HEAD', '--sign', 'results.json');
+    expect(signed.out).toMatch(/atlas ran `sh test\/unit\.sh` on this tree; it exited 1\./u);
+    expect(signed.code).toBe(5);
+  });
 });

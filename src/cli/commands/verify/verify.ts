@@ -1,10 +1,19 @@
+import { resolve } from 'node:path';
 import { AtlasError, unwrap } from '../../../core/shared/errors';
-import type { Repository } from '../../../core/shared/ports';
 import { foreignName } from '../../../core/verify/foreignText';
 import type { CheckVerdict, VerifyReport } from '../../../core/verify/report';
 import { NOT_CHECKED, WHAT_IT_SHOWS, shortId, summaryText } from '../../../core/verify/words';
+import type { UnsignedRun } from '../../../service/verify/results';
 import type { Rerun } from '../../../service/verify/rerun';
-import { Reruns, verifyCommits, verifyMarkdown, verifySarif, verifyText } from '../../../service/verify/verifyParts';
+import {
+  Reruns,
+  parseResults,
+  serializeResults,
+  verifyCommits,
+  verifyMarkdown,
+  verifySarif,
+  verifyText,
+} from '../../../service/verify/verifyParts';
 import type { Verified, VerifyRequest } from '../../../service/verify/verifyService';
 import { cancellable } from '../../cancellation';
 import type { CliContext } from '../../context';
@@ -13,7 +22,10 @@ import type { Handler } from '../../parse/commandLine';
 import { type Answer, EXIT, answerJson, errorJson, exitOf, passOn, toJson } from '../../render/output';
 import { VERSION } from '../../version';
 import type { AnswerData } from '../schemas';
+import { writeOutput } from '../outputFile';
 import { repositoryHere } from './repositoryHere';
+
+const MAX_RESULTS_BYTES = 8 * 1024 * 1024;
 
 /** `verify`: whether commits have the receipts that their base demands. */
 export const verify: Handler = async (context, call) => {
@@ -40,30 +52,70 @@ async function verified(context: CliContext, call: Call, format: string): Promis
   };
   const { curve } = await (await context.atlas()).receipts();
   let found = unwrap(await verifyCommits(repository, curve, request));
-  let reruns: Rerun[] = [];
-  if (call.flag('rerun') && found.report.commits.some(({ passed }) => !passed)) {
-    reruns = await rerun(context, repository, found);
-    found = unwrap(await verifyCommits(repository, curve, request));
-  }
-  return answerOf(found.report, reruns, format);
-}
-
-async function rerun(context: CliContext, repository: Repository, found: Verified): Promise<Rerun[]> {
-  context.humanOnly('run the checks of a repository with --rerun', 'Use "atlas validate".');
+  const [isRun, unsigned, signing] = [call.flag('rerun'), call.text('unsigned'), call.text('sign')];
+  if (unsigned !== undefined && !isRun) throw new AtlasError('usage', '--unsigned is for --rerun.');
+  if (signing !== undefined && isRun) throw new AtlasError('usage', '--rerun and --sign are two jobs.');
+  if (found.report.commits.every(({ passed }) => passed) || (!isRun && signing === undefined))
+    return answerOf(found.report, [], format);
+  context.humanOnly('have the checks of a repository signed as CI', 'Use "atlas validate".');
   const atlas = await context.atlas();
   const { config } = await atlas.configs.forWorktree(undefined);
   const reruns = new Reruns(atlas, repository, found.roots, config.validation.timeoutMs);
+  const runs =
+    signing === undefined
+      ? await rerun(context, reruns, found, unsigned === undefined)
+      : unwrap(
+          parseResults(
+            await context.readText(signing === '-' ? '-' : resolve(context.folder, signing), MAX_RESULTS_BYTES),
+            found.report.commits,
+          ),
+        );
+  if (unsigned !== undefined) return handOver(context, call, found.report, runs, unsigned, format);
+  const done = unwrap(await reruns.sign(runs));
+  found = unwrap(await verifyCommits(repository, curve, request));
+  return answerOf(found.report, done, format);
+}
+
+async function rerun(context: CliContext, reruns: Reruns, found: Verified, signs: boolean): Promise<UnsignedRun[]> {
+  if (signs) unwrap(await reruns.prepare());
   const { err } = context.streams;
-  // What a check prints is the change's: it goes beside the answer, and nothing is added to it.
-  const output = passOn(err, err);
   return cancellable(context.cancelled, async (signal) =>
     unwrap(
       await reruns.run(found.report.commits, signal, {
-        onCheck: (name, commit) => err(`atlas: running ${foreignName(name, 64)} on commit ${shortId(commit)}\n`),
-        ...(context.quiet ? {} : { onOutput: output }),
+        onCheck: (name, commit) => {
+          if (!context.json) err(`atlas: running ${foreignName(name, 64)} on commit ${shortId(commit)}\n`);
+        },
+        // What a check prints is the change's: it goes beside the answer, and nothing is added to it.
+        ...(context.quiet || context.json ? {} : { onOutput: passOn(err, err) }),
       }),
     ),
   );
+}
+
+/** Writes what was run for a job that signs. Whether that passed is what counts here. */
+async function handOver(
+  context: CliContext,
+  call: Call,
+  report: VerifyReport,
+  runs: readonly UnsignedRun[],
+  file: string,
+  format: string,
+): Promise<Answer> {
+  const { ports } = await context.atlas();
+  const path = writeOutput(ports.files, context, call, file, serializeResults(runs));
+  const isGood = runs.every(({ outcome }) => outcome.exitCode === 0) && report.outcome !== 'protected';
+  const done = runs.map(({ commit, check, outcome }) => ({
+    commit,
+    check,
+    exitCode: outcome.exitCode,
+    problem: undefined,
+  }));
+  const fixes = [
+    `atlas verify ${report.commits.map(({ commit }) => shortId(commit))[0] ?? ''} --sign ${JSON.stringify(path)}`,
+  ];
+  const notes = [...report.notes, 'Nothing is signed yet.'];
+  const { error: _error, ...answer } = answerOf({ ...report, notes, fixes }, done, format);
+  return isGood ? { ...answer, exit: EXIT.done } : answerOf({ ...report, notes }, done, format);
 }
 
 function answerOf(report: VerifyReport, reruns: readonly Rerun[], format: string): Answer {
