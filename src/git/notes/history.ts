@@ -4,6 +4,9 @@ import { runGit } from '../read/gitCommand';
 import { shownPath } from '../read/gitPath';
 import { gitOn, isObjectId } from './objects';
 
+/** No setting of the change's own may hide that a submodule moved. */
+const SUBMODULES_TOO = '--ignore-submodules=none';
+
 /** A commit as it is verified. */
 export interface VerifiedCommit {
   readonly commit: string;
@@ -34,7 +37,8 @@ export async function commitsOf(repository: Repository, args: readonly string[])
 
 /** The best common ancestors of two commits; none where their histories have nothing in common. */
 export async function mergeBases(repository: Repository, a: string, b: string): Promise<Result<string[]>> {
-  const run = await runGit(repository.worktree, ['merge-base', '--all', a, b], { timeoutMs: 60_000 });
+  const call = { timeoutMs: 60_000, env: { GIT_NO_REPLACE_OBJECTS: '1' } };
+  const run = await runGit(repository.worktree, ['merge-base', '--all', a, b], call);
   if (!run.ok) return run;
   // It exits with 1 where there is none.
   if (run.value.code > 1) return fail('git_failed', 'git merge-base could not compare the commits.');
@@ -61,7 +65,7 @@ export async function changesBetween(
   before: string | undefined,
   after: string,
 ): Promise<Result<TreeChange[]>> {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', before ?? emptyTree(after), after];
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', SUBMODULES_TOO, before ?? emptyTree(after), after];
   const run = await gitOn(repository, args, { bytes: true });
   if (!run.ok) return run;
   const parts = run.value.split('\0');
@@ -75,7 +79,17 @@ export async function changesBetween(
 
 /** Every path that one of these commits itself changed: against its parent, or for a merge against all of them. */
 export async function pathsChangedBy(repository: Repository, commits: readonly string[]): Promise<Result<string[]>> {
-  const args = ['diff-tree', '--stdin', '--root', '-r', '-c', '-z', '--no-renames', '--no-commit-id', '--name-only'];
+  const args = [
+    'diff-tree',
+    '--stdin',
+    '--root',
+    '-r',
+    '-c',
+    '-z',
+    '--no-renames',
+    '--no-commit-id',
+    '--name-only',
+  ].concat([SUBMODULES_TOO]);
   const run = await gitOn(repository, args, { input: commits.map((id) => `${id}\n`).join(''), bytes: true });
   if (!run.ok) return run;
   return ok([...new Set(run.value.split('\0').filter((path) => path !== ''))].map(shownPath));

@@ -5,6 +5,8 @@ import { askGit } from './gitCommand';
 
 /** How long git may look for them, in ms: it goes through all of the history. */
 const TIMEOUT_MS = 60_000;
+/** A replacement here must not make it another repository. */
+const CALL = { timeoutMs: TIMEOUT_MS, env: { GIT_NO_REPLACE_OBJECTS: '1' } };
 /** The most that identify a repository; one with more is known by the first. */
 const MAX_ROOTS = 16;
 
@@ -20,7 +22,7 @@ export function isShallow({ commonDir }: Repository): boolean {
 export async function rootsOf(repository: Repository, commit = 'HEAD'): Promise<string[]> {
   if (isShallow(repository)) return [];
   const args = ['rev-list', '--max-parents=0', commit, '--'];
-  const said = (await askGit(repository.worktree, args, { timeoutMs: TIMEOUT_MS })) ?? '';
+  const said = (await askGit(repository.worktree, args, CALL)) ?? '';
   const roots = said.split('\n').filter((line) => /^[0-9a-f]{40,64}$/u.test(line));
   return roots.sort().slice(0, MAX_ROOTS);
 }

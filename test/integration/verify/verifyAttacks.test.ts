@@ -121,6 +121,34 @@ describe('a change to what is demanded', () => {
   });
 });
 
+describe('a submodule that .gitmodules has git overlook', () => {
+  it('still counts as a change: it needs a human where it is protected, and is never ignored', async () => {
+    const [first, second] = [ana.git('rev-parse', 'main'), ana.git('rev-parse', 'feature')];
+    ana.git('switch', '--quiet', 'main');
+    ana.write('.gitmodules', '[submodule "v"]\n\tpath = docs/v\n\turl = ./v\n\tignore = all\n');
+    ana.git('add', '.gitmodules');
+    ana.git('update-index', '--add', '--cacheinfo', `160000,${first},docs/v`);
+    ana.git('commit', '--quiet', '--message', 'vendor');
+    await attach([{}, APP]);
+    ana.git('push', '--quiet', 'origin', 'main');
+    ana.git('switch', '--quiet', '--create', 'moved');
+    ana.git('update-index', '--cacheinfo', `160000,${second},docs/v`);
+    ana.git('commit', '--quiet', '--message', 'moved');
+    expect(await reviewed('--allow-ancestor')).toMatchObject({ code: 5 });
+    ana.git('switch', '--quiet', 'main');
+    const config = { verify: { ...POLICY.verify, protect: ['docs/v'] } };
+    ana.write('.atlas/config.yaml', JSON.stringify(config));
+    ana.git('add', '.atlas');
+    ana.git('commit', '--quiet', '--message', 'protect it');
+    ana.git('push', '--quiet', 'origin', 'main');
+    ana.git('switch', '--quiet', 'moved');
+    const said = await reviewed();
+    expect(said.out).toContain('  protected  docs/v\n');
+    expect(said.code).toBe(7);
+    expect(await reviewer.atlas('verify', 'origin/main~1..origin/feature')).toMatchObject({ code: 7 });
+  });
+});
+
 describe('receipts', () => {
   it('that a trusted key signed for this tree are enough: the cases below are refused for what they say', async () => {
     await attach([{}, APP]);
