@@ -18,7 +18,7 @@ const { version } = /** @type {{ version: string }} */ (manifest);
 /**
  * One row a bundle, each one CommonJS file: of what extension and command cost at their start, most was Node finding,
  * reading and linking modules, which it does one by one. What imports another row's source finds it beside itself.
- * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'hook' | 'part' | 'webview' }>}
+ * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'hook' | 'part' | 'chunk' | 'webview' }>}
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
@@ -32,6 +32,7 @@ const BUNDLES = [
   { out: 'parts/yaml', source: 'src/store/config/yaml.ts', target: 'part' },
   { out: 'parts/mcpSdk', source: 'src/cli/mcp/sdk.ts', target: 'part' },
   { out: 'parts/fileRestores', source: 'src/service/snapshots/fileRestores.ts', target: 'part' },
+  { out: 'parts/verify', source: 'src/service/verify/verifyParts.ts', target: 'chunk' },
   { out: 'parts/jsonc', source: 'src/agents/install/jsonc.ts', target: 'part' },
   { out: 'editor/markdown', source: 'src/extension/shared/markdown.ts', target: 'part' },
   { out: 'editor/chokidar', source: 'src/store/chokidar.ts', target: 'part' },
@@ -62,28 +63,33 @@ const WHOLE = {
 /** @type {import('esbuild').BuildOptions} */
 const COMMAND = { ...WHOLE, define: { ATLAS_VERSION: JSON.stringify(version) } };
 
-/** @type {Record<'extension' | 'cli' | 'hook' | 'part' | 'webview', import('esbuild').BuildOptions>} */
+/** @type {Record<'extension' | 'cli' | 'hook' | 'part' | 'chunk' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
   extension: { ...WHOLE, external: ['vscode'] },
   // `vscode` is not external here: an import of it from the command line's code fails the build.
   cli: { ...COMMAND, banner: { js: '#!/usr/bin/env node' } },
   hook: { ...COMMAND, plugins: [partsBeside(), readingOnly()] },
   part: PART,
+  // A part that needs other parts, which lie beside it.
+  chunk: { ...WHOLE, plugins: [partsBeside('parts')] },
   webview: { platform: 'browser', target: 'es2022', format: 'iife' },
 };
 
 /**
  * Leaves out of a file what lies beside it.
+ * @param {string} [folder] where the file itself lies
  * @returns {import('esbuild').Plugin}
  */
-function partsBeside() {
+function partsBeside(folder = '.') {
   return {
     name: 'parts-beside',
     setup: (build) => {
       build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir }) => {
         const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
         const part = BUNDLES.find(({ source }) => source === file);
-        return part === undefined ? undefined : { path: `./${part.out}.js`, external: true };
+        if (part === undefined) return undefined;
+        const beside = path.posix.relative(folder, `${part.out}.js`);
+        return { path: beside.startsWith('.') ? beside : `./${beside}`, external: true };
       });
     },
   };
@@ -143,7 +149,11 @@ function optionsOf({ out, source, target }) {
 const present = BUNDLES.filter(
   ({ out, source, target }) =>
     existsSync(path.join(root, source)) &&
-    (only !== 'cli' || target === 'cli' || target === 'hook' || (target === 'part' && out.startsWith('parts/'))),
+    (only !== 'cli' ||
+      target === 'cli' ||
+      target === 'hook' ||
+      target === 'chunk' ||
+      (target === 'part' && out.startsWith('parts/'))),
 );
 
 // The project's own files are ES modules.

@@ -218,8 +218,13 @@ async function readSecret(path: string, text: string, scheme: SigningScheme, acc
 /**
  * The keys that receipts verify with: the published ones, and where none were published those of the private keys that
  * are there, derived in memory. Writes nothing.
+ * @param accounts the paths of the accounts that are derived then; the configured one where there are none
  */
-export async function readPublicKeys(folder: KeyFolder, derivation: KeyDerivation): Promise<Result<PublicKeyEntry[]>> {
+export async function readPublicKeys(
+  folder: KeyFolder,
+  derivation: KeyDerivation,
+  accounts: readonly string[] = [],
+): Promise<Result<PublicKeyEntry[]>> {
   const text = folder.readPublic(PUBLIC_KEYS_FILE);
   if (!text.ok) return text;
   if (text.value !== undefined) {
@@ -231,9 +236,12 @@ export async function readPublicKeys(folder: KeyFolder, derivation: KeyDerivatio
     if (!found.ok) return found;
     if (found.value.text === undefined) continue;
     const path = join(folder.path, found.value.name);
-    const loaded = await readSecret(path, found.value.text, scheme, accountPath(derivation));
-    if (!loaded.ok) return loaded;
-    entries.push(loaded.value.entry);
+    const wanted = scheme === 'hd' && accounts.length > 0 ? accounts : [accountPath(derivation)];
+    for (const account of wanted) {
+      const loaded = await readSecret(path, found.value.text, scheme, account);
+      if (!loaded.ok) return loaded;
+      entries.push(loaded.value.entry);
+    }
   }
   return ok(entries);
 }

@@ -1,3 +1,4 @@
+import { basename, join } from 'node:path';
 import { defined } from '../core/shared/defined';
 import { type Result, ok } from '../core/shared/errors';
 import type { ValidationReceipt } from '../core/task/taskRecord';
@@ -16,6 +17,7 @@ import type { StorePaths } from '../store/paths';
 import type { TaskRef } from '../core/task/taskRef';
 import type { ReceiptFiles } from '../store/receipts/receiptFiles';
 import { type CommandOutcome, CommandRunner } from './commandRunner';
+import type { StreamRecord } from './outputCapture';
 
 /** Where a receipt is made: the files that it will cover. */
 export interface ReceiptGround {
@@ -24,14 +26,24 @@ export interface ReceiptGround {
   readonly repository: Repository | undefined;
 }
 
-/** What a receipt is made of, once its place was reserved. */
-export interface ReceiptRun extends ReceiptGround {
+/** What a receipt says of its run before that is over. */
+export interface ReceiptPlan {
   readonly receiptId: string;
   readonly command: string;
+  /** Where it runs: relative to the worktree, with `/`; `.` for its top. */
+  readonly folder: string;
+  /** The check of the repository's policy that it is. */
+  readonly check: string | undefined;
+  /** By which clones of the repository know each other; empty where that isn't known. */
+  readonly roots: readonly string[];
   readonly stepName: string;
   readonly stepIndex: number;
   readonly attempt: number;
   readonly link: ChainLink;
+}
+
+/** What a receipt is made of, once its place was reserved. */
+export interface ReceiptRun extends ReceiptGround, ReceiptPlan {
   /** In ms; 0 for none. */
   readonly timeoutMs: number;
 }
@@ -90,7 +102,7 @@ export class ReceiptMaker {
     if (!stderr.ok) return stderr;
     const ran = await this.runner.run({
       command: place.command,
-      cwd: place.worktree,
+      cwd: join(place.worktree, place.folder),
       env: process.env,
       timeoutMs: place.timeoutMs,
       keepStdout: stdout.value,
@@ -101,8 +113,8 @@ export class ReceiptMaker {
     });
     if (!ran.ok) return ran;
     const tree = await this.treeRecord(place, before, await this.lookAt(place));
-    const receipt = signedReceipt(place, ran.value, signer);
-    const envelope = sealStatement(statementOf(place, receipt, ran.value, tree), signer);
+    const { workspace, id } = place.ref;
+    const { receipt, envelope } = signRun(place, { workspace, id, worktree: place.worktree }, ran.value, tree, signer);
     const written = this.files.writeEnvelope(place.ref, place.receiptId, envelope);
     return written.ok ? ok({ receipt, outcome: ran.value, envelopeSha256: sha256Hex(envelope) }) : written;
   }
@@ -129,7 +141,34 @@ export class ReceiptMaker {
   }
 }
 
-function signedReceipt(place: ReceiptRun, outcome: CommandOutcome, signer: ReceiptSigner): ValidationReceipt {
+/** Where a run was made, as its statement names it. */
+export interface RunPlace {
+  readonly workspace: string;
+  readonly id: string;
+  /** Named only where no repository is: a statement may travel, and then nobody's folders are others' business. */
+  readonly worktree: string;
+  readonly by?: 'ci';
+}
+
+/** What a receipt says of how a run ended. */
+export interface RunOutcome extends Omit<CommandOutcome, 'stdout' | 'stderr'> {
+  readonly stdout: Pick<StreamRecord, 'sha256' | 'bytes'>;
+  readonly stderr: Pick<StreamRecord, 'sha256' | 'bytes'>;
+}
+
+/** Makes the receipt of a run that is over, and its signed statement: the bytes of the envelope's file. */
+export function signRun(
+  plan: ReceiptPlan,
+  place: RunPlace,
+  outcome: RunOutcome,
+  tree: TreeRecord,
+  signer: ReceiptSigner,
+): { readonly receipt: ValidationReceipt; readonly envelope: string } {
+  const receipt = signedReceipt(plan, outcome, signer);
+  return { receipt, envelope: sealStatement(statementOf(plan, place, receipt, outcome, tree), signer) };
+}
+
+function signedReceipt(place: ReceiptPlan, outcome: RunOutcome, signer: ReceiptSigner): ValidationReceipt {
   const unsigned: ValidationReceipt = {
     receipt_id: place.receiptId,
     step_name: place.stepName,
@@ -149,24 +188,28 @@ function signedReceipt(place: ReceiptRun, outcome: CommandOutcome, signer: Recei
 }
 
 function statementOf(
-  place: ReceiptRun,
+  plan: ReceiptPlan,
+  { workspace, id, worktree, by }: RunPlace,
   receipt: ValidationReceipt,
-  outcome: CommandOutcome,
+  outcome: RunOutcome,
   tree: TreeRecord,
 ): ReturnType<typeof makeStatement> {
   return makeStatement({
     receipt,
-    task: { workspace_id: place.ref.workspace, task_id: place.ref.id, step_index: place.stepIndex },
+    task: { workspace_id: workspace, task_id: id, step_index: plan.stepIndex },
     run: {
-      argv: [...outcome.argv],
-      working_directory: place.worktree,
+      argv: outcome.argv.map((word, at) => (at === 0 ? basename(word) : word)),
+      working_directory: tree.after === null ? join(worktree, plan.folder) : plan.folder,
       ended: outcome.ended,
       ...defined({ signal: outcome.signal }),
       stdout_bytes: outcome.stdout.bytes,
       stderr_bytes: outcome.stderr.bytes,
     },
     tree,
-    chain: place.link,
-    commandSha256: sha256Hex(place.command),
+    chain: plan.link,
+    ...(plan.roots.length === 0 ? {} : { repository: { roots: [...plan.roots], folder: plan.folder } }),
+    check: plan.check,
+    by,
+    commandSha256: sha256Hex(plan.command),
   });
 }

@@ -12,6 +12,7 @@ import { receiptRows } from './receipts';
 import { type Row, print } from './rows';
 import { sessionRows } from './sessions';
 import { snapshotRows } from './snapshots';
+import { verifyRows } from './verify';
 import { workerRows } from './workers';
 import { writerRows } from './writers';
 
@@ -33,6 +34,7 @@ const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   hooks: gitHookRows,
   receipts: receiptRows,
   sessions: sessionRows,
+  verify: verifyRows,
   host: hostRows,
 };
 

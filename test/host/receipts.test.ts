@@ -78,7 +78,7 @@ describe('usage example 3: validation receipts in the editor', () => {
     );
     assert.match(
       readFileSync(task.hookMd, 'utf8'),
-      /Signature: VALID ✓ \(verified with HD key m\/44'\/236'\/0'\/\d+\/0\)/u,
+      /Signature: VALID ✓ \(verified with HD key m\/44'\/236'\/\d+'\/\d+\/0\)/u,
     );
   });
 

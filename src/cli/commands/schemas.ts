@@ -1,10 +1,11 @@
 import * as z from 'zod/mini';
 import { FOREIGN_EDITS } from '../../core/task/foreignEdits';
 import { TASK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
-import { INBOX_STATUSES } from '../../core/inbox/inbox';
 import { VERDICTS } from '../../core/receipt/receipt';
 import { RESTORED_FILES, checkpoint, fileChange, listedCheckpoint } from './checkpoint/checkpointSchemas';
+import { inboxItem } from './inbox/inboxSchemas';
 import { SESSION_ANSWERS, SESSION_SHARED } from './sessions/sessionSchemas';
+import { VERIFY_ANSWERS, VERIFY_SHARED } from './verify/verifySchemas';
 import { WORKER_ANSWERS, WORKER_SHARED } from './worker/workerSchemas';
 
 /*
@@ -154,26 +155,6 @@ const finding = z.strictObject({
   subject: text,
   message: text,
   hint: maybe(text),
-});
-
-const inboxItem = z.strictObject({
-  id: integer,
-  channel: text,
-  sender: text,
-  content: text,
-  /** One whose claim is lost is pending. */
-  status: z.enum(INBOX_STATUSES),
-  response_summary: maybe(text),
-  created_at: time,
-  processed_at: maybe(time),
-  /** Of the session that is woken with the answer. */
-  trigger_name: maybe(text),
-  session_key: maybe(text),
-  session_id: maybe(text),
-  /** The session that works on it, or did last. */
-  claimed_by: maybe(text),
-  claimed_until: maybe(time),
-  claims: integer,
 });
 
 const ended = { workspace_id: text, item: inboxItem, changed: z.boolean() };
@@ -374,6 +355,7 @@ export const ANSWERS = {
   mcp: z.strictObject({}),
   ...WORKER_ANSWERS,
   ...SESSION_ANSWERS,
+  ...VERIFY_ANSWERS,
 } as const;
 
 /** What JSON says of a task. */
@@ -408,6 +390,7 @@ export const SHARED = {
   'plan data': plan,
   ...WORKER_SHARED,
   ...SESSION_SHARED,
+  ...VERIFY_SHARED,
 };
 
 /** The document that `--json` prints for a command: its answer, with an error too where what it found is a failure. */

@@ -5,6 +5,7 @@ import { LIFECYCLE_COMMANDS } from '../commands/lifecycle/lifecycleCommands';
 import { SESSIONS_COMMANDS } from '../commands/sessions/sessionsCommands';
 import { TASK } from './options';
 import { TASK_COMMANDS } from '../commands/task/taskCommands';
+import { VERIFY_COMMANDS } from '../commands/verify/verifyCommands';
 import { WORKER_COMMANDS } from '../commands/worker/workerCommands';
 
 const YES: OptionSpec = { flags: '-y, --yes', does: 'answer yes to the question' };
@@ -116,6 +117,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'atlas receipts verify receipts.json --keys receipts.pub.json',
     load: async () => (await import('../commands/receipts/receipts')).verify,
   },
+  ...VERIFY_COMMANDS,
   ...INBOX_COMMANDS,
   ...WORKER_COMMANDS,
   {

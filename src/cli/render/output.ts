@@ -1,4 +1,5 @@
 import type { AtlasError, AtlasErrorCode } from '../../core/shared/errors';
+import { withoutOrders } from '../../core/verify/foreignText';
 
 /** What `atlas` exits with; the same for every command. */
 export const EXIT = {
@@ -10,6 +11,10 @@ export const EXIT = {
   notVerified: 5,
   lockTimeout: 6,
   damaged: 7,
+  /** Of `verify` alone: the base demands nothing that could be verified. */
+  noPolicy: 6,
+  /** Of `verify` alone: only a human may let the change pass. */
+  needsHuman: 7,
 } as const;
 
 /** One of them. */
@@ -27,6 +32,8 @@ const EXIT_OF: Partial<Readonly<Record<AtlasErrorCode, ExitCode>>> = {
   verification_failed: EXIT.notVerified,
   lock_timeout: EXIT.lockTimeout,
   damaged: EXIT.damaged,
+  no_policy: EXIT.noPolicy,
+  protected_path: EXIT.needsHuman,
   too_new: EXIT.damaged,
 };
 
@@ -76,10 +83,10 @@ export function passOn(
 
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** One JSON document; what a terminal would act on, or would not show, is escaped. */
+/** One JSON document; what a terminal or a CI system would act on, or a terminal would not show, is escaped. */
 export function toJson(value: unknown): string {
   const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return `${JSON.stringify(value, null, 2).replace(INVISIBLE, escape)}\n`;
+  return `${withoutOrders(JSON.stringify(value, null, 2).replace(INVISIBLE, escape))}\n`;
 }
 
 /** An answer as JSON. */

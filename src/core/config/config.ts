@@ -1,7 +1,9 @@
 import type * as z from 'zod/mini';
 import type { TranscriptHost } from '../session/sessionHost';
 import type { TerminalState } from '../task/taskRecord';
+import type { KeySettings } from '../receipt/keyPath';
 import { GIB, MIB } from '../shared/text';
+import type { VerifyPolicy } from '../verify/policy';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -40,7 +42,7 @@ export interface TaskConfig {
   readonly maxStepAttempts: number;
   readonly autoCheckpoint: AutoCheckpointPolicy;
   readonly signing: { readonly scheme: 'hd' | 'ed25519' };
-  readonly keyDerivation: { readonly purpose: number; readonly coinType: number; readonly account: number };
+  readonly keyDerivation: KeySettings;
   readonly validation: { readonly commands: readonly string[]; readonly timeoutMs: number };
   readonly retentionMs: Readonly<Record<TerminalState, number>>;
   /** Where agents keep their memory: in the repository unless it is an absolute path. */
@@ -49,6 +51,8 @@ export interface TaskConfig {
   readonly sessions: SessionsConfig;
   /** Whether an agent that stops is kept while the files have no passing receipt. */
   readonly gate: { readonly enabled: boolean };
+  /** What the repository's own settings demand of a change; its checks name the runs of their commands. */
+  readonly verify: VerifyPolicy | undefined;
 }
 
 /** What holds where no setting says otherwise. */
@@ -59,13 +63,14 @@ export const DEFAULT_CONFIG: TaskConfig = {
   maxStepAttempts: 3,
   autoCheckpoint: { onCommit: true, onPush: true, onPr: true, onValidation: true, onStepComplete: true },
   signing: { scheme: 'hd' },
-  keyDerivation: { purpose: 44, coinType: 236, account: 0 },
+  keyDerivation: { purpose: 44, coinType: 236, account: undefined },
   validation: { commands: [], timeoutMs: 10 * MINUTE },
   retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
   memoryFolder: '.atlas/memory',
   snapshots: { enabled: true, maxFileSize: 50 * MIB, maxSize: 2 * GIB },
   sessions: { track: false, headless: false, readTranscripts: [] },
   gate: { enabled: true },
+  verify: undefined,
 };
 
 /** A setting that could not be used: where it stands in the file and why. */

@@ -28,6 +28,7 @@ export const SETTING_NAMES = {
   snapshots: { enabled: undefined, max_file_size: undefined, max_size: undefined },
   sessions: { track: undefined, headless: undefined, read_transcripts: undefined },
   gate: { enabled: undefined },
+  verify: { checks: undefined, protect: undefined, ignore: undefined },
 } as const satisfies SettingNames;
 
 /** The tables at the top of the file; everything else there belongs to other programs. */
@@ -36,7 +37,11 @@ const SECTIONS: readonly string[] = Object.keys(SETTING_NAMES);
 /** What a repository may set for itself; everything else is the user's alone. */
 const REPOSITORY_NAMES: SettingNames = {
   hooks: { auto_checkpoint: SETTING_NAMES.hooks.auto_checkpoint, validation: { commands: undefined } },
+  verify: SETTING_NAMES.verify,
 };
+
+/** What a user may set: what is demanded of a change is its repository's to say. */
+const { verify: _ofRepositories, ...USER_NAMES } = SETTING_NAMES;
 
 /** The settings that somebody who forgot their section would write at the beginning of a line. */
 const PATHS: ReadonlyMap<string, string> = new Map([
@@ -55,6 +60,11 @@ const SAME_START = 6;
 /** Whose config.yaml is read. */
 export type ConfigOwner = 'user' | 'repository';
 
+const NOT_HERE: Readonly<Record<ConfigOwner, string>> = {
+  user: "this has no effect here. Move it to the repository's .atlas/config.yaml.",
+  repository: 'this has no effect in a repository. Move it to your own config.yaml.',
+};
+
 /**
  * The keys of a config.yaml that have no effect although somebody meant them to: unknown in a section, a setting outside
  * its section, or one that a repository can't set. Paths start at the top of the file. Other keys at the top belong to other
@@ -69,7 +79,7 @@ export function keyProblems(data: unknown, owner: ConfigOwner): ConfigProblem[] 
     return [{ path: Object.keys(data).slice(0, 1), message: 'this file has no settings. Put them below "hooks:".' }];
   }
   const sections = Object.fromEntries(Object.entries(data).filter(([key]) => isSection(key)));
-  return [...outside, ...unknown(sections, [], SETTING_NAMES, owner === 'user' ? SETTING_NAMES : REPOSITORY_NAMES)];
+  return [...outside, ...unknown(sections, [], SETTING_NAMES, owner === 'user' ? USER_NAMES : REPOSITORY_NAMES, owner)];
 }
 
 function misplaced(key: string, value: unknown): ConfigProblem[] {
@@ -88,15 +98,20 @@ function misplaced(key: string, value: unknown): ConfigProblem[] {
   return [{ path: [key, 'hooks'], message: 'this has no effect here. Move "hooks:" to the top of the file.' }];
 }
 
-function unknown(data: unknown, path: readonly string[], names: SettingNames, allowed: SettingNames): ConfigProblem[] {
+function unknown(
+  data: unknown,
+  path: readonly string[],
+  names: SettingNames,
+  allowed: SettingNames,
+  owner: ConfigOwner,
+): ConfigProblem[] {
   if (!isTable(data)) return [];
   return Object.keys(data).flatMap((key): ConfigProblem[] => {
     const at = [...path, key];
     if (!Object.hasOwn(names, key)) return [{ path: at, message: `not a setting. ${hint(key, names)}` }];
-    if (!Object.hasOwn(allowed, key))
-      return [{ path: at, message: 'this has no effect in a repository. Move it to your own config.yaml.' }];
+    if (!Object.hasOwn(allowed, key)) return [{ path: at, message: NOT_HERE[owner] }];
     const below = names[key];
-    return below === undefined ? [] : unknown(data[key], at, below, allowed[key] ?? {});
+    return below === undefined ? [] : unknown(data[key], at, below, allowed[key] ?? {}, owner);
   });
 }
 

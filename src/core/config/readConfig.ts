@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { TRANSCRIPT_HOSTS } from '../session/sessionHost';
 import { parseSize } from '../shared/text';
 import { parseDuration } from '../shared/time';
+import { policyOf, verifySettingsSchema } from '../verify/policy';
 import {
   type ConfigProblem,
   DEFAULT_CONFIG,
@@ -84,6 +85,7 @@ export const configSchema = z.looseObject({
   snapshots: z.optional(snapshotSettingsSchema),
   sessions: z.optional(sessionSettingsSchema),
   gate: z.optional(gateSettingsSchema),
+  verify: z.optional(verifySettingsSchema),
 });
 
 type Settings = z.infer<typeof configSchema>;
@@ -191,6 +193,7 @@ export function readConfig(
       snapshots: snapshotConfig(own.settings.snapshots),
       sessions: sessionsConfig(own.settings.sessions),
       gate: { enabled: own.settings.gate?.enabled ?? d.gate.enabled },
+      verify: local.settings.verify === undefined ? undefined : policyOf(local.settings.verify),
     },
   };
 }

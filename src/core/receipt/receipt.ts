@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { eventsOf } from '../history/historyEvent';
 import * as z from 'zod/mini';
 import { type TaskRecord, type ValidationReceipt, validationReceiptSchema } from '../task/taskRecord';
@@ -47,6 +48,12 @@ const chainSchema = z.object({
 const predicateSchema = z.looseObject({
   result: z.enum(['PASSED', 'FAILED']),
   configuration: z.array(z.looseObject({ name: z.string() })),
+  /** Which repository it is, and where in it the command ran; absent in older statements and outside a repository. */
+  repository: z.optional(z.looseObject({ roots: z.array(z.string()), folder: z.string() })),
+  /** The check of the repository's policy that the command was run as. */
+  check: z.optional(z.string()),
+  /** Who ran it, where it wasn't a developer. */
+  by: z.optional(z.literal('ci')),
   passedTests: z.optional(z.array(z.string())),
   failedTests: z.optional(z.array(z.string())),
   receipt: z.record(z.string(), z.unknown()),
@@ -89,6 +96,8 @@ export type Statement = z.infer<typeof statementSchema>;
 export type RunRecord = z.infer<typeof predicateSchema>['run'];
 /** What a statement says of the files. */
 export type TreeRecord = z.infer<typeof predicateSchema>['tree'];
+/** Which repository a statement is about. `roots`: its commits without parents, sorted, by which clones know each other. */
+export type RepositoryRecord = Readonly<NonNullable<z.infer<typeof predicateSchema>['repository']>>;
 /** The link to the receipt before. */
 export type ChainLink = z.infer<typeof chainSchema>;
 
@@ -107,6 +116,9 @@ export interface StatementInput {
   readonly run: RunRecord;
   readonly tree: TreeRecord;
   readonly chain: ChainLink;
+  readonly repository?: RepositoryRecord | undefined;
+  readonly check?: string | undefined;
+  readonly by?: 'ci' | undefined;
   /** SHA-256 (hex) of the command's UTF-8 bytes. */
   readonly commandSha256: string;
 }
@@ -116,7 +128,7 @@ export interface StatementInput {
  * https://github.com/in-toto/attestation/tree/main/spec), whose subjects are the trees before and after the run.
  */
 export function makeStatement(input: StatementInput): Statement {
-  const { receipt, tree } = input;
+  const { receipt, tree, repository, check, by } = input;
   const passed = receipt.exit_code === 0 && input.run.ended === 'exit';
   const subject = (name: string, id: string | null): Statement['subject'] =>
     id === null ? [] : [{ name, digest: { gitTree: id } }];
@@ -130,6 +142,7 @@ export function makeStatement(input: StatementInput): Statement {
       result: passed ? 'PASSED' : 'FAILED',
       configuration: [{ name: 'command', digest: { sha256: input.commandSha256 } }],
       [passed ? 'passedTests' : 'failedTests']: [receipt.command],
+      ...defined({ repository, check, by }),
       receipt: { ...receipt },
       task: input.task,
       run: input.run,

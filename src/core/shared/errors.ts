@@ -10,6 +10,10 @@ export type AtlasErrorCode =
   | 'stale_caller'
   | 'human_only'
   | 'verification_failed'
+  /** The base doesn't say what is demanded of a change. */
+  | 'no_policy'
+  /** A change to a path that only a human may let pass. */
+  | 'protected_path'
   | KeyErrorCode
   | 'lock_timeout'
   | 'damaged'

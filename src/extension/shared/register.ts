@@ -60,6 +60,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   ...family(async () => import('../checkpoints/restore'), 'restoreCheckpoint', 'restoreFiles', 'undoRestore'),
   ...family(async () => import('../receipts/validate'), 'runValidation'),
   ...family(receipts, 'openReceipts', 'verifyReceipt', 'exportReceipts', 'verifyAllReceipts'),
+  ...family(async () => import('../receipts/verifyCommit'), 'verifyCommit'),
   ...family(maintain, 'cleanUpHooks', 'destroyWorkspace', 'openConfiguration', 'showLog', 'sortTasks'),
   ...family(maintain, 'showMoreTasks', 'showAllWorkspaces', 'showThisWindowsTasks'),
   ...family(maintain, 'showOnlyNeedsYou', 'showAllTasks'),

@@ -255,7 +255,16 @@ export async function changedBetween(
   if (!TREE_ID.test(before) || !TREE_ID.test(after)) return fail('git_failed', 'These are not IDs of git trees.');
   if (before === after) return ok([]);
   const git = gitOf(repository, environment(ports.files, repository, scratch, undefined));
-  const run = await git(['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]);
+  const run = await git([
+    'diff-tree',
+    '-r',
+    '-z',
+    '--name-only',
+    '--no-renames',
+    '--ignore-submodules=none',
+    before,
+    after,
+  ]);
   if (!run.ok)
     return run.error.cause === undefined
       ? fail('git_failed', 'Git no longer has the files that the receipt covers.')

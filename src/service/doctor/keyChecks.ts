@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { accountsOf, derivationFor } from '../../core/receipt/keyPath';
 import { ok } from '../../core/shared/errors';
 import type { KeyFolder } from '../../core/shared/ports';
 import { count } from '../../core/shared/text';
@@ -45,7 +46,8 @@ async function checkUse(exam: Examination, secrets: readonly string[]): Promise<
   const { config } = await atlas.configs.forWorktree(undefined);
   // It must not narrow anything by itself: without `fix` nothing is written.
   const folder = new StoreKeyFolder(atlas.ports.paths.keys, atlas.ports, false);
-  const held = await readPublicKeys(withoutPublished(folder), config.keyDerivation);
+  const accounts = signedAccounts(exam);
+  const held = await readPublicKeys(withoutPublished(folder), derivationFor(config.keyDerivation), accounts);
   if (!held.ok) {
     exam.failed('keys', folder.path, held.error, 'Restore the right key file, for example from its .bak.');
     return;
@@ -63,6 +65,17 @@ async function checkUse(exam: Examination, secrets: readonly string[]): Promise<
     return;
   }
   await publish(exam, folder, missing, held.value);
+}
+
+/** The accounts that signed receipts of this store: each repository has one of its own. */
+function signedAccounts({ atlas }: Examination): string[] {
+  const receipts = atlas.workspaces.names().flatMap((workspace) =>
+    [...atlas.catalog.open(workspace), ...atlas.catalog.finished(workspace)].flatMap((ref) => {
+      const read = atlas.catalog.read(ref);
+      return read.ok ? read.value.hook.receipts : [];
+    }),
+  );
+  return accountsOf(receipts);
 }
 
 /** The folder as if nothing were published: then what is asked for is derived from the private keys. */
@@ -106,8 +119,9 @@ async function publish(
     act: async () => {
       const { curve } = await atlas.receipts();
       const { config } = await atlas.configs.forWorktree(undefined);
-      for (const scheme of new Set(held.map((entry) => entry.scheme))) {
-        const settings = { scheme, derivation: config.keyDerivation };
+      for (const { scheme, path: keyPath } of held) {
+        const account = scheme === 'hd' ? Number(/(\d+)'$/u.exec(keyPath)?.[1] ?? 0) : 0;
+        const settings = { scheme, derivation: { ...config.keyDerivation, account } };
         const loaded = await new FileKeyManager(folder, settings, atlas.ports.log, curve).load();
         if (!loaded.ok) throw loaded.error;
       }

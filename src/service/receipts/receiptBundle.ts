@@ -6,6 +6,7 @@ import {
   recordedEventSchema,
   validationReceiptSchema,
 } from '../../core/task/taskRecord';
+import { accountsOf } from '../../core/receipt/keyPath';
 import { listOf } from '../../core/task/fields';
 import type { Clock } from '../../core/shared/ports';
 import { type ReceiptReport, type Verdict, recordedReceipts } from '../../core/receipt/receipt';
@@ -53,9 +54,9 @@ export interface BundleReport {
 
 /** Makes a bundle of a task's receipts: statements, public keys, hook history. */
 export async function exportBundle(service: ReceiptService, clock: Clock, task: StoredTask): Promise<Result<string>> {
-  const keys = await service.publicKeys();
-  if (!keys.ok) return keys;
   const { ref, hook } = task;
+  const keys = await service.publicKeys(accountsOf(hook.receipts));
+  if (!keys.ok) return keys;
   const { chain, journalBroken } = service.recorded(task);
   const envelopes: Record<string, string> = {};
   for (const { receipt_id: id } of hook.receipts) {

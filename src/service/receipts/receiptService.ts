@@ -4,6 +4,7 @@ import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
 import type { ReceiptVerdict } from '../../core/hookMarkdown/view';
 import type { Repository } from '../../core/shared/ports';
 import { type Freshness, type ReceiptReport, recordedReceipts } from '../../core/receipt/receipt';
+import { accountsOf, derivationFor } from '../../core/receipt/keyPath';
 import { provesPass } from '../../core/receipt/receiptReport';
 import { readPublicKeys } from '../../signing/keyManager';
 import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys } from '../../signing/publicKeys';
@@ -65,21 +66,26 @@ export class ReceiptService {
   readonly curve: LoadSecp256k1 = async () => (this.loading ??= chooseSecp256k1());
 
   /** What the key files are now: a changed one is read again. */
-  private stamp(): string {
+  private stamp(accounts: readonly string[]): string {
     const stats = [PUBLIC_KEYS_FILE, 'master.key', 'master.hd.key', 'master.ed25519.key'].map((name) => {
       const stat = this.ports.files.stat(join(this.ports.paths.keys, name));
       return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
     });
-    return stats.join('|');
+    // Only where nothing is published does it matter whose receipts are looked at.
+    return [...stats, ...(stats[0] === '' ? accounts : [])].join('|');
   }
 
-  /** Loads the public keys. Fails with a `key_…` code or `unreadable` where they are there and can't be used. */
-  async prepare(): Promise<Result<ReceiptVerifier>> {
-    const stamp = this.stamp();
+  /**
+   * Loads the public keys. Fails with a `key_…` code or `unreadable` where they are there and can't be used.
+   * @param receipts what is to be verified: where no key is published, those that these name are derived
+   */
+  async prepare(receipts: readonly ValidationReceipt[] = []): Promise<Result<ReceiptVerifier>> {
+    const accounts = accountsOf(receipts);
+    const stamp = this.stamp(accounts);
     if (this.judge?.stamp === stamp) return ok(this.judge.judge);
     // Many tasks are looked at at once when a window opens: they are loaded once for all.
     if (this.preparing?.stamp !== stamp) {
-      const judge = this.loadJudge(stamp).finally(() => {
+      const judge = this.loadJudge(stamp, accounts).finally(() => {
         if (this.preparing?.judge === judge) this.preparing = undefined;
       });
       this.preparing = { stamp, judge };
@@ -87,8 +93,8 @@ export class ReceiptService {
     return this.preparing.judge;
   }
 
-  private async loadJudge(stamp: string): Promise<Result<ReceiptVerifier>> {
-    const entries = await this.publicKeys();
+  private async loadJudge(stamp: string, accounts: readonly string[]): Promise<Result<ReceiptVerifier>> {
+    const entries = await this.publicKeys(accounts);
     if (!entries.ok) return entries;
     const keys = await openPublicKeys(entries.value);
     if (!keys.ok) return keys;
@@ -98,9 +104,9 @@ export class ReceiptService {
   }
 
   /** The public keys of this store, as they are published. */
-  async publicKeys(): Promise<Result<PublicKeyEntry[]>> {
+  async publicKeys(accounts: readonly string[] = []): Promise<Result<PublicKeyEntry[]>> {
     const { config } = await this.configs.forWorktree(undefined);
-    return readPublicKeys(this.keys, config.keyDerivation);
+    return readPublicKeys(this.keys, derivationFor(config.keyDerivation), accounts);
   }
 
   /** Makes ready what HOOK.md needs of a task. */
@@ -136,7 +142,7 @@ export class ReceiptService {
     receipts: readonly ValidationReceipt[],
     options: ReportOptions,
   ): Promise<Result<Map<string, ReceiptReport>>> {
-    const judge = await this.prepare();
+    const judge = await this.prepare(receipts);
     if (!judge.ok) return judge;
     const turn = async (): Promise<void> => this.slices.turn();
     await turn();

@@ -4,6 +4,8 @@ import { isAbsolute } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { Expected, TaskInput } from '../../core/transition/events';
 import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
+import { derivationFor } from '../../core/receipt/keyPath';
+import { POLICY_FILE, type PolicyCheck, type VerifyPolicy, checkOf } from '../../core/verify/policy';
 import { possibleNow } from '../../core/transition/possible';
 import { checkExpected } from '../../core/transition/transition';
 import { whyRefused } from '../../core/transition/refusals';
@@ -40,6 +42,8 @@ export interface Validate {
   readonly expect?: Expected;
   /** Commands beside the declared ones; they decide the step only where none is declared. */
   readonly commands?: readonly string[];
+  /** Names of checks of the repository's policy, run as it says; as `commands`. */
+  readonly checks?: readonly string[];
   /** Goes on after a command that failed. */
   readonly keepGoing?: boolean;
   /** What the step came to, for the steps after it. */
@@ -66,15 +70,27 @@ export interface Validated {
   readonly task: Updated;
 }
 
+/** A command with what its receipt says of it. */
+interface PlannedRun {
+  readonly command: string;
+  /** Relative to the worktree. */
+  readonly folder: string;
+  readonly check: string | undefined;
+}
+
 /** A validation that is about to run. */
 interface Plan {
   readonly ref: TaskRef;
   readonly expect: Expected;
   readonly stepIndex: number;
   readonly declared: readonly string[];
-  readonly commands: readonly string[];
+  readonly commands: readonly PlannedRun[];
   readonly worktree: string;
   readonly repository: Repository | undefined;
+  /** By which clones of the repository know each other; empty where that isn't known. */
+  readonly roots: readonly string[];
+  /** What the repository demands of a change: it names the checks that are run. */
+  readonly policy: VerifyPolicy | undefined;
   readonly timeoutMs: number;
   readonly keys: FileKeyManager;
   readonly keyIndex: number;
@@ -148,8 +164,13 @@ export class ValidationService {
     }
     const declared = commandsOf(planned);
     const extra = (options.commands ?? []).filter((command) => oneLine(command) !== '');
-    const commands = [...declared, ...extra];
-    const allowed = await this.checkCommands(task, commands, declared, options.caller);
+    const { config } = await this.configs.forTask(task);
+    const checks = namedChecks(config.verify, options.checks ?? []);
+    if (!checks.ok) return checks;
+    const commands = plannedRuns(config.verify, [...declared, ...extra], checks.value);
+    // A check is the repository's command, as a declared one is.
+    const ofRepository = [...declared, ...checks.value.map(({ run }) => run)];
+    const allowed = await this.checkCommands(task, commands, ofRepository, options.caller);
     if (!allowed.ok) return allowed;
     const worktree = worktreeOf(task);
     if (worktree === undefined || !isAbsolute(worktree)) {
@@ -175,7 +196,7 @@ export class ValidationService {
 
   private async checkCommands(
     task: Task,
-    commands: readonly string[],
+    commands: readonly PlannedRun[],
     declared: readonly string[],
     caller: Validate['caller'],
   ): Promise<Result<void>> {
@@ -202,7 +223,10 @@ export class ValidationService {
     expect: Expected,
   ): Promise<Result<Plan>> {
     const { config } = await this.configs.forTask(task);
-    const settings = { scheme: config.signing.scheme, derivation: config.keyDerivation };
+    const repository = await repositoryOf(this.ports, task);
+    const { rootsOf } = await import('../../git/read/roots');
+    const roots = repository === undefined ? [] : await rootsOf(repository);
+    const settings = { scheme: config.signing.scheme, derivation: derivationFor(config.keyDerivation, roots) };
     const keys = new FileKeyManager(this.receipts.keys, settings, this.ports.log, this.receipts.curve);
     const loaded = await keys.load();
     if (!loaded.ok) return loaded;
@@ -210,8 +234,8 @@ export class ValidationService {
     const index =
       typeof known === 'number' && Number.isInteger(known) && known >= 0 ? ok(known) : await this.indexes.next();
     if (!index.ok) return index;
-    const repository = await repositoryOf(this.ports, task);
-    return ok({ ...plan, expect, repository, timeoutMs: config.validation.timeoutMs, keys, keyIndex: index.value });
+    const { timeoutMs } = config.validation;
+    return ok({ ...plan, expect, repository, roots, policy: config.verify, timeoutMs, keys, keyIndex: index.value });
   }
 
   /** Submits a running step's work, and says that this process validates. */
@@ -233,8 +257,8 @@ export class ValidationService {
   private async runAll(plan: Plan, options: Validate): Promise<Result<Validated>> {
     const ran: Ran[] = [];
     let failed: Ran | undefined;
-    for (const [index, command] of plan.commands.entries()) {
-      const one = await this.runOne(plan, command, index, options);
+    for (const [index, planned] of plan.commands.entries()) {
+      const one = await this.runOne(plan, planned, index, options);
       if (!one.ok) return one;
       ran.push(one.value);
       const decides = plan.declared.length === 0 || index < plan.declared.length;
@@ -270,7 +294,8 @@ export class ValidationService {
     return sent.ok ? ok({ passed: true, reason: undefined, receipts, task: sent.value }) : sent;
   }
 
-  private async runOne(plan: Plan, command: string, index: number, options: Validate): Promise<Result<Ran>> {
+  private async runOne(plan: Plan, planned: PlannedRun, index: number, options: Validate): Promise<Result<Ran>> {
+    const { command } = planned;
     const before = await this.maker.lookAt(plan);
     const reserved = await this.reserve(plan, command);
     if (!reserved.ok) return reserved;
@@ -278,7 +303,7 @@ export class ValidationService {
     if (!signer.ok) return signer;
     options.watch?.onCommand?.(command, index, plan.commands.length, reserved.value.receiptId);
     const { step = '', attempt = 1 } = plan.expect;
-    const place = { ...plan, command, stepName: step, attempt, ...reserved.value };
+    const place = { ...plan, ...planned, stepName: step, attempt, ...reserved.value };
     const made = await this.maker.make(place, before, signer.value, options.signal, options.watch?.onOutput);
     if (!made.ok) return made;
     const { receipt, envelopeSha256 } = made.value;
@@ -315,6 +340,33 @@ export class ValidationService {
       if (!used.has(id)) return id;
     }
   }
+}
+
+/** Checks of the policy by their names; fails with `not_found`. */
+function namedChecks(policy: VerifyPolicy | undefined, names: readonly string[]): Result<PolicyCheck[]> {
+  const checks: PolicyCheck[] = [];
+  for (const name of new Set(names)) {
+    const check = policy?.checks.find((each) => each.name === name);
+    if (check === undefined) {
+      const known = (policy?.checks ?? []).map((each) => each.name).join(', ');
+      return fail('not_found', `This repository has no check "${oneLine(name, 64)}".`, {
+        hint: known === '' ? `Checks are declared in ${POLICY_FILE}, below "verify:".` : `Its checks: ${known}.`,
+      });
+    }
+    checks.push(check);
+  }
+  return ok(checks);
+}
+
+/** Commands at the top of the worktree, then checks where the policy has them, each run once. */
+function plannedRuns(
+  policy: VerifyPolicy | undefined,
+  commands: readonly string[],
+  checks: readonly PolicyCheck[],
+): PlannedRun[] {
+  const runs = commands.map((command) => ({ command, folder: '.', check: checkOf(policy, command, '.')?.name }));
+  const others = checks.filter(({ name }) => !runs.some(({ check }) => check === name));
+  return [...runs, ...others.map(({ name, run, cwd }) => ({ command: run, folder: cwd, check: name }))];
 }
 
 function mayValidate({ state }: TaskRecord): boolean {

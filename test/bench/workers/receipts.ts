@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { HD, PrivateKey, Signature } from '@bsv/sdk';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
+import { derivationFor } from '../../../src/core/receipt/keyPath';
 import { unwrap } from '../../../src/core/shared/errors';
 import { preAuthEncoding, signingText } from '../../../src/core/receipt/receipt';
 import { Atlas } from '../../../src/service/atlas';
@@ -108,7 +109,7 @@ async function verify(root: string): Promise<Verified> {
 async function sign(root: string): Promise<Signed> {
   const atlas = new Atlas(systemPorts(root, 'bench', silentLog));
   const service = await atlas.receipts();
-  const settings = { scheme: 'hd', derivation: DEFAULT_CONFIG.keyDerivation } as const;
+  const settings = { scheme: 'hd', derivation: derivationFor(DEFAULT_CONFIG.keyDerivation) } as const;
   const keys = new FileKeyManager(service.keys, settings, silentLog, service.curve);
   const text = randomBytes(250);
   const statement = preAuthEncoding('application/vnd.in-toto+json', randomBytes(2000));

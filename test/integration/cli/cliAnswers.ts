@@ -70,6 +70,35 @@ async function bundled(desk: Desk): Promise<void> {
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('git --version', 'git --forged'));
 }
 
+/** A commit whose tree has a receipt, with a policy and the own key, and one before it without either. */
+async function covered(desk: Desk): Promise<void> {
+  desk.template('checked', { name: 'check', validation: ['git --version'] }, { name: 'next' });
+  await desk.ok('keys', 'trust', '--name', 'Ana');
+  const checks = [{ name: 'git', run: 'git --version' }];
+  desk.write('.atlas/config.yaml', JSON.stringify({ verify: { checks } }));
+  desk.git('add', '.');
+  desk.git('commit', '-q', '-m', 'policy');
+  await desk.running('checked');
+  await desk.ok('validate');
+}
+
+/** The same, with a remote that receipts can be pushed to. */
+async function attached(desk: Desk): Promise<void> {
+  await covered(desk);
+  await desk.ok('receipts', 'attach');
+  const remote = `${desk.folder}.git`;
+  desk.git('init', '-q', '--bare', remote);
+  desk.git('remote', 'add', 'origin', remote);
+}
+
+/** The same, with a commit after it that changes what is demanded. */
+async function demanded(desk: Desk): Promise<void> {
+  await attached(desk);
+  desk.git('branch', 'base');
+  desk.write('.atlas/config.yaml', '{}');
+  desk.git('commit', '-q', '-a', '-m', 'no policy');
+}
+
 /** Two checkpoints with their files, and files that were changed after them. */
 async function captured(desk: Desk): Promise<void> {
   const ref = await desk.running();
@@ -370,6 +399,43 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
       line(5, 'receipts verify forged.json'),
       line(3, 'receipts verify nowhere.json'),
       line(2, 'receipts verify'),
+    ],
+  },
+  'receipts attach': {
+    before: covered,
+    lines: [
+      line(0, 'receipts attach'),
+      line(0, 'receipts attach HEAD'),
+      line(3, 'receipts attach HEAD~1'),
+      line(3, 'receipts attach nonsense'),
+      line(2, 'receipts attach a b'),
+    ],
+  },
+  'receipts push': {
+    before: attached,
+    lines: [
+      line(2, 'receipts push'),
+      line(0, 'receipts push --yes'),
+      line(0, 'receipts push origin'),
+      line(3, 'receipts push nowhere'),
+    ],
+  },
+  'receipts fetch': {
+    before: attached,
+    lines: [line(0, 'receipts fetch'), line(3, 'receipts fetch nowhere'), line(2, 'receipts fetch a b')],
+  },
+  'keys trust': {
+    lines: [line(0, 'keys trust --name Ana'), line(0, 'keys trust'), line(2, 'keys trust --kind nonsense')],
+  },
+  verify: {
+    before: demanded,
+    lines: [
+      line(0, 'verify base --base base'),
+      line(5, 'verify base~1 --base base'),
+      line(7, 'verify HEAD --base base'),
+      line(6, 'verify HEAD --base HEAD'),
+      line(3, 'verify nonsense --base base'),
+      line(2, 'verify'),
     ],
   },
   'inbox add': {

@@ -191,7 +191,7 @@ const ANSWERING = new Set(
       'sessions list',
       'sessions show',
     ])
-    .concat(['lifecycle status', 'lifecycle doctor', 'lifecycle session-start', 'lifecycle stop', 'doctor'])
+    .concat(['verify', 'lifecycle status', 'lifecycle doctor', 'lifecycle session-start', 'lifecycle stop', 'doctor'])
     .concat(['lifecycle pre-compact', 'lifecycle subagent-stop', 'completion', 'worker claim', 'worker recover'])
     .concat(['worker list', 'worker status', 'worker show', 'worker ready', 'worker repair', 'worker convoy status'])
     .concat(['worker task list', 'worker task show', 'checkpoint list', 'checkpoint show', 'checkpoint diff']),

@@ -109,6 +109,7 @@ describe.concurrent('CLI Commands', { timeout: 60_000 }, () => {
 
   it('hook verify-receipt says VALID with its details, and INVALID once the receipt was changed', async () => {
     const desk = new Desk(cli, 'verify');
+    desk.settings({ key_derivation: { account: 0 } });
     desk.template('checked', { name: 'check', type: 'validation', validation: ['git --version'] }, { name: 'next' });
     const ref = await desk.running('checked');
     await desk.ok('validate');
@@ -231,6 +232,7 @@ describe.concurrent('Usage Examples', { timeout: 60_000 }, () => {
 
   it('3: every receipt is verified after the task is complete', async () => {
     const desk = new Desk(cli, 'example3');
+    desk.settings({ key_derivation: { account: 0 } });
     desk.template('checked', { name: 'analyze', type: 'validation', validation: ['git --version', 'git status'] });
     await desk.running('checked');
     await desk.ok('validate');

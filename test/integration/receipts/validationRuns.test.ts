@@ -75,11 +75,15 @@ describe('a validation', () => {
     expect(predicate).toMatchObject({
       ...{ result: 'PASSED', passedTests: [receipt?.command], receipt: { ...receipt } },
       task: { workspace_id: ref.workspace, task_id: ref.id, step_index: 0 },
-      run: { working_directory: world.workspace.folder, ended: 'exit', stdout_bytes: 3, stderr_bytes: 1 },
+      run: { working_directory: '.', ended: 'exit', stdout_bytes: 3, stderr_bytes: 1 },
       tree: { changed: [], changed_count: 0, branch: 'main' },
       chain: { sequence: 1, previous: null },
     });
     expect(predicate.run.argv.at(-1)).toContain('printf');
+    expect(predicate.repository).toEqual({
+      roots: [await world.workspace.git('rev-list', '--max-parents=0', 'HEAD')],
+      folder: '.',
+    });
     expect(predicate.tree.before).toBe(predicate.tree.after);
     expect(predicate.tree.head).toBe(await world.workspace.git('rev-parse', 'HEAD'));
     expect(await world.workspace.git('rev-parse', 'HEAD^{tree}')).toBe(predicate.tree.after);

@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { derivationFor } from '../../../src/core/receipt/keyPath';
 import { unwrap } from '../../../src/core/shared/errors';
 import type { ProcessIdentity } from '../../../src/core/recovery/liveness';
 import { type DoctorFinding, examine } from '../../../src/service/doctor/doctor';
@@ -93,7 +94,7 @@ function heldElsewhere(): void {
 async function withKey(): Promise<void> {
   const receipts = await store.atlas.receipts();
   const { config } = await store.atlas.configs.forWorktree(undefined);
-  const settings = { scheme: 'ed25519' as const, derivation: config.keyDerivation };
+  const settings = { scheme: 'ed25519' as const, derivation: derivationFor(config.keyDerivation) };
   unwrap(await new FileKeyManager(receipts.keys, settings, silentLog, receipts.curve).load());
 }
 

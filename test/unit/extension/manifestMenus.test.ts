@@ -26,7 +26,7 @@ const titles = new Map(commands.map(({ command, title }) => [command, texts[titl
 
 /** The commands that ask something, besides which task, item or worker is meant, before they act. */
 const ASKING = `
-  startTask checkpoint submitStepOutput answer acceptDespiteFailure reject recover abandonTask failTask exportHook exportReceipts
+  startTask checkpoint submitStepOutput answer acceptDespiteFailure reject recover abandonTask failTask exportHook exportReceipts verifyCommit
   showCheckpointFile restoreCheckpoint restoreFiles cleanUpHooks destroyWorkspace setUpAgent installGitHooks sortTasks showTaskActions
   addInboxItem completeInboxItem cancelInboxItem addWorkerTask slingTask runWorker recoverWorker handOffWork
   completeWork failWork clearWorker createConvoy showWorker repairWorkers

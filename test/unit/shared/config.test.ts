@@ -14,7 +14,7 @@ describe('settings', () => {
       maxStepAttempts: 3,
       autoCheckpoint: { onCommit: true, onPush: true, onPr: true, onValidation: true, onStepComplete: true },
       signing: { scheme: 'hd' },
-      keyDerivation: { purpose: 44, coinType: 236, account: 0 },
+      keyDerivation: { purpose: 44, coinType: 236, account: undefined },
       validation: { commands: [], timeoutMs: 600_000 },
       retentionMs: { completed: 720 * HOUR, failed: 336 * HOUR, abandoned: 168 * HOUR },
       memoryFolder: '.atlas/memory',

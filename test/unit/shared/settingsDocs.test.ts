@@ -28,10 +28,10 @@ describe('the documented settings', () => {
 
   it('have the defaults of the code where those are numbers or texts', () => {
     const { maxCheckpoints, maxStepAttempts, signing, keyDerivation, memoryFolder } = DEFAULT_CONFIG;
-    const { purpose, coinType, account } = keyDerivation;
+    const { purpose, coinType } = keyDerivation;
     const names = ['max_checkpoints', 'max_step_attempts', 'signing.scheme', 'key_derivation.purpose'];
-    names.push('key_derivation.coin_type', 'key_derivation.account', 'memory_folder');
-    const values = [maxCheckpoints, maxStepAttempts, signing.scheme, purpose, coinType, account, memoryFolder];
+    names.push('key_derivation.coin_type', 'memory_folder');
+    const values = [maxCheckpoints, maxStepAttempts, signing.scheme, purpose, coinType, memoryFolder];
     expect(names.map((name) => rows.get(`hooks.${name}`))).toEqual(values.map(String));
   });
 

@@ -116,6 +116,7 @@ export const TASK_COMMANDS: readonly CommandSpec[] = [
         does: 'extra check; decisive only if the step declares none; repeatable',
         list: true,
       },
+      { flags: '--check <name>', does: 'check of .atlas/config.yaml to run beside them; repeatable', list: true },
       { flags: '-k, --keep-going', does: 'run the remaining checks after one fails' },
       ...RESULT,
       ...BOUND,

@@ -23,17 +23,21 @@ export const validate: Handler = async (context, call) => {
   const summary = await summaryOf(context, call);
   const driven = await taskToDrive(context, call, expect);
   const { atlas, stored } = driven;
-  const commands = call.list('command');
+  const [commands, checks] = [call.list('command'), call.list('check')];
   // Another step's checks are not this caller's.
   const stale = checkExpected(stored.hook, { type: 'validation_command', expect });
   if (stale !== undefined) taken(context, driven, stale);
-  await requireChecks(driven, commands);
-  if (context.caller === 'human') announceRun(context, await atlas.unallowed(stored, currentCommands(stored)));
+  await requireChecks(driven, [...commands, ...checks]);
+  const { config } = await atlas.configs.forTask(stored.task);
+  const named = (config.verify?.checks ?? []).filter(({ name }) => checks.includes(name)).map(({ run }) => run);
+  const ofRepository = [...currentCommands(stored), ...named];
+  if (context.caller === 'human') announceRun(context, await atlas.unallowed(stored, ofRepository));
   const validated = await cancellable(context.cancelled, async (signal) =>
     atlas.validate(stored.ref, {
       // What runs is what was shown, also where the task moves on meanwhile.
       expect: { ...seenStep(stored), ...expect },
       commands,
+      checks,
       ...summary,
       keepGoing: call.flag('keepGoing'),
       signal,
@@ -72,9 +76,9 @@ function seenStep({ hook }: StoredTask): Expected {
 }
 
 /** Where the step declares no check and none is named, those that the repository has are offered. */
-async function requireChecks({ atlas, stored }: Driven, commands: readonly string[]): Promise<void> {
+async function requireChecks({ atlas, stored }: Driven, asked: readonly string[]): Promise<void> {
   const planned = stored.task.steps[stored.hook.current_step?.step_index ?? -1];
-  if (commands.length > 0 || planned === undefined || commandsOf(planned).length > 0) return;
+  if (asked.length > 0 || planned === undefined || commandsOf(planned).length > 0) return;
   const message = `Step "${oneLine(planned.name, 64)}" declares no checks, and no command was given.`;
   const offered = offeredLines(await checksOf(atlas, stored));
   throw new AtlasError('usage', [message, ...offered].join('\n'), {
