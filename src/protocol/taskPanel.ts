@@ -127,6 +127,7 @@ const stringsSchema = z.object({
   reviewHint: z.string(),
   checks: z.string(),
   noChecks: z.string(),
+  agentSaid: z.string(),
   output: z.string(),
   showReceipt: z.string(),
   activity: z.string(),
@@ -161,6 +162,8 @@ export const taskPanelModelSchema = z.object({
   /** Absent until git was asked, and where there is no repository. */
   changes: z.optional(changesSchema),
   checks: z.array(checkSchema),
+  /** What the agent said last: words beside what the checks came to. */
+  agentSaid: z.optional(z.string()),
   /** Newest first. */
   activity: z.array(activitySchema),
   document: z.array(documentNodeSchema),

@@ -8,8 +8,14 @@ const EVENT_SIGNS: Readonly<Record<PanelActivity['level'], string>> = { info: 'Â
 /** How much of what happened is shown without a click. */
 const ACTIVITY_SHOWN = 8;
 
-/** The last run of each check: result, receipt and files. */
-export function checksView({ checks, strings }: TaskPanelModel): VNode {
+/** What the agent said last, beside the last run of each check: result, receipt and files. */
+export function checksView(model: TaskPanelModel): Child[] {
+  const { agentSaid, strings } = model;
+  if (agentSaid === undefined) return [runsView(model)];
+  return [h('p', { class: 'agent-said' }, `${strings.agentSaid} `, h('q', {}, agentSaid)), runsView(model)];
+}
+
+function runsView({ checks, strings }: TaskPanelModel): VNode {
   if (checks.length === 0) return h('p', { class: 'quiet' }, strings.noChecks);
   return h(
     'ul',

@@ -45,7 +45,7 @@ export function hookView(state: HookViewState): Child[] {
     ),
     needView(model, state),
     changesView(model, state),
-    section('checks', strings.checks, [checksView(model)]),
+    section('checks', strings.checks, checksView(model)),
     section('activity', strings.activity, activityView(model, state, SHOW_EARLIER)),
     documentSection(model, state.busy),
   ];

@@ -32,7 +32,7 @@ export async function answering(
   } catch (error) {
     const known = error as Partial<AtlasError>;
     if (error instanceof Error && known.name === 'AtlasError' && known.code !== undefined) {
-      failed({ code: known.code, message: error.message, hint: known.hint });
+      failed({ code: known.code, message: error.message, hint: (await sandboxHint(error, context)) ?? known.hint });
       return exit(known.code);
     }
     const ofFile = await fileProblem(error);
@@ -43,6 +43,16 @@ export async function answering(
     failed({ code: 'unexpected', message: `Unexpected error: ${messageOf(error)}` });
     return EXIT.failed;
   }
+}
+
+/** Codex runs commands in a sandbox that lets them write to the folder that it works in, and to nothing else of the user's. */
+async function sandboxHint(error: unknown, { env, root }: CliContext): Promise<string | undefined> {
+  if ((env['CODEX_SANDBOX'] ?? env['CODEX_SANDBOX_NETWORK_DISABLED'] ?? '') === '') return undefined;
+  const { codeOf } = await import('../../system/files/fileErrors');
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+    if (['EROFS', 'EACCES', 'EPERM'].includes(codeOf(cause)))
+      return `Codex's sandbox keeps Atlas from writing to its store. A human can allow it in ~/.codex/config.toml, under [sandbox_workspace_write]: writable_roots = [${JSON.stringify(root)}]`;
+  return undefined;
 }
 
 /** What a file that can't be used as one brings about wherever it is met. */

@@ -64,12 +64,22 @@ export function whatYouWereDoing(view: HookView): string {
     ...sinceLastCheckpoint(view),
     ...filesModified(view),
     ...(view.session?.work ?? []),
+    ...(view.session?.hasMessage === true ? [lastRun(view)] : []),
     '### Last Checkpoint',
     lastCheckpoint(view),
     ...quoted('### Your Instructions', view.step?.prompt),
     ...quoted('### Your Last Output', view.step?.last_output),
     ...quoted('### Output of the Interrupted Command', view.hook.recovery?.partial_output),
   ].join('\n\n');
+}
+
+/** What the checks came to, beside what the agent said: the words are nobody's proof. */
+function lastRun({ hook, step }: HookView): string {
+  const own = hook.receipts.filter((receipt) => receipt.step_name === step?.step_name);
+  const last = own.at(-1);
+  if (last === undefined) return '**Last run of a check:** none in this step.';
+  const { command, exit_code: exit, completed_at: at } = last;
+  return `**Last run of a check:** ${code(command, 300)} ${exit === 0 ? 'passed' : `failed with exit code ${exit}`} (${utc(at)}, recorded by Atlas).`;
 }
 
 /** Why a human sent an earlier attempt back; until the step ends, as the next attempt is judged by it. */

@@ -39,7 +39,8 @@ function known({ at, source }: { readonly at: string; readonly source: FactSourc
 
 /** What HOOK.md of a task says of the session that works on it. */
 export function sessionSections(view: SessionView): SessionSections {
-  return { asked: whatWasAsked(view), work: observedWork(view), first: firstAfterDeath(view) };
+  const hasMessage = view.record.message !== undefined;
+  return { asked: whatWasAsked(view), work: observedWork(view), hasMessage, first: firstAfterDeath(view) };
 }
 
 /** `## What Was Asked`: the first and the latest request, as the host gave them. */
@@ -66,8 +67,8 @@ export function observedWork(view: SessionView): string[] {
     ...changedWhileItRan(view),
     ...lastCommands(view),
     ...ownList(view),
-    ...lastMessage(view),
     ...compactions(view),
+    ...lastMessage(view),
   ];
 }
 

@@ -18,6 +18,8 @@ export interface ReceiptVerdict {
 export interface SessionSections {
   readonly asked: readonly string[];
   readonly work: readonly string[];
+  /** Whether `work` ends with what the agent said. */
+  readonly hasMessage: boolean;
   /** What comes first in `What To Do Now`. */
   readonly first: readonly string[];
 }

@@ -13,6 +13,14 @@ const one = (type: (typeof STEP_TYPES)[number], validation: readonly string[] = 
 const modelOf = (driven: DrivenHook, more: Partial<TaskPanelData> = {}): TaskPanelModel =>
   taskPanelModel(REF, { hook: driven.now, task: driven.task, markdown: '', hookPath: '/h', ...more }, []);
 
+describe("an agent's last message", () => {
+  it('stands beside the checks on one line, and only where it is known', () => {
+    const driven = one('ai');
+    expect(modelOf(driven).agentSaid).toBeUndefined();
+    expect(modelOf(driven, { said: 'Done.\nAll **tests** pass.' }).agentSaid).toBe('Done. All **tests** pass.');
+  });
+});
+
 describe('the actions of the HOOK.md panel', () => {
   it('are in words, the one next step first', () => {
     const { actions } = modelOf(one('ai').crashed('retry_step'));

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { renderWhatToDoNow, synopsis } from '../../../src/core/hookMarkdown/hookMarkdown';
 import { markdownSeq } from '../../../src/core/hookMarkdown/markdownSeq';
 import { TASK_STATES, RECOVERY_ACTIONS, isTerminal } from '../../../src/core/task/taskRecord';
-import type { ReceiptVerdict } from '../../../src/core/hookMarkdown/view';
+import { sessionSections } from '../../../src/core/hookMarkdown/session';
+import type { ReceiptVerdict, SessionSections } from '../../../src/core/hookMarkdown/view';
+import { newSession } from '../../../src/core/session/sessionRecord';
 import { STEP_TYPES, type StepType, isAiLike } from '../../../src/core/task/template';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
@@ -35,6 +37,31 @@ function waiting(kind: WaitKind): DrivenHook {
     }
   }
 }
+
+/** What is known of a session that ended its turn with a message. */
+function said(text: string): SessionSections {
+  const at = '2026-01-17T14:45:33Z';
+  const record = {
+    ...newSession({ host: 'codex', sessionId: 'one' }, at, 'hook'),
+    message: { text, at, source: 'hook' as const },
+  };
+  return sessionSections({ record, state: 'idle', survivors: [] });
+}
+
+describe("an agent's last message", () => {
+  it('stands beside what the last run of a check came to, and nobody judges its words', () => {
+    const driven = running('ai', ['npm test']);
+    const none = section(render(driven, { session: said('All tests pass.') }), 'What You Were Doing');
+    expect(none).toContain('All tests pass.');
+    expect(none).toContain('**Last run of a check:** none in this step.');
+    driven.send({ type: 'step_output' }).validated('npm test', 1);
+    const failed = section(render(driven, { session: said('All tests pass.') }), 'What You Were Doing');
+    expect(failed).toMatch(
+      /All tests pass\.[^]*\*\*Last run of a check:\*\* `npm test` failed with exit code 1 \(.*, recorded by Atlas\)\./u,
+    );
+    expect(section(render(driven), 'What You Were Doing')).not.toContain('Last run of a check');
+  });
+});
 
 describe('HOOK.md', () => {
   it('has its sections in order, in every state', () => {

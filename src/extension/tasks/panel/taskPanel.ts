@@ -92,6 +92,7 @@ class TaskPanel extends Panel<ToTaskPanel, TaskPanelRequest> {
         files: this.changes.files,
         captured: this.captured(hook),
         outputs: await this.outputs(hook),
+        said: (await import('../../../service/sessions/sessionOfTask')).lastMessageOf(atlas.ports, this.ref),
         receipts: this.verdicts.of(read.value),
         diagnosis: this.session.view(this.ref)?.diagnosis,
         validated: this.isValidated(hook),

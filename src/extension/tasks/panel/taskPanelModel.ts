@@ -48,6 +48,8 @@ export interface TaskPanelData {
   readonly captured?: ReadonlyMap<string, string>;
   /** The last lines that failed checks printed, by their receipts. */
   readonly outputs?: ReadonlyMap<string, string>;
+  /** What the agent said last. */
+  readonly said?: string | undefined;
   /** What is known of the receipts, by their ids. */
   readonly receipts?: ReadonlyMap<string, ReceiptStatus>;
   /** Whether hook.json was found to be edited since the journal's last entry. */
@@ -93,6 +95,7 @@ export function taskPanelModel(ref: TaskRef, data: TaskPanelData, document: Docu
     actions: data.untrusted === true ? [] : panelActions(data, task, texts),
     ...changesOf(data, texts),
     checks: panelChecks(hook, receipts, withoutKey(outputs, decided), texts),
+    ...(data.said === undefined ? {} : { agentSaid: flat(data.said, 500) }),
     activity: panelActivity(hook),
     document,
     strings: texts.strings,

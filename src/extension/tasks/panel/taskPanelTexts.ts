@@ -49,6 +49,7 @@ const strings = (): TaskPanelStrings => ({
   reviewHint: l10n.t('Show all changes since the task started'),
   checks: l10n.t('Checks'),
   noChecks: l10n.t('No check has run yet.'),
+  agentSaid: l10n.t('Agent:'),
   output: l10n.t('Output'),
   showReceipt: l10n.t('Show Receipt'),
   activity: l10n.t('Activity'),
