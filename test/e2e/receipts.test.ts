@@ -107,7 +107,10 @@ describe('validation receipts in the window', () => {
     await row('echo built by echo').click();
     await panel().locator('table').waitFor();
     await panel().getByText('The signature over the receipt').first().waitFor();
-    await panel().getByText(/^m\/44'\/236'\/\d+'\/0\/0$/u).first().waitFor();
+    await panel()
+      .getByText(/^m\/44'\/236'\/\d+'\/0\/0$/u)
+      .first()
+      .waitFor();
     await workbench.toast(/echo built by echo: Passed · Valid/u).waitFor();
     await workbench.screenshot('receipts-panel');
   });

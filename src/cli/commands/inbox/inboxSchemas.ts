@@ -26,4 +26,3 @@ export const inboxItem = z.strictObject({
   claimed_until: maybe(time),
   claims: integer,
 });
-
