@@ -63,11 +63,6 @@ export class TrustedKeys implements Signatures {
     return ok(new TrustedKeys(signers, new SignatureVerifier(opened.value, curve)));
   }
 
-  /** Whether any key was rotated: only then does it matter what the base has already. */
-  get hasRotated(): boolean {
-    return [...this.signers.values()].some(({ revoked }) => revoked === 'rotated');
-  }
-
   /** The statement that a line of a note holds, or why there is none. */
   read(line: string): AttachedReceipt | LineProblem {
     const bytes = envelopeOfLine(line);

@@ -126,6 +126,7 @@ function readLine(words: readonly CompletedWord[], range: string, list: string, 
       *)
         case "\${line:+$line }$word" in
           ${KNOWN_WORDS(words)}) line="\${line:+$line }$word" ;;
+          *) [[ -n $line ]] || return 0 ;;
         esac ;;
     esac
   done`;
@@ -246,6 +247,8 @@ function __atlas_at
         switch (string trim "$line $word")
           case ${words.flatMap(({ path }) => (path === '' ? [] : [fishWord(path)])).join(' ')}
             set line (string trim "$line $word")
+          case '*'
+            test -n "$line"; or return 1
         end
     end
   end

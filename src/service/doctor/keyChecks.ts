@@ -46,7 +46,9 @@ async function checkUse(exam: Examination, secrets: readonly string[]): Promise<
   const { config } = await atlas.configs.forWorktree(undefined);
   // It must not narrow anything by itself: without `fix` nothing is written.
   const folder = new StoreKeyFolder(atlas.ports.paths.keys, atlas.ports, false);
-  const accounts = signedAccounts(exam);
+  const signed = signedAccounts(exam);
+  // Where nothing was signed yet, whichever account is published will do: a repository's is, once its key is trusted.
+  const accounts = signed.length > 0 ? signed : publishedAccounts(folder);
   const held = await readPublicKeys(withoutPublished(folder), derivationFor(config.keyDerivation), accounts);
   if (!held.ok) {
     exam.failed('keys', folder.path, held.error, 'Restore the right key file, for example from its .bak.');
@@ -76,6 +78,13 @@ function signedAccounts({ atlas }: Examination): string[] {
     }),
   );
   return accountsOf(receipts);
+}
+
+/** The accounts whose public keys are published. */
+function publishedAccounts(folder: KeyFolder): string[] {
+  const text = folder.readPublic(PUBLIC_KEYS_FILE);
+  const parsed = text.ok && text.value !== undefined ? parsePublicKeys(text.value) : undefined;
+  return parsed?.ok === true ? parsed.value.flatMap(({ scheme, path }) => (scheme === 'hd' ? [path] : [])) : [];
 }
 
 /** The folder as if nothing were published: then what is asked for is derived from the private keys. */

@@ -112,6 +112,24 @@ describe('what is pushed', () => {
   });
 });
 
+describe('a key that is trusted before it signed anything', () => {
+  it('is of this repository alone, and no problem for the doctor', async () => {
+    const ben = team.clone('ben');
+    await ben.ok('keys', 'trust', '--name', 'Ben');
+    const { trusted } = JSON.parse(ben.read('.atlas/trusted-keys.json')) as {
+      trusted: { name: string; path: string }[];
+    };
+    const root = ben.git('rev-list', '--max-parents=0', 'HEAD');
+    const account = Number.parseInt(root.slice(0, 8), 16) & 0x7fff_ffff;
+    expect(trusted.map(({ name, path }) => [name, path])).toEqual([
+      ['Ana', `m/44'/236'/${account}'`],
+      ['Ben', `m/44'/236'/${account}'`],
+    ]);
+    expect(JSON.stringify(trusted)).not.toContain('xprv');
+    expect((await ben.atlas('doctor')).out).toContain('The signing key is usable and its public key is published.');
+  });
+});
+
 describe('attach', () => {
   it('takes only what covers exactly the commit, before and after the run', async () => {
     ana.write('untracked.txt', 'x');
