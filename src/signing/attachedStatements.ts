@@ -29,9 +29,15 @@ export function noteLine(envelope: Uint8Array): string {
 
 /** The envelope that a line of a note holds; `undefined` for what isn't one of ours in its one spelling. */
 export function envelopeOfLine(line: string): Uint8Array | undefined {
+  const bytes = decoded(line);
+  return bytes !== undefined && parseEnvelope(bytes).ok ? bytes : undefined;
+}
+
+/** What a line of a note decodes to; `undefined` for another spelling of it. */
+function decoded(line: string): Uint8Array | undefined {
   if (line.length > MAX_STATEMENT * 1.4 || !line.startsWith('ey')) return undefined;
   const bytes = Buffer.from(line, 'base64');
-  return bytes.toString('base64') === line && parseEnvelope(bytes).ok ? bytes : undefined;
+  return bytes.toString('base64') === line ? bytes : undefined;
 }
 
 /** The keys of `.atlas/trusted-keys.json`, ready for verifying. */
@@ -65,7 +71,7 @@ export class TrustedKeys implements Signatures {
 
   /** The statement that a line of a note holds, or why there is none. */
   read(line: string): AttachedReceipt | LineProblem {
-    const bytes = envelopeOfLine(line);
+    const bytes = decoded(line);
     const parsed = bytes === undefined ? undefined : parseEnvelope(bytes);
     if (bytes === undefined || parsed?.ok !== true) return 'foreign';
     const stated = readStatement(bytes, parsed.value);
