@@ -12,7 +12,7 @@ import { databaseId, databaseSize } from './database';
 import { copyBlobs, planCopy } from './firstCopy';
 import { tryLookAt } from './fileLook';
 import { Intake } from './intake';
-import { type Differences, leftOut, listDifferences } from './listing';
+import { type Differences, isText, leftOut, listDifferences } from './listing';
 import { modesAfter } from './modes';
 import { PrivateGit, SYNC_AT_ONCE, preparePrivate } from './privateGit';
 import type { Place } from './place';
@@ -269,8 +269,4 @@ function changedAt(stamp: string): number {
 
 function byPath(a: LeftOut, b: LeftOut): number {
   return a.path < b.path ? -1 : 1;
-}
-
-function isText(path: TreePath): boolean {
-  return Buffer.from(Buffer.from(path, 'latin1').toString('utf8')).toString('latin1') === path;
 }

@@ -48,6 +48,11 @@ export interface ListingOptions {
   readonly known: readonly TreePath[] | undefined;
 }
 
+/** Whether a path is text, and can be an argument. */
+export function isText(path: TreePath): boolean {
+  return Buffer.from(Buffer.from(path, 'latin1').toString('utf8')).toString('latin1') === path;
+}
+
 /** Paths as arguments: those that aren't text can't be. */
 function asArguments(paths: readonly TreePath[]): string[] {
   return paths.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
@@ -75,13 +80,10 @@ export async function listDifferences(
   if (!listed.ok) return listed;
   if (!compared.ok) return compared;
   const left = [...listed.value.matchAll(UNREADABLE_FOLDER)].map(([, path = '']) => leftOut(`${path}/`, 'unreadable'));
-  const rules = await ignoredNow(
-    git,
-    others.filter((path) => IGNORE_FILE.test(path)),
-  );
-  if (!rules.ok) return rules;
-  const seen = others.filter((path) => !rules.value.has(path));
-  const ruleFiles = readRules(git.place.worktree, [...rules.value].sort());
+  const told = await othersTold(git, user, others);
+  if (!told.ok) return told;
+  const { seen, rules } = told.value;
+  const ruleFiles = readRules(git.place.worktree, [...rules].sort());
   const isSteady = known !== undefined || isSameRules(git, user, cache, ruleFiles, [...seen, ...status]);
   const [facts, ignored] = await Promise.all([
     isSteady && cache !== undefined ? ok(cache.user) : user.facts(cache?.user),
@@ -110,6 +112,50 @@ export async function listDifferences(
   });
   const isRule = ([path]: readonly [TreePath, string]): boolean => !differences.changed.has(path);
   return ok({ ...differences, rules: ruleFiles.filter(isRule) });
+}
+
+/** What is new, as the user's git sees it, and the ignore files among it that are ignored themselves. */
+async function othersTold(
+  git: PrivateGit,
+  user: UserIndex,
+  others: readonly TreePath[],
+): Promise<Outcome<{ readonly seen: readonly TreePath[]; readonly rules: ReadonlySet<TreePath> }>> {
+  const ignored = await ignoredNow(
+    git,
+    others.filter((path) => IGNORE_FILE.test(path)),
+  );
+  if (!ignored.ok) return ignored;
+  const repositories = others.filter((path) => path.endsWith('/'));
+  const inside = await trackedInside(user, repositories);
+  if (!inside.ok) return inside;
+  const rest = others.filter((path) => !ignored.value.has(path) && !inside.value.has(path));
+  return ok({ seen: [...rest, ...[...inside.value.values()].flat()], rules: ignored.value });
+}
+
+/**
+ * Folders that are repositories of their own, in which the user's git tracks files all the same, with what it sees there:
+ * they count as any other. Names that aren't text can't be asked for.
+ */
+async function trackedInside(
+  user: UserIndex,
+  repositories: readonly TreePath[],
+): Promise<Outcome<ReadonlyMap<TreePath, readonly TreePath[]>>> {
+  const found = new Map<TreePath, readonly TreePath[]>();
+  const named = repositories.filter(isText).map((path) => path.slice(0, -1));
+  if (named.length === 0) return ok(found);
+  const visible = await user.visible(named);
+  if (!visible.ok) return visible;
+  const parents = new ParentLook(user.worktree);
+  const isThere = (path: TreePath): boolean => {
+    const kind = parents.tryLookAt(path.replace(/\/$/u, ''))?.kind;
+    return kind === 'file' || kind === 'link' || (kind === 'folder' && path.endsWith('/'));
+  };
+  for (const folder of named) {
+    const below = [...visible.value].filter((path) => path.startsWith(`${folder}/`) && path !== `${folder}/`);
+    const files = below.filter(isThere);
+    if (files.length > 0) found.set(`${folder}/`, files);
+  }
+  return ok(found);
 }
 
 interface Visible {

@@ -33,6 +33,10 @@ export class UserIndex {
     this.objects = repository === undefined ? undefined : join(repository.commonDir, 'objects');
   }
 
+  get worktree(): string {
+    return this.git.place.worktree;
+  }
+
   /** Changes with each change of the index; empty where there is none. */
   get stamp(): string {
     const stat = this.path === undefined ? undefined : lstatSync(this.path, { bigint: true, throwIfNoEntry: false });
@@ -58,12 +62,16 @@ export class UserIndex {
     return listed.ok ? ok({ stamp, ignoredTracked: ignored.value, submodules, isSparse, hidesRules }) : listed;
   }
 
-  /** All that the user's git tracks, or would: it goes by ignore files that aren't checked out, too. */
-  async visible(): Promise<Outcome<ReadonlySet<TreePath>>> {
+  /**
+   * All that the user's git tracks, or would: it goes by ignore files that aren't checked out, too.
+   * @param folders the only ones to look in
+   */
+  async visible(folders: readonly TreePath[] = []): Promise<Outcome<ReadonlySet<TreePath>>> {
     const paths = new Set<TreePath>();
     // Without an index, nothing is tracked: git takes a file that isn't there for an empty one.
     const index = this.path ?? join(this.git.place.home, 'no-index');
-    const args = ['ls-files', '-c', '-o', '--exclude-standard', '-z'];
+    const among = folders.length === 0 ? [] : ['--', ...folders.map((path) => Buffer.from(path, 'latin1').toString())];
+    const args = ['ls-files', '-c', '-o', '--exclude-standard', '-z', ...among];
     const listed = await this.git.records(args, { index, reads: this.objects }, (records) => {
       for (const record of records) paths.add(record);
     });
