@@ -25,7 +25,8 @@ const URGENCY: Readonly<Record<SessionState, number>> = {
  */
 export function needsUser({ record, state, shown }: RankedSession): boolean {
   if (record.bound !== undefined || shown === 'line') return false;
-  if (state === 'interrupted') return record.task?.state === 'waiting';
+  // Its death may be seen before it is written down.
+  if (state === 'interrupted') return record.task !== undefined && record.task.state !== 'closed';
   return (state === 'waiting_permission' || state === 'waiting_answer') && record.marks.length === 0;
 }
 
