@@ -9,7 +9,7 @@ import { NOTICES, thirdPartyNotices } from './thirdParty.mts';
 
 const VSIX = path.join(PROJECT, 'atlas-hooks.vsix');
 /** Snapshots and sessions took 120 KB, what verifies commits 65; a jump past this is a dependency that slipped in. */
-const BUDGET_BYTES = 1_370_000;
+const BUDGET_BYTES = 1_400_000;
 /** What runs when a window begins, the record's schema with it; the rest of its file is only looked over. */
 const BEGIN_BUDGET_BYTES = 162_000;
 /** Packages that lie beside the window's file. */
