@@ -107,8 +107,9 @@ describe('validation receipts in the window', () => {
     await row('echo built by echo').click();
     await panel().locator('table').waitFor();
     await panel().getByText('The signature over the receipt').first().waitFor();
+    // m/44'/236'/<repository>'/0/0; Playwright can't take a slash or a quote in an expression.
     await panel()
-      .getByText(/^m\/44'\/236'\/\d+'\/0\/0$/u)
+      .getByText(/^m.44..236..\d+..0.0$/u)
       .first()
       .waitFor();
     await workbench.toast(/echo built by echo: Passed · Valid/u).waitFor();
