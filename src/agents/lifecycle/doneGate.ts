@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { embedded, section } from '../../core/shared/agentText';
 import { flat } from '../../core/hookMarkdown/escape';
+import { provesPass } from '../../core/receipt/receiptReport';
 import { count } from '../../core/shared/text';
 import { commandsOf } from '../../core/task/task';
 import { alignTask } from '../../core/task/taskAlignment';
@@ -91,10 +92,10 @@ async function uncoveredOf(
   if (!reports.ok) throw reports.error;
   const covered = new Set(
     mayCover
-      .filter(({ receipt_id: id }) => {
-        const report = reports.value.get(id);
+      .filter((receipt) => {
+        const report = reports.value.get(receipt.receipt_id);
         const { before, after } = report?.statement?.predicate.tree ?? {};
-        return report?.verdict === 'valid' && before === tree && after === tree;
+        return provesPass(report, receipt) && before === tree && after === tree;
       })
       .map(({ command }) => command),
   );

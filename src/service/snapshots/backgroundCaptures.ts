@@ -60,9 +60,11 @@ export async function captureFor(
   try {
     const { files } = await atlas.snapshots();
     if (checkpoints.length > 0) await files.take(ref, checkpoints);
-    const read = point === undefined && before === undefined ? undefined : atlas.catalog.read(ref);
-    if (read?.ok === true) {
-      const made = await files.restorePoint(read.value, ...pointOf(read.value, { point, before }));
+    const text = before === undefined ? point && POINTS[point] : () => `Before "${before.name}"`;
+    const read = text === undefined ? undefined : atlas.catalog.read(ref);
+    if (text !== undefined && read?.ok === true) {
+      const options = before === undefined ? {} : { lateAfter: before.until };
+      const made = await files.restorePoint(read.value, text(read.value), options);
       if (!made.ok) ports.log.warn('A restore point could not be made.', { error: made.error.message });
     }
     // Windows watch the markers: they show what was captured.
@@ -71,14 +73,6 @@ export async function captureFor(
   } catch (error) {
     ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
   }
-}
-
-function pointOf(
-  stored: StoredTask,
-  { point, before }: { readonly point: CaptureOrder['point'] | undefined; readonly before: HeldCommand | undefined },
-): [description: string, options: { readonly lateAfter?: number }] {
-  if (before !== undefined) return [`Before "${before.name}"`, { lateAfter: before.until }];
-  return [point === undefined ? '' : POINTS[point](stored), {}];
 }
 
 /** Captures in this process, one capture after the other, while everything else goes on. */
