@@ -84,13 +84,13 @@ interface Seen {
 /** Why a path may stay as it is, by what can be seen without asking Atlas. */
 function isRightToStay({ path, reason, by }: PlannedPath, seen: Seen): boolean {
   const { was, before, after, kept } = seen;
-  const hasFile = (picture: Picture, name: string): boolean =>
-    Object.keys(picture).some((each) => each === name || each.endsWith(`/${name}`));
+  const hasRules = (picture: Picture): boolean =>
+    ['', ...parentsOf(path).map((each) => `${each}/`)].some((folder) => picture[`${folder}.gitignore`] !== undefined);
   switch (reason) {
     case 'ignored_then':
-      return hasFile(was, '.gitignore') && !kept.has(path);
+      return hasRules(was) && !kept.has(path);
     case 'ignored_now':
-      return hasFile(before, '.gitignore');
+      return hasRules(before);
     case 'left_out_then':
       return was[path] !== undefined || isBelow(was, path) || parentsOf(path).some((each) => isIn(was, `${each}/.git`));
     case 'not_checked_out_then':
