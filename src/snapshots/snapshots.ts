@@ -12,17 +12,17 @@ import type { TreePath } from '../core/snapshot/treePath';
 import { readHead } from '../git/read/refs';
 import { codeOf } from '../system/files/fileErrors';
 import { ensureFolder } from '../system/files/atomicFile';
-import type { Applied } from './applyRestore';
-import { type Captured, captureFiles } from './capture';
-import { SnapshotContents, type SnapshotDiff } from './contents';
+import type { Applied } from './restore/applyRestore';
+import { type Captured, captureFiles } from './capture/capture';
+import { SnapshotContents, type SnapshotDiff } from './storage/contents';
 import type { GenerationLock } from '../system/locks/lock';
-import { DatabaseLock, type Release, newLock, takeLock } from './databaseLock';
-import { type Place, findPlace } from './place';
-import { type PlannedRestore, type RestorePreview, type RestoreTarget, planFor } from './preview';
-import { PrivateGit, preparePrivate } from './privateGit';
-import { type RecoveredRestore, Restorer } from './restore';
-import { makeSafety } from './safety';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import { DatabaseLock, type Release, newLock, takeLock } from './storage/databaseLock';
+import { type Place, findPlace } from './storage/place';
+import { type PlannedRestore, type RestorePreview, type RestoreTarget, planFor } from './restore/preview';
+import { PrivateGit, preparePrivate } from './storage/privateGit';
+import { type RecoveredRestore, Restorer } from './restore/restore';
+import { makeSafety } from './restore/safety';
+import type { Outcome, SnapshotPorts } from './storage/snapshotPorts';
 import { Upkeep } from './upkeep';
 
 /** How long one capture or restore waits for another in the same worktree, in ms, unless it is said. */

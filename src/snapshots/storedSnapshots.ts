@@ -3,10 +3,10 @@ import * as z from 'zod/mini';
 import { ok } from '../core/shared/errors';
 import { refuse } from '../core/snapshot/problem';
 import { readJson } from '../system/files/readJson';
-import { SnapshotContents } from './contents';
-import { type Place, snapshotsFolder } from './place';
-import { PrivateGit, aboutFile, preparePrivate } from './privateGit';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import { SnapshotContents } from './storage/contents';
+import { type Place, snapshotsFolder } from './storage/place';
+import { PrivateGit, aboutFile, preparePrivate } from './storage/privateGit';
+import type { Outcome, SnapshotPorts } from './storage/snapshotPorts';
 import { Upkeep } from './upkeep';
 
 const MAX_BYTES = 64 * 1024;

@@ -5,13 +5,13 @@ import { refuse } from '../core/snapshot/problem';
 import { isTreeId } from '../core/snapshot/snapshotRecord';
 import { type TreePath, quotePath } from '../core/snapshot/treePath';
 import { discardFile } from '../system/files/atomicFile';
-import { DatabaseLock } from './databaseLock';
-import { type DatabaseSize, databaseSize, roomOf } from './database';
-import type { PrivateGit } from './privateGit';
-import { RestoreFiles } from './restoreJournal';
-import { readSnapshot } from './snapshotTree';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
-import { cachedTree, dropCache } from './worktreeCache';
+import { DatabaseLock } from './storage/databaseLock';
+import { type DatabaseSize, databaseSize, roomOf } from './storage/database';
+import type { PrivateGit } from './storage/privateGit';
+import { RestoreFiles } from './restore/restoreJournal';
+import { readSnapshot } from './storage/snapshotTree';
+import type { Outcome, SnapshotPorts } from './storage/snapshotPorts';
+import { cachedTree, dropCache } from './capture/worktreeCache';
 
 /** So many loose objects are worth a pack. */
 const MANY_LOOSE = 500;

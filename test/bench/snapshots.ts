@@ -8,7 +8,7 @@ import { createAtlas } from '../../src/service/createAtlas';
 import { BackgroundCaptures } from '../../src/service/snapshots/backgroundCaptures';
 import type { TaskRef } from '../../src/core/task/taskRef';
 import { type Snapshots, openSnapshots } from '../../src/snapshots/snapshots';
-import { systemGit } from '../../src/snapshots/snapshotPorts';
+import { systemGit } from '../../src/snapshots/storage/snapshotPorts';
 import { type Row, medianOf, timed } from './rows';
 
 /** Files of the repository; the bars are meant for 250,000. */

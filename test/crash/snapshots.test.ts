@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Result, fail, unwrap } from '../../src/core/shared/errors';
 import type { Processes } from '../../src/core/shared/ports';
 import type { Snapshots } from '../../src/snapshots/snapshots';
-import { type GitRuns, systemGit } from '../../src/snapshots/snapshotPorts';
+import { type GitRuns, systemGit } from '../../src/snapshots/storage/snapshotPorts';
 import { NodeFileSystem } from '../../src/system/files/nodeFileSystem';
 import { SystemProcesses } from '../../src/system/processes';
 import { type Picture, SnapshotWorld } from '../support/fixtures/snapshotWorld';

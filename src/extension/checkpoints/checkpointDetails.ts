@@ -8,7 +8,7 @@ import type { FileSnapshot, StepCheckpoint } from '../../core/task/taskRecord';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { DetailsSubject } from '../../protocol/detailsPanel';
 import type { CheckpointFiles } from '../../service/snapshots/checkpointFiles';
-import type { SnapshotChange } from '../../snapshots/contents';
+import type { SnapshotChange } from '../../snapshots/storage/contents';
 import type { Details, DetailsAction, DetailsFile, DetailsSource, DetailsSources } from '../details/detailsSource';
 import { changesOf } from '../shared/panel';
 import { kindOf } from './checkpointArguments';

@@ -5,7 +5,7 @@ import { type TreePath, quotePath } from '../../core/snapshot/treePath';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import { worktreeOf } from '../../core/task/task';
 import type { StoredTask } from '../../core/task/storedTask';
-import type { SnapshotChange } from '../../snapshots/contents';
+import type { SnapshotChange } from '../../snapshots/storage/contents';
 import { field } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { plain } from '../shared/messages';

@@ -3,7 +3,7 @@ import { snapshotOf } from '../../core/snapshot/snapshotEntry';
 import { quotePath } from '../../core/snapshot/treePath';
 import type { StoredTask } from '../../core/task/storedTask';
 import type { SinceCheckpoint } from '../../core/task/worktreeState';
-import type { SnapshotChange } from '../../snapshots/contents';
+import type { SnapshotChange } from '../../snapshots/storage/contents';
 import type { AtlasReader } from '../atlasReader';
 
 /** The most files that are recorded. */

@@ -5,7 +5,7 @@ import { MAX_RESTORE_POINTS, type NoFiles, type SnapshotEntry } from '../../core
 import { isTerminal } from '../../core/task/taskRecord';
 import type { TaskRef } from '../../core/task/taskRef';
 import type { Snapshots } from '../../snapshots/snapshots';
-import type { Outcome } from '../../snapshots/snapshotPorts';
+import type { Outcome } from '../../snapshots/storage/snapshotPorts';
 import type { SnapshotEntries } from '../../store/snapshots/snapshotEntries';
 import { Slices } from '../../system/slices';
 import type { FilesOf } from './checkpointFiles';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { unwrap } from '../../../src/core/shared/errors';
 import type { PlannedPath } from '../../../src/core/snapshot/restorePlan';
 import { parentsOf } from '../../../src/core/snapshot/treePath';
-import type { RestorePreview } from '../../../src/snapshots/preview';
+import type { RestorePreview } from '../../../src/snapshots/restore/preview';
 import { type Picture, SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 import { type Edit, Gardener, LARGE, edit } from './randomTrees';
 

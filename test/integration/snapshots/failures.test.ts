@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ok, unwrap } from '../../../src/core/shared/errors';
 import type { FileSystem } from '../../../src/core/shared/ports';
-import { systemGit } from '../../../src/snapshots/snapshotPorts';
+import { systemGit } from '../../../src/snapshots/storage/snapshotPorts';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
 import { type Operation, nodeError, tapped } from '../../support/fixtures/store';
 import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';

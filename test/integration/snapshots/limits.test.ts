@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { openSnapshots } from '../../../src/snapshots/snapshots';
-import { systemGit } from '../../../src/snapshots/snapshotPorts';
+import { systemGit } from '../../../src/snapshots/storage/snapshotPorts';
 import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 
 let world: SnapshotWorld;

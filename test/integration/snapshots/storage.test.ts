@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { listStored, openStored } from '../../../src/snapshots/storedSnapshots';
-import { systemGit } from '../../../src/snapshots/snapshotPorts';
+import { systemGit } from '../../../src/snapshots/storage/snapshotPorts';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { unwrap } from '../../../src/core/shared/errors';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { openSnapshots } from '../../../src/snapshots/snapshots';
-import { systemGit } from '../../../src/snapshots/snapshotPorts';
+import { systemGit } from '../../../src/snapshots/storage/snapshotPorts';
 
 const [root = '', worktree = '', times = '', target = ''] = process.argv.slice(2);
 const MB = 1024 * 1024;

@@ -12,7 +12,7 @@ import type { LeftOut } from '../../../core/snapshot/snapshotRecord';
 import { quotePath } from '../../../core/snapshot/treePath';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { CheckpointFiles } from '../../../service/snapshots/checkpointFiles';
-import type { FileContent, SnapshotChange } from '../../../snapshots/contents';
+import type { FileContent, SnapshotChange } from '../../../snapshots/storage/contents';
 import type { Call } from '../../parse/call';
 import type { Handler } from '../../parse/commandLine';
 import type { CliContext } from '../../context';

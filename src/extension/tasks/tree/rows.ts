@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { sizeText } from '../../../core/shared/text';
-import { databaseSize } from '../../../snapshots/database';
+import { databaseSize } from '../../../snapshots/storage/database';
 import { type AtlasError, explain } from '../../../core/shared/errors';
 import {
   type ListedCheckpoint,

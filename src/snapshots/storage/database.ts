@@ -1,6 +1,6 @@
 import { type Stats, lstatSync, readdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFile, ensureFolder } from '../system/files/atomicFile';
+import { createFile, ensureFolder } from '../../system/files/atomicFile';
 import type { Place } from './place';
 import type { SnapshotPorts } from './snapshotPorts';
 

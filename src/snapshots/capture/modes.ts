@@ -1,10 +1,7 @@
-import type { TreePath } from '../core/snapshot/treePath';
+import type { TreePath } from '../../core/snapshot/treePath';
 import type { Intake } from './intake';
-import type { BaseModes } from './snapshotTree';
+import { PROGRAM, modeOf, type BaseModes } from '../storage/snapshotTree';
 import type { WorktreeCache } from './worktreeCache';
-
-/** Git takes a file for a program by this bit. */
-const PROGRAM = 0o100;
 
 /** The bits that most of some files have, or others where there are none. */
 function usual(modes: readonly number[], otherwise: number): number {
@@ -39,9 +36,4 @@ export function modesAfter(
     else modes.set(path, mode);
   }
   return { base, modes };
-}
-
-/** The usual bits of a file like one with these. */
-export function modeOf([file, program]: BaseModes, like: number): number {
-  return (like & PROGRAM) === 0 ? file : program;
 }

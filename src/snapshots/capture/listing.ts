@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { ok } from '../core/shared/errors';
-import { type LeftOut, type LeftOutReason } from '../core/snapshot/snapshotRecord';
-import { type TreePath, isUnsafePath, isWithin, parentsOf, quotePath } from '../core/snapshot/treePath';
-import { bytesBelow } from '../git/read/gitPath';
+import { ok } from '../../core/shared/errors';
+import { type LeftOut, type LeftOutReason } from '../../core/snapshot/snapshotRecord';
+import { type TreePath, isUnsafePath, isWithin, parentsOf, quotePath } from '../../core/snapshot/treePath';
+import { bytesBelow } from '../../git/read/gitPath';
 import { ParentLook, lookAt, tryLookAt } from './fileLook';
 import { ignoredNow } from './ignoreRules';
-import type { PrivateGit } from './privateGit';
-import { areExcludesOf } from './snapshotTree';
-import type { Outcome } from './snapshotPorts';
+import type { PrivateGit } from '../storage/privateGit';
+import { areExcludesOf } from '../storage/snapshotTree';
+import type { Outcome } from '../storage/snapshotPorts';
 import type { UserIndex } from './userIndex';
 import type { UserIndexFacts, WorktreeCache } from './worktreeCache';
 

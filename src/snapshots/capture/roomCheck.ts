@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { SnapshotProblem } from '../core/snapshot/problem';
-import type { TreePath } from '../core/snapshot/treePath';
-import { Slices } from '../system/slices';
-import { roomOf } from './database';
+import { SnapshotProblem } from '../../core/snapshot/problem';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { Slices } from '../../system/slices';
+import { roomOf } from '../storage/database';
 import { tryLookAt } from './fileLook';
 import type { CopyPlan } from './firstCopy';
-import type { PrivateGit } from './privateGit';
+import type { PrivateGit } from '../storage/privateGit';
 import type { UserIndex } from './userIndex';
 
 /** What stays free on the disk, in bytes. */

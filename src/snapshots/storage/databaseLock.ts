@@ -1,12 +1,12 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { AtlasError, ok } from '../core/shared/errors';
-import { type ProcessIdentity, processIdentitySchema } from '../core/recovery/liveness';
-import { refuse } from '../core/snapshot/problem';
-import { discardFile, ensureFolder, replaceFile } from '../system/files/atomicFile';
-import { jsonOf } from '../system/files/readJson';
-import { GenerationLock } from '../system/locks/lock';
+import { AtlasError, ok } from '../../core/shared/errors';
+import { type ProcessIdentity, processIdentitySchema } from '../../core/recovery/liveness';
+import { refuse } from '../../core/snapshot/problem';
+import { discardFile, ensureFolder, replaceFile } from '../../system/files/atomicFile';
+import { jsonOf } from '../../system/files/readJson';
+import { GenerationLock } from '../../system/locks/lock';
 import type { Outcome, SnapshotPorts } from './snapshotPorts';
 
 /** How often one looks whether those who use the database are done, in ms. */

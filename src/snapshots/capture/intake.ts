@@ -1,13 +1,13 @@
-import { ok } from '../core/shared/errors';
-import { refuse } from '../core/snapshot/problem';
-import type { LeftOut } from '../core/snapshot/snapshotRecord';
-import type { TreePath } from '../core/snapshot/treePath';
-import { discardFile } from '../system/files/atomicFile';
-import { Slices } from '../system/slices';
+import { ok } from '../../core/shared/errors';
+import { refuse } from '../../core/snapshot/problem';
+import type { LeftOut } from '../../core/snapshot/snapshotRecord';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { discardFile } from '../../system/files/atomicFile';
+import { Slices } from '../../system/slices';
 import { type FileLook, lookAt } from './fileLook';
 import { leftOut } from './listing';
-import { type PrivateGit, SYNC_AT_ONCE } from './privateGit';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import { type PrivateGit, SYNC_AT_ONCE } from '../storage/privateGit';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 
 /** Files that git is given at once: enough to make starting it cheap, few enough to stop in between. */
 const BATCH = 8000;

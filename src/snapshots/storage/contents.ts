@@ -1,9 +1,8 @@
-import { ok } from '../core/shared/errors';
-import { refuse } from '../core/snapshot/problem';
-import { type TreePath, isWithin, parsePath, quotePath } from '../core/snapshot/treePath';
-import { modeOf } from './modes';
+import { ok } from '../../core/shared/errors';
+import { refuse } from '../../core/snapshot/problem';
+import { type TreePath, isWithin, parsePath, quotePath } from '../../core/snapshot/treePath';
 import type { PrivateGit } from './privateGit';
-import { type FileEntry, type ReadSnapshot, readSnapshot } from './snapshotTree';
+import { type FileEntry, type ReadSnapshot, modeOf, readSnapshot } from './snapshotTree';
 import type { Outcome } from './snapshotPorts';
 
 /** A file of a snapshot. */

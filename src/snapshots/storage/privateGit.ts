@@ -1,9 +1,9 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import { oneLine } from '../core/shared/text';
-import { refuse } from '../core/snapshot/problem';
-import { ensureFolder, replaceFile } from '../system/files/atomicFile';
+import { ok } from '../../core/shared/errors';
+import { oneLine } from '../../core/shared/text';
+import { refuse } from '../../core/snapshot/problem';
+import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import type { Place } from './place';
 import type { Outcome, SnapshotPorts } from './snapshotPorts';
 

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import type { TreePath } from '../core/snapshot/treePath';
+import { ok } from '../../core/shared/errors';
+import type { TreePath } from '../../core/snapshot/treePath';
 import { ParentLook } from './fileLook';
-import type { PrivateGit } from './privateGit';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import type { PrivateGit } from '../storage/privateGit';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 import type { UserIndexFacts } from './worktreeCache';
 
 /** What there is to know where there is no index. */

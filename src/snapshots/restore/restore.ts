@@ -1,18 +1,18 @@
 import { join } from 'node:path';
-import { messageOf, ok } from '../core/shared/errors';
-import { toTimestamp } from '../core/shared/time';
-import { refuse } from '../core/snapshot/problem';
-import type { PlannedPath } from '../core/snapshot/restorePlan';
-import type { TreePath } from '../core/snapshot/treePath';
-import { codeOf } from '../system/files/fileErrors';
+import { messageOf, ok } from '../../core/shared/errors';
+import { toTimestamp } from '../../core/shared/time';
+import { refuse } from '../../core/snapshot/problem';
+import type { PlannedPath } from '../../core/snapshot/restorePlan';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { codeOf } from '../../system/files/fileErrors';
 import { Application, type Applied, type SkippedPath, type Standing } from './applyRestore';
 import { type DiskContent, readDisk } from './diskFiles';
-import { tryLookAt } from './fileLook';
+import { tryLookAt } from '../capture/fileLook';
 import { type PlannedRestore, isGoal } from './preview';
-import type { PrivateGit } from './privateGit';
+import type { PrivateGit } from '../storage/privateGit';
 import { type RestoreJournal, type RestoreStep, RestoreFiles, newJournal } from './restoreJournal';
 import type { Safety } from './safety';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 import { stageFiles, stagedPath } from './staging';
 
 /** What became of a restore that another process began. */

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { ok } from '../core/shared/errors';
-import { workspaceNameFrom } from '../core/shared/ids';
-import type { Repository } from '../core/shared/ports';
-import { refuse } from '../core/snapshot/problem';
-import { waitsFor } from '../git/read/blockedGit';
-import { locateRepository } from '../git/read/locate';
+import { ok } from '../../core/shared/errors';
+import { workspaceNameFrom } from '../../core/shared/ids';
+import type { Repository } from '../../core/shared/ports';
+import { refuse } from '../../core/snapshot/problem';
+import { waitsFor } from '../../git/read/blockedGit';
+import { locateRepository } from '../../git/read/locate';
 import type { Outcome, SnapshotPorts } from './snapshotPorts';
 
 /** Where a worktree's snapshots are kept. */

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import type { Goal } from '../core/snapshot/restorePlan';
-import { refuse } from '../core/snapshot/problem';
-import type { PrivateGit } from './privateGit';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import { ok } from '../../core/shared/errors';
+import type { Goal } from '../../core/snapshot/restorePlan';
+import { refuse } from '../../core/snapshot/problem';
+import type { PrivateGit } from '../storage/privateGit';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 
 /** A file that is put beside the worktree's before it is renamed into its place. */
 export interface StagedFile {

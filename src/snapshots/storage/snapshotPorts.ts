@@ -1,8 +1,8 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import type { Result } from '../core/shared/errors';
-import type { Clock, FileSystem, Ids, Logger, Processes } from '../core/shared/ports';
-import type { SnapshotProblem } from '../core/snapshot/problem';
-import { type GitCall, type GitOutput, runGit, startGit } from '../git/read/gitCommand';
+import type { Result } from '../../core/shared/errors';
+import type { Clock, FileSystem, Ids, Logger, Processes } from '../../core/shared/ports';
+import type { SnapshotProblem } from '../../core/snapshot/problem';
+import { type GitCall, type GitOutput, runGit, startGit } from '../../git/read/gitCommand';
 
 /** How git is started; tests stop it at any of its runs. */
 export interface GitRuns {

@@ -1,16 +1,15 @@
 import { join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import { refuse } from '../core/snapshot/problem';
-import type { PlannedPath } from '../core/snapshot/restorePlan';
-import type { TreePath } from '../core/snapshot/treePath';
-import { discardFile } from '../system/files/atomicFile';
-import { databaseSize, roomOf } from './database';
+import { ok } from '../../core/shared/errors';
+import { refuse } from '../../core/snapshot/problem';
+import type { PlannedPath } from '../../core/snapshot/restorePlan';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { discardFile } from '../../system/files/atomicFile';
+import { databaseSize, roomOf } from '../storage/database';
 import { type DiskContent, type DiskFile, readDisk } from './diskFiles';
-import { modeOf } from './modes';
 import type { PlannedRestore } from './preview';
-import type { PrivateGit } from './privateGit';
-import { type AbsentPath, writeSnapshot } from './snapshotTree';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import type { PrivateGit } from '../storage/privateGit';
+import { type AbsentPath, modeOf, writeSnapshot } from '../storage/snapshotTree';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 
 /** What a restore can be undone by. */
 export interface Safety {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { ok } from '../core/shared/errors';
+import { ok } from '../../core/shared/errors';
 import {
   type DiskEntry,
   type Goal,
@@ -7,19 +7,19 @@ import {
   type PlannedPath,
   type WantedChange,
   planRestore,
-} from '../core/snapshot/restorePlan';
-import { type TreePath, isWithin } from '../core/snapshot/treePath';
-import type { GitOperation } from '../core/task/worktreeState';
-import { bytesBelow } from '../git/read/gitPath';
-import { operationIn } from '../git/read/operation';
-import { readHead } from '../git/read/refs';
-import { SnapshotContents, entryChanges, modeChanges, permissionsOf, unknownPaths } from './contents';
+} from '../../core/snapshot/restorePlan';
+import { type TreePath, isWithin } from '../../core/snapshot/treePath';
+import type { GitOperation } from '../../core/task/worktreeState';
+import { bytesBelow } from '../../git/read/gitPath';
+import { operationIn } from '../../git/read/operation';
+import { readHead } from '../../git/read/refs';
+import { SnapshotContents, entryChanges, modeChanges, permissionsOf, unknownPaths } from '../storage/contents';
 import { type DiskContent, readDisk } from './diskFiles';
-import { type FileLook, ParentLook } from './fileLook';
-import { ignoredNow, ignoredThen } from './ignoreRules';
-import { type PrivateGit, ignoresCase } from './privateGit';
-import type { FileEntry, ReadSnapshot } from './snapshotTree';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import { type FileLook, ParentLook } from '../capture/fileLook';
+import { ignoredNow, ignoredThen } from '../capture/ignoreRules';
+import { type PrivateGit, ignoresCase } from '../storage/privateGit';
+import type { FileEntry, ReadSnapshot } from '../storage/snapshotTree';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 
 const RECENT_MS = 60_000;
 const IGNORE_FILE = /(?:^|\/)\.gitignore$/u;

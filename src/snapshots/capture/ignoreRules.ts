@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import { refuse } from '../core/snapshot/problem';
-import { type TreePath, isUnsafePath } from '../core/snapshot/treePath';
-import { bytesBelow } from '../git/read/gitPath';
-import { ensureFolder } from '../system/files/atomicFile';
-import type { PrivateCall, PrivateGit } from './privateGit';
-import { type ReadSnapshot, readBlobs } from './snapshotTree';
-import type { Outcome, SnapshotPorts } from './snapshotPorts';
+import { ok } from '../../core/shared/errors';
+import { refuse } from '../../core/snapshot/problem';
+import { type TreePath, isUnsafePath } from '../../core/snapshot/treePath';
+import { bytesBelow } from '../../git/read/gitPath';
+import { ensureFolder } from '../../system/files/atomicFile';
+import type { PrivateCall, PrivateGit } from '../storage/privateGit';
+import { type ReadSnapshot, readBlobs } from '../storage/snapshotTree';
+import type { Outcome, SnapshotPorts } from '../storage/snapshotPorts';
 
 const ARGS = ['check-ignore', '--no-index', '-z', '--stdin'];
 const PREFIX = './';

@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path';
-import type { Goal } from '../core/snapshot/restorePlan';
-import { isTreeId } from '../core/snapshot/snapshotRecord';
-import type { TreePath } from '../core/snapshot/treePath';
-import { removeFile, replaceFile } from '../system/files/atomicFile';
-import { codeOf } from '../system/files/fileErrors';
-import { jsonOf } from '../system/files/readJson';
+import type { Goal } from '../../core/snapshot/restorePlan';
+import { isTreeId } from '../../core/snapshot/snapshotRecord';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { removeFile, replaceFile } from '../../system/files/atomicFile';
+import { codeOf } from '../../system/files/fileErrors';
+import { jsonOf } from '../../system/files/readJson';
 import type { DiskFile } from './diskFiles';
-import { STAGE_PREFIX } from './privateGit';
-import type { SnapshotPorts } from './snapshotPorts';
+import { STAGE_PREFIX } from '../storage/privateGit';
+import type { SnapshotPorts } from '../storage/snapshotPorts';
 
 /** Far above a restore of a million files, in bytes. */
 const MAX_BYTES = 1024 * 1024 * 1024;

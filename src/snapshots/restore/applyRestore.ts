@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs';
-import type { PlanReason } from '../core/snapshot/restorePlan';
-import { type TreePath, isUnsafePath, parentsOf } from '../core/snapshot/treePath';
-import { bytesBelow } from '../git/read/gitPath';
-import { renameWithRetry, unlinkWithRetry } from '../system/files/atomicFile';
-import { codeOf } from '../system/files/fileErrors';
-import { Slices } from '../system/slices';
-import { tryLookAt } from './fileLook';
+import type { PlanReason } from '../../core/snapshot/restorePlan';
+import { type TreePath, isUnsafePath, parentsOf } from '../../core/snapshot/treePath';
+import { bytesBelow } from '../../git/read/gitPath';
+import { renameWithRetry, unlinkWithRetry } from '../../system/files/atomicFile';
+import { codeOf } from '../../system/files/fileErrors';
+import { Slices } from '../../system/slices';
+import { tryLookAt } from '../capture/fileLook';
 import type { RestoreJournal, RestoreStep } from './restoreJournal';
-import type { SnapshotPorts } from './snapshotPorts';
+import type { SnapshotPorts } from '../storage/snapshotPorts';
 import { stagedPath } from './staging';
 
 const SLICE_MS = 10;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import type { PrivateGit } from './privateGit';
-import type { Outcome } from './snapshotPorts';
+import { ok } from '../../core/shared/errors';
+import type { PrivateGit } from '../storage/privateGit';
+import type { Outcome } from '../storage/snapshotPorts';
 import type { UserIndex } from './userIndex';
 
 /** Blobs of the user's index that a first capture may copy. */

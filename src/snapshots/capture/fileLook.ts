@@ -1,7 +1,7 @@
 import { type BigIntStats, lstatSync } from 'node:fs';
-import { bytesBelow } from '../git/read/gitPath';
-import { codeOf } from '../system/files/fileErrors';
-import { parentsOf, type TreePath } from '../core/snapshot/treePath';
+import { bytesBelow } from '../../git/read/gitPath';
+import { codeOf } from '../../system/files/fileErrors';
+import { parentsOf, type TreePath } from '../../core/snapshot/treePath';
 
 /** What lies at a path of a worktree. Links are not followed, but for those on the way: {@link ParentLook} looks at these. */
 export interface FileLook {

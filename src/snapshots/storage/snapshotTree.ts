@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ok } from '../core/shared/errors';
-import { refuse } from '../core/snapshot/problem';
-import { type LeftOut, SNAPSHOT_FORMAT, isTreeId, parseLeftOut } from '../core/snapshot/snapshotRecord';
-import type { TreePath } from '../core/snapshot/treePath';
-import { jsonOf } from '../system/files/readJson';
+import { ok } from '../../core/shared/errors';
+import { refuse } from '../../core/snapshot/problem';
+import { type LeftOut, SNAPSHOT_FORMAT, isTreeId, parseLeftOut } from '../../core/snapshot/snapshotRecord';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { jsonOf } from '../../system/files/readJson';
 import { type PrivateGit, userExclude } from './privateGit';
 import type { Outcome } from './snapshotPorts';
 
@@ -23,6 +23,14 @@ import type { Outcome } from './snapshotPorts';
 
 /** The usual permission bits of files and of programs. */
 export type BaseModes = readonly [file: number, program: number];
+
+/** Git takes a file for a program by this bit. */
+export const PROGRAM = 0o100;
+
+/** The usual bits of a file like one with these. */
+export function modeOf([file, program]: BaseModes, like: number): number {
+  return (like & PROGRAM) === 0 ? file : program;
+}
 
 /** An entry of a tree of files. */
 export interface FileEntry {

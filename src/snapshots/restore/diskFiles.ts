@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
-import { ok } from '../core/shared/errors';
-import type { TreePath } from '../core/snapshot/treePath';
-import { bytesBelow } from '../git/read/gitPath';
-import { type FileLook, ParentLook, tryLookAt } from './fileLook';
-import type { PrivateGit } from './privateGit';
-import { quotedLine } from './roomCheck';
-import type { FileEntry } from './snapshotTree';
-import type { Outcome } from './snapshotPorts';
+import { ok } from '../../core/shared/errors';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { bytesBelow } from '../../git/read/gitPath';
+import { type FileLook, ParentLook, tryLookAt } from '../capture/fileLook';
+import type { PrivateGit } from '../storage/privateGit';
+import { quotedLine } from '../capture/roomCheck';
+import type { FileEntry } from '../storage/snapshotTree';
+import type { Outcome } from '../storage/snapshotPorts';
 
 /** A change within so many ms before reading may not show in a file's times. */
 const SETTLE_MS = 20;

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import type { LeftOut } from '../core/snapshot/snapshotRecord';
-import { isTreeId } from '../core/snapshot/snapshotRecord';
-import type { TreePath } from '../core/snapshot/treePath';
-import { NO_LINKS, discardFile, replaceFile } from '../system/files/atomicFile';
-import { codeOf } from '../system/files/fileErrors';
-import { jsonOf } from '../system/files/readJson';
-import type { Place } from './place';
-import type { SnapshotPorts } from './snapshotPorts';
+import type { LeftOut } from '../../core/snapshot/snapshotRecord';
+import { isTreeId } from '../../core/snapshot/snapshotRecord';
+import type { TreePath } from '../../core/snapshot/treePath';
+import { NO_LINKS, discardFile, replaceFile } from '../../system/files/atomicFile';
+import { codeOf } from '../../system/files/fileErrors';
+import { jsonOf } from '../../system/files/readJson';
+import type { Place } from '../storage/place';
+import type { SnapshotPorts } from '../storage/snapshotPorts';
 
 /** Far above any that is written, in bytes: a mode of its own for each of a million files. */
 const MAX_BYTES = 512 * 1024 * 1024;
