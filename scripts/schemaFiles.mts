@@ -3,7 +3,7 @@ import { ANSWERS, SHARED, answerSchema, errorSchema } from '../src/cli/commands/
 import { configSchema } from '../src/core/config/readConfig.ts';
 import { taskRecordSchema } from '../src/core/task/taskRecord.ts';
 import { taskSchema } from '../src/core/task/task.ts';
-import { templateFileSchema } from '../src/core/task/templateFile.ts';
+import { templateFileSchema } from '../src/core/task/templates/templateFile.ts';
 
 const SCHEMAS = {
   hook: { title: 'Atlas hook.json', schema: taskRecordSchema },

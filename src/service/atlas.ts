@@ -7,7 +7,7 @@ import type { Diagnosis } from '../core/recovery/liveness';
 import { lazy } from '../core/shared/lazy';
 import type { WorktreeState } from '../core/task/worktreeState';
 import { createTask, declaredCommands } from '../core/task/task';
-import { findTemplate, unknownTemplate } from '../core/task/templates';
+import { findTemplate, unknownTemplate } from '../core/task/templates/templates';
 import { oneLine } from '../core/shared/text';
 import { toMs, toTimestamp } from '../core/shared/time';
 import { readStateFile } from '../store/task/recordFile';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { BuiltCli } from '../support/drivers/cli';
 import { hostInputs } from '../support/fixtures/hostInputs';
 import { addFinishedTasks } from '../support/fixtures/manyTasks';
-import { PretendedRuns } from '../support/fixtures/signedStore';
+import { PretendedRuns } from '../support/fixtures/receipts/signedStore';
 import { makeStore } from '../support/fixtures/store';
 import { type Row, medianOf } from './rows';
 

@@ -5,7 +5,7 @@ import type { TreeRecord } from '../../src/core/receipt/receipt';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import { run } from '../support/drivers/run';
-import { PretendedRuns } from '../support/fixtures/signedStore';
+import { PretendedRuns } from '../support/fixtures/receipts/signedStore';
 import { makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { makeValidationWorld } from '../support/fixtures/validationWorld';
 import { type Row, median, medianOf } from './rows';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUILTIN_TEMPLATES } from '../../src/core/task/templates';
+import { BUILTIN_TEMPLATES } from '../../src/core/task/templates/templates';
 import { Model } from './taskModel/explore';
 
 /* Task × crash × recovery, exhaustively: two writers in every order, one crash at every move, a human's every answer. */

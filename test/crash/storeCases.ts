@@ -6,7 +6,7 @@ import { writeLauncher } from '../../src/system/launcher/launcher';
 import { type MadeLink, linkLauncher } from '../../src/system/launcher/launcherLink';
 import { TrustFile } from '../../src/store/workspace/trustFile';
 import { keyOf, must, tried } from '../support/fixtures/caseHelpers';
-import { taskIndexesOf } from '../support/fixtures/signedStore';
+import { taskIndexesOf } from '../support/fixtures/receipts/signedStore';
 import { type UseCase, WrongAnswer } from '../support/faults/useCase';
 
 const keys: UseCase[] = (['hd', 'ed25519'] as const).map((scheme) => ({

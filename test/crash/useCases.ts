@@ -5,7 +5,7 @@ import { ED25519, checkReceipts, config, keyOf, must, tried } from '../support/f
 import type { CrashWorld } from '../support/faults/crashWorld';
 import { eventCases, taskIn } from '../support/fixtures/eventCases';
 import { INBOX_CASES } from './inboxCases';
-import { PretendedRuns } from '../support/fixtures/signedStore';
+import { PretendedRuns } from '../support/fixtures/receipts/signedStore';
 import { STORE_CASES } from './storeCases';
 import type { UseCase } from '../support/faults/useCase';
 

@@ -6,7 +6,7 @@ import { keyOfItem, receiptsPanelModel } from '../../src/extension/receipts/pane
 import type { ReceiptItem, ReceiptsPanelData } from '../../src/extension/receipts/panel/receiptsPanelModel';
 import { webviewPage } from '../../src/extension/shared/webviewPage';
 import type { ReceiptDetails, ReceiptsPanelRequest, ToReceiptsPanel } from '../../src/protocol/receiptsPanel';
-import { assortedReceipts, receiptItem, receiptsData } from '../support/fixtures/receiptItems';
+import { assortedReceipts, receiptItem, receiptsData } from '../support/fixtures/receipts/receiptItems';
 import { openBrowser } from '../support/vscode/window';
 import { lowContrast } from './contrast';
 import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/vscode/panelPage';

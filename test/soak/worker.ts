@@ -9,7 +9,7 @@ import type { TaskRecord, RecordedEvent } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { TaskRef } from '../../src/core/task/taskRef';
-import { PretendedRuns } from '../support/fixtures/signedStore';
+import { PretendedRuns } from '../support/fixtures/receipts/signedStore';
 
 /** A change that was acknowledged: the event that it put at this place of the task's history. */
 export interface Acknowledged {

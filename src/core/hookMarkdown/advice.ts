@@ -1,5 +1,5 @@
 import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
-import { type GitEffect, gitEffect, isAiLike } from '../task/template';
+import { type GitEffect, gitEffect, isAiLike } from '../task/templates/template';
 import { sentenceList } from '../shared/text';
 import { command, completeCommand, nothingToDoCommand, startCommand, validateCommand } from './commands';
 import { bullets, code, numbered } from './escape';

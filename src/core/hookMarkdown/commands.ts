@@ -1,4 +1,4 @@
-import { isAiLike } from '../task/template';
+import { isAiLike } from '../task/templates/template';
 import type { HookView } from './view';
 
 const SAFE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/u;

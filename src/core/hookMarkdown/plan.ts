@@ -1,7 +1,7 @@
 import { acceptedFailures } from '../task/acceptedFailure';
 import { stepGoal } from '../task/stepGoals';
 import { type TaskStep, commandsOf, stepTypeOf } from '../task/task';
-import { gitEffect } from '../task/template';
+import { gitEffect } from '../task/templates/template';
 import { sentenceList } from '../shared/text';
 import { code, codeCell, prose, table } from './escape';
 import type { HookView } from './view';

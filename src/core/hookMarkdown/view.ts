@@ -5,7 +5,7 @@ import type { RecoveryContext, TaskRecord, StepCheckpoint, StepContext } from '.
 import { type Task, type TaskStep, commandsOf, stepTypeOf } from '../task/task';
 import type { Verdict } from '../receipt/receipt';
 import { aligned } from '../task/taskAlignment';
-import type { StepType } from '../task/template';
+import type { StepType } from '../task/templates/template';
 
 /** What verification says of a receipt; a receipt without one was not checked. */
 export interface ReceiptVerdict {

@@ -1,6 +1,6 @@
 import { defined } from '../shared/defined';
 import { attemptsSpent, nextAttempt } from '../task/stepAttempt';
-import { isAiLike } from '../task/template';
+import { isAiLike } from '../task/templates/template';
 import {
   type Advice,
   commandList,

@@ -6,7 +6,7 @@ import { type DriftKind, type FileDrift, lastCheckpointOf } from '../checkpoint/
 import type { TaskRecord, RecoveryAction, RecoveryContext, StepCheckpoint } from '../task/taskRecord';
 import type { CrashFinding } from './liveness';
 import { type Task, type TaskStep, commandsOf, isHumanStep, isIdempotent, stepTypeOf } from '../task/task';
-import { gitEffect, isAiLike } from '../task/template';
+import { gitEffect, isAiLike } from '../task/templates/template';
 import { count, cut, oneLine } from '../shared/text';
 import { formatDuration, toMs, toTimestamp } from '../shared/time';
 

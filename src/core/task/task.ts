@@ -3,7 +3,13 @@ import * as z from 'zod/mini';
 import type { TaskConfig } from '../config/config';
 import { listOf, optionalTimestamp, timestamp } from './fields';
 import { type TaskRecord, SCHEMA_VERSION } from './taskRecord';
-import { STEP_TYPES, type StepType, type TaskTemplate, defaultStepType, isIdempotentByName } from './template';
+import {
+  STEP_TYPES,
+  type StepType,
+  type TaskTemplate,
+  defaultStepType,
+  isIdempotentByName,
+} from './templates/template';
 
 const looseRecord = z.pipe(
   z.optional(z.nullable(z.record(z.string(), z.unknown()))),

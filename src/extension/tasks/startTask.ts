@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { BUILTIN_TEMPLATES, replacedTemplates } from '../../core/task/templates';
-import type { TaskTemplate } from '../../core/task/template';
+import { BUILTIN_TEMPLATES, replacedTemplates } from '../../core/task/templates/templates';
+import type { TaskTemplate } from '../../core/task/templates/template';
 import { messageOf } from '../../core/shared/errors';
 import { stepLabel } from '../../core/task/labels';
 import { worktreeOf } from '../../core/task/task';

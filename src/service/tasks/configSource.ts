@@ -31,7 +31,7 @@ export class ConfigSource {
   async templatesToOffer(worktree: string): Promise<LoadedTemplates> {
     const loaded = await this.templates(worktree);
     const { languagesOf } = await import('../../store/config/languages');
-    const { fittingFirst } = await import('../../core/task/templates');
+    const { fittingFirst } = await import('../../core/task/templates/templates');
     return { ...loaded, templates: fittingFirst(loaded.templates, languagesOf(this.ports.files, worktree)) };
   }
 }

@@ -2,7 +2,7 @@ import { AtlasError } from '../../core/shared/errors';
 import type { GitEvidence } from '../../core/recovery/recovery';
 import type { TaskRecord } from '../../core/task/taskRecord';
 import { stepTypeOf } from '../../core/task/task';
-import { type GitEffect, gitEffect } from '../../core/task/template';
+import { type GitEffect, gitEffect } from '../../core/task/templates/template';
 import type { StoredTask } from '../../core/task/storedTask';
 import { repositoryOf } from '../checkpoints/worktreeState';
 import type { ServicePorts } from '../ports';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { FileSystem } from '../../core/shared/ports';
-import type { TemplateLanguage } from '../../core/task/template';
+import type { TemplateLanguage } from '../../core/task/templates/template';
 
 const GO = /^go\.(?:mod|work)$|\.go$/u;
 /** So many folders of a worktree are looked into, which orders a list and must not take long. */

@@ -1,9 +1,9 @@
 import { join, parse } from 'node:path';
 import { messageOf } from '../../core/shared/errors';
 import type { FileSystem } from '../../core/shared/ports';
-import { BUILTIN_TEMPLATES } from '../../core/task/templates';
-import type { TaskTemplate } from '../../core/task/template';
-import { templateFromFile } from '../../core/task/templateFile';
+import { BUILTIN_TEMPLATES } from '../../core/task/templates/templates';
+import type { TaskTemplate } from '../../core/task/templates/template';
+import { templateFromFile } from '../../core/task/templates/templateFile';
 import type { ConfigIssue } from '../../core/config/configIssue';
 import { readYamlText } from './configParser';
 import { placedAt } from '../../system/files/placedFile';

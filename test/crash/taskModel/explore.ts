@@ -5,7 +5,7 @@ import { planRecovery, recoveryContext } from '../../../src/core/recovery/recove
 import { nextAttempt } from '../../../src/core/task/stepAttempt';
 import { toMs, toTimestamp } from '../../../src/core/shared/time';
 import { Violation, checkDetection } from './properties';
-import type { TaskTemplate } from '../../../src/core/task/template';
+import type { TaskTemplate } from '../../../src/core/task/templates/template';
 import {
   INITIAL,
   rebased,

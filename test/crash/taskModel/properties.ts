@@ -3,7 +3,7 @@ import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { type RecoveryPlan, planRecovery } from '../../../src/core/recovery/recovery';
 import { nextAttempt } from '../../../src/core/task/stepAttempt';
 import { commandsOf, isIdempotent } from '../../../src/core/task/task';
-import { type GitEffect, isAiLike } from '../../../src/core/task/template';
+import { type GitEffect, isAiLike } from '../../../src/core/task/templates/template';
 import { toMs } from '../../../src/core/shared/time';
 import { type Setting, type State, type Writer, effectOf, evidenceOf, holds, sent } from './world';
 import { pendingInput } from './writer';

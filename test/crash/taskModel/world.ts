@@ -3,7 +3,12 @@ import type { TaskInput } from '../../../src/core/transition/events';
 import type { TaskRecord, RecoveryAction } from '../../../src/core/task/taskRecord';
 import type { RecoveryEvidence } from '../../../src/core/recovery/recovery';
 import { type Task, commandsOf, createTask, stepTypeOf } from '../../../src/core/task/task';
-import { type GitEffect, type TaskTemplate, type TemplateStep, gitEffect } from '../../../src/core/task/template';
+import {
+  type GitEffect,
+  type TaskTemplate,
+  type TemplateStep,
+  gitEffect,
+} from '../../../src/core/task/templates/template';
 import { toMs, toTimestamp } from '../../../src/core/shared/time';
 import { transition } from '../../../src/core/transition/transition';
 import { START } from '../../support/fixtures/stateHooks';

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import path from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUILTIN_TEMPLATES } from '../../../src/core/task/templates';
-import type { TaskTemplate } from '../../../src/core/task/template';
+import { BUILTIN_TEMPLATES } from '../../../src/core/task/templates/templates';
+import type { TaskTemplate } from '../../../src/core/task/templates/template';
 import type { TaskRecord } from '../../../src/core/task/taskRecord';
 import { BuiltCli } from '../../support/drivers/cli';
 import { type Worker, WorkerPool } from '../../support/processes/workerPool';

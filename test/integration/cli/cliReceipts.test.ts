@@ -5,7 +5,7 @@ import { unwrap } from '../../../src/core/shared/errors';
 import type { ValidationReceipt } from '../../../src/core/task/taskRecord';
 import { exportBundle } from '../../../src/service/receipts/receiptBundle';
 import { BuiltCli, type Said } from '../../support/drivers/cli';
-import { PretendedRuns } from '../../support/fixtures/signedStore';
+import { PretendedRuns } from '../../support/fixtures/receipts/signedStore';
 import { type TestStore, makeStore } from '../../support/fixtures/store';
 
 /** A bundle's parts that are tampered with here. */

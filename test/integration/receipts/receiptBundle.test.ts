@@ -7,9 +7,15 @@ import type { ReceiptCheck, Verdict } from '../../../src/core/receipt/receipt';
 import { type BundleReport, exportBundle, verifyBundle } from '../../../src/service/receipts/receiptBundle';
 import { type PublicKeyEntry, ed25519Entry } from '../../../src/signing/publicKeys';
 import { systemClock } from '../../../src/system/systemPorts';
-import { errorOf } from '../../support/fixtures/keyFolders';
-import { memoryKeys } from '../../support/fixtures/memoryKeys';
-import { type StoreCopy, TAMPERED, TamperBench, type Tampered, judged } from '../../support/fixtures/receiptStore';
+import { errorOf } from '../../support/fixtures/receipts/keyFolders';
+import { memoryKeys } from '../../support/fixtures/receipts/memoryKeys';
+import {
+  type StoreCopy,
+  TAMPERED,
+  TamperBench,
+  type Tampered,
+  judged,
+} from '../../support/fixtures/receipts/receiptStore';
 
 /** A bundle, parsed, as somebody sees it who changes it. */
 interface Bundle {

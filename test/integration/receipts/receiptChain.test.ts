@@ -7,7 +7,7 @@ import { type ReceiptCheck, type Verdict, signingText } from '../../../src/core/
 import { ed25519FromSeed, signEd25519 } from '../../../src/signing/ed25519';
 import { ed25519Message } from '../../../src/signing/signatureVerifier';
 import type { TaskRef } from '../../../src/core/task/taskRef';
-import { type StoreCopy, TamperBench, expectNoTick, isAbout } from '../../support/fixtures/receiptStore';
+import { type StoreCopy, TamperBench, expectNoTick, isAbout } from '../../support/fixtures/receipts/receiptStore';
 import { editFile } from '../../support/fixtures/store';
 import { type ValidationWorld, makeValidationWorld } from '../../support/fixtures/validationWorld';
 

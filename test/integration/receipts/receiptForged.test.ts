@@ -5,7 +5,7 @@ import type { ValidationReceipt } from '../../../src/core/task/taskRecord';
 import { ed25519Entry } from '../../../src/signing/publicKeys';
 import { BuiltCli, type Said } from '../../support/drivers/cli';
 import { Desk } from '../../support/drivers/cliDesk';
-import { GO } from '../../support/fixtures/goReceipt';
+import { GO } from '../../support/fixtures/receipts/goReceipt';
 
 /* Receipts that somebody without the key makes from true ones, against the built command. */
 

@@ -7,7 +7,7 @@ import type { SigningScheme } from '../../../src/core/receipt/receipt';
 import { makeMasterKey, parseExtendedKey } from '../../../src/signing/bsv';
 import { ed25519FromSeed, ed25519PublicBytes } from '../../../src/signing/ed25519';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
-import { KeyFolders, errorOf } from '../../support/fixtures/keyFolders';
+import { KeyFolders, errorOf } from '../../support/fixtures/receipts/keyFolders';
 import { contentsOf, nodeError, tapped } from '../../support/fixtures/store';
 
 let keys: KeyFolders;

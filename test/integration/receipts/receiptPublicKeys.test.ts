@@ -4,8 +4,8 @@ import { unwrap } from '../../../src/core/shared/errors';
 import { SIGNING_SCHEMES } from '../../../src/core/receipt/receipt';
 import { PUBLIC_KEYS_FILE, parsePublicKeys } from '../../../src/signing/publicKeys';
 import { TaskIndexes } from '../../../src/store/task/taskIndexes';
-import { KeyFolders, errorOf } from '../../support/fixtures/keyFolders';
-import { type StoreCopy, TamperBench } from '../../support/fixtures/receiptStore';
+import { KeyFolders, errorOf } from '../../support/fixtures/receipts/keyFolders';
+import { type StoreCopy, TamperBench } from '../../support/fixtures/receipts/receiptStore';
 import { contentsOf, makeStore } from '../../support/fixtures/store';
 import { WorkerPool } from '../../support/processes/workerPool';
 

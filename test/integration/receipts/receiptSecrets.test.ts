@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { derivePrivateChild, parseExtendedKey, privateNode } from '../../../src/signing/bsv';
 import { exportBundle, verifyBundle } from '../../../src/service/receipts/receiptBundle';
-import { CollectingLog } from '../../support/fixtures/keyFolders';
+import { CollectingLog } from '../../support/fixtures/receipts/keyFolders';
 import { contentsOf } from '../../support/fixtures/store';
 import { type ValidationWorld, makeValidationWorld } from '../../support/fixtures/validationWorld';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ReceiptCheck, Verdict } from '../../../src/core/receipt/receipt';
-import { type StoreCopy, TamperBench, expectNoTick } from '../../support/fixtures/receiptStore';
+import { type StoreCopy, TamperBench, expectNoTick } from '../../support/fixtures/receipts/receiptStore';
 
 let bench: TamperBench;
 let tasks: TamperBench['tasks'];

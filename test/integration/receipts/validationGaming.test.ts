@@ -5,7 +5,7 @@ import { unwrap } from '../../../src/core/shared/errors';
 import type { TaskRecord, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import type { Task, TaskStep } from '../../../src/core/task/task';
 import type { TaskRef } from '../../../src/core/task/taskRef';
-import { errorOf } from '../../support/fixtures/keyFolders';
+import { errorOf } from '../../support/fixtures/receipts/keyFolders';
 import { type ValidationWorld, makeValidationWorld } from '../../support/fixtures/validationWorld';
 
 let world: ValidationWorld;

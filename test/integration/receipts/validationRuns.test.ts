@@ -5,7 +5,7 @@ import { unwrap } from '../../../src/core/shared/errors';
 import type { TaskInput } from '../../../src/core/transition/events';
 import type { Validated } from '../../../src/service/receipts/validationService';
 import type { TaskRef } from '../../../src/core/task/taskRef';
-import { errorOf } from '../../support/fixtures/keyFolders';
+import { errorOf } from '../../support/fixtures/receipts/keyFolders';
 import { until } from '../../support/drivers/taskFiles';
 import { type ValidationWorld, makeValidationWorld } from '../../support/fixtures/validationWorld';
 import { WorkerPool } from '../../support/processes/workerPool';

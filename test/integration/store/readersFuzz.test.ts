@@ -7,9 +7,9 @@ import { serializePublicKeys } from '../../../src/signing/publicKeys';
 import { systemClock } from '../../../src/system/systemPorts';
 import { Random } from '../../support/faults/fuzz';
 import { type FuzzWorld, otherReaders, storeReaders, taskReaders } from './fuzzedReaders';
-import { memoryKeys } from '../../support/fixtures/memoryKeys';
+import { memoryKeys } from '../../support/fixtures/receipts/memoryKeys';
 import { type FuzzReport, type FuzzedReader, fuzzReader } from './readerFuzz';
-import { TamperBench } from '../../support/fixtures/receiptStore';
+import { TamperBench } from '../../support/fixtures/receipts/receiptStore';
 
 /* Whatever is read may have been written, cut or changed by others: it is taken whole or refused, never taken for nothing. */
 

@@ -6,7 +6,7 @@ import { DEFAULT_CONFIG } from '../../../src/core/config/config';
 import { configSchema } from '../../../src/core/config/readConfig';
 import { SETTING_NAMES } from '../../../src/core/config/configKeys';
 import { unwrap } from '../../../src/core/shared/errors';
-import { BUILTIN_TEMPLATES } from '../../../src/core/task/templates';
+import { BUILTIN_TEMPLATES } from '../../../src/core/task/templates/templates';
 import { type TestStore, makeStore, nodeError, tapped } from '../../support/fixtures/store';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
 

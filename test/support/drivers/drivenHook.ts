@@ -3,7 +3,7 @@ import { unwrap } from '../../../src/core/shared/errors';
 import type { TaskInput, TransitionContext } from '../../../src/core/transition/events';
 import type { TaskRecord, RecoveryContext, ValidationReceipt } from '../../../src/core/task/taskRecord';
 import { type Task, createTask } from '../../../src/core/task/task';
-import type { StepType, TaskTemplate, TemplateStep } from '../../../src/core/task/template';
+import type { StepType, TaskTemplate, TemplateStep } from '../../../src/core/task/templates/template';
 import { toTimestamp } from '../../../src/core/shared/time';
 import { transition } from '../../../src/core/transition/transition';
 

@@ -18,7 +18,7 @@ import { CommandGitReader } from '../../../src/git/read/gitReader';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { SystemProcesses } from '../../../src/system/processes';
-import { UnsyncedFileSystem } from '../fixtures/signedStore';
+import { UnsyncedFileSystem } from '../fixtures/receipts/signedStore';
 import { SimulatedDisk } from './simulatedDisk';
 
 /** Where use cases are interrupted: a folder that can be put back to what it was. */

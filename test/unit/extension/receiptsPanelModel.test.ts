@@ -22,7 +22,7 @@ import {
   receiptDetailsSchema,
   receiptsPanelModelSchema,
 } from '../../../src/protocol/receiptsPanel';
-import { assortedReceipts, receiptItem, receiptsData } from '../../support/fixtures/receiptItems';
+import { assortedReceipts, receiptItem, receiptsData } from '../../support/fixtures/receipts/receiptItems';
 import { limitFor, matching, NO_FILTER } from '../../../webview/receiptsPanel/rows';
 
 const calls = vi.hoisted(() => new Array<string>());

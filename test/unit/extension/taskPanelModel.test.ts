@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type STEP_TYPES } from '../../../src/core/task/template';
+import { type STEP_TYPES } from '../../../src/core/task/templates/template';
 import { type TaskPanelData, taskPanelModel } from '../../../src/extension/tasks/panel/taskPanelModel';
 import { taskPanelModelSchema, type TaskPanelModel } from '../../../src/protocol/taskPanel';
 import type { ReceiptStatus } from '../../../src/extension/receipts/verdicts';

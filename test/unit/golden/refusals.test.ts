@@ -4,7 +4,7 @@ import type { AtlasError } from '../../../src/core/shared/errors';
 import type { Caller, TaskInput } from '../../../src/core/transition/events';
 import { TASK_STATES } from '../../../src/core/task/taskRecord';
 import { EVENT_TYPES } from '../../../src/core/transition/states';
-import type { StepType } from '../../../src/core/task/template';
+import type { StepType } from '../../../src/core/task/templates/template';
 import { stepOf } from '../../support/drivers/drivenHook';
 import {
   Driver,

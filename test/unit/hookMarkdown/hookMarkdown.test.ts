@@ -5,7 +5,7 @@ import { TASK_STATES, RECOVERY_ACTIONS, isTerminal } from '../../../src/core/tas
 import { sessionSections } from '../../../src/core/hookMarkdown/session';
 import type { ReceiptVerdict, SessionSections } from '../../../src/core/hookMarkdown/view';
 import { newSession } from '../../../src/core/session/sessionRecord';
-import { STEP_TYPES, type StepType, isAiLike } from '../../../src/core/task/template';
+import { STEP_TYPES, type StepType, isAiLike } from '../../../src/core/task/templates/template';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 import { HOOK_PATH, action, render, section, todo } from '../../support/fixtures/renderedHook';

@@ -16,9 +16,9 @@ import { openPublicKeys } from '../../../src/signing/publicKeys';
 import { SignatureVerifier } from '../../../src/signing/signatureVerifier';
 import { loadWasm } from '../../../src/signing/secp256k1';
 import { ReceiptVerifier, type TaskReceipts } from '../../../src/signing/verdict';
-import * as ecdsa from '../../support/fixtures/ecdsa';
+import * as ecdsa from '../../support/fixtures/receipts/ecdsa';
 import { Random, mutateBytes, mutateJson } from '../../support/faults/fuzz';
-import { memoryKeys } from '../../support/fixtures/memoryKeys';
+import { memoryKeys } from '../../support/fixtures/receipts/memoryKeys';
 
 /** How many random changes are judged; 100,000 take about a minute. */
 const CHANGES = Number(process.env['ATLAS_FUZZ'] ?? '3000');

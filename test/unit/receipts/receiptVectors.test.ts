@@ -10,7 +10,7 @@ import { parseEd25519Secret } from '../../../src/signing/secrets';
 import { SignatureVerifier, ed25519Message } from '../../../src/signing/signatureVerifier';
 import { type Secp256k1, loadWasm } from '../../../src/signing/secp256k1';
 import { ReceiptVerifier } from '../../../src/signing/verdict';
-import { GO } from '../../support/fixtures/goReceipt';
+import { GO } from '../../support/fixtures/receipts/goReceipt';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -11,7 +11,7 @@ import {
   loadOpenssl,
   loadWasm,
 } from '../../../src/signing/secp256k1';
-import * as ecdsa from '../../support/fixtures/ecdsa';
+import * as ecdsa from '../../support/fixtures/receipts/ecdsa';
 import { RFC6979_VECTORS } from './secp256k1Vectors';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -8,7 +8,7 @@ import {
   planRecovery,
   recoveryContext,
 } from '../../../src/core/recovery/recovery';
-import type { StepType } from '../../../src/core/task/template';
+import type { StepType } from '../../../src/core/task/templates/template';
 import { toTimestamp } from '../../../src/core/shared/time';
 import { stepOf } from '../../support/drivers/drivenHook';
 import { Driver, MINUTE, receiptOf, recoveryOf, reserveOf, taskOf } from '../../support/fixtures/stateHooks';

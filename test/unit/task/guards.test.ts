@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
 import type { TaskInput } from '../../../src/core/transition/events';
-import type { StepType } from '../../../src/core/task/template';
+import type { StepType } from '../../../src/core/task/templates/template';
 import { waitKind } from '../../../src/core/task/waiting';
 import { stepOf } from '../../support/drivers/drivenHook';
 import {

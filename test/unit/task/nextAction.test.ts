@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../../src/core/recovery/liveness';
 import { type TaskAction, openActions, otherRecoveries } from '../../../src/core/task/taskActions';
-import { STEP_TYPES } from '../../../src/core/task/template';
+import { STEP_TYPES } from '../../../src/core/task/templates/template';
 import { byUrgency, needsPerson } from '../../../src/core/task/urgency';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 

@@ -15,7 +15,7 @@ import { applyDelta, diffRecord } from '../../../src/core/history/recordDelta';
 import { EVENT_TYPES, type TaskEventType, legalEvents, targetsOf } from '../../../src/core/transition/states';
 import { serializeTask, taskSchema } from '../../../src/core/task/task';
 import { alignTask, keepsAlignment } from '../../../src/core/task/taskAlignment';
-import { STEP_TYPES, type TemplateStep } from '../../../src/core/task/template';
+import { STEP_TYPES, type TemplateStep } from '../../../src/core/task/templates/template';
 import { RecordEncoder } from '../../../src/store/task/recordEncoder';
 import { Driver, deepFreeze, inputOf, receiptOf, taskOf } from '../../support/fixtures/stateHooks';
 

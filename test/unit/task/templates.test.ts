@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { BUILTIN_TEMPLATES, findTemplate } from '../../../src/core/task/templates';
-import { type StepType, defaultStepType, gitEffect, isAiLike } from '../../../src/core/task/template';
-import { templateFromFile } from '../../../src/core/task/templateFile';
+import { BUILTIN_TEMPLATES, findTemplate } from '../../../src/core/task/templates/templates';
+import { type StepType, defaultStepType, gitEffect, isAiLike } from '../../../src/core/task/templates/template';
+import { templateFromFile } from '../../../src/core/task/templates/templateFile';
 import { unwrap } from '../../../src/core/shared/errors';
 
 const FIXING = ['analyze', 'fix', 'verify', 'validate', 'git_commit', 'git_push', 'git_pr', 'ci_wait', 'review'];

@@ -1,6 +1,6 @@
 import { declaredCommands, worktreeOf } from '../../../core/task/task';
-import { replacedTemplates } from '../../../core/task/templates';
-import type { TaskTemplate } from '../../../core/task/template';
+import { replacedTemplates } from '../../../core/task/templates/templates';
+import type { TaskTemplate } from '../../../core/task/templates/template';
 import { count, oneLine, sentenceList } from '../../../core/shared/text';
 import { wholeCommand } from '../../../core/shared/wholeCommand';
 import type { Atlas } from '../../../service/atlas';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src/core/shared/errors';
-import { BuiltCli } from '../../support/drivers/cli';
-import { Desk } from '../../support/drivers/cliDesk';
+import { unwrap } from '../../../../src/core/shared/errors';
+import { BuiltCli } from '../../../support/drivers/cli';
+import { Desk } from '../../../support/drivers/cliDesk';
 import { cellsOf, hasTerminals, inTerminal, uncolored } from './cliTerminal';
 
 /* What a person sees in a terminal, and what a program gets that is none. */

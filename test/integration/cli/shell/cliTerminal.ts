@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { BuiltCli, CliRun } from '../../support/drivers/cli';
+import type { BuiltCli, CliRun } from '../../../support/drivers/cli';
 
 /** Whether this machine has what makes a terminal: `script` of util-linux, which other systems have in another form. */
 export function hasTerminals(): boolean {

@@ -1,16 +1,16 @@
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src/core/shared/errors';
-import type { Processes } from '../../../src/core/shared/ports';
-import { checkChain } from '../../../src/store/task/journalChain';
-import type { TaskRef } from '../../../src/core/task/taskRef';
-import { SystemProcesses, systemProbe } from '../../../src/system/processes';
-import { SettlingLock } from '../../../src/system/locks/settlingLock';
-import { signalProcess } from '../../support/drivers/commandRuns';
-import { until } from '../../support/fixtures/hookWorld';
-import { type TestStore, contentsOf, makeStore } from '../../support/fixtures/store';
-import { WorkerPool } from '../../support/processes/workerPool';
+import { unwrap } from '../../../../src/core/shared/errors';
+import type { Processes } from '../../../../src/core/shared/ports';
+import { checkChain } from '../../../../src/store/task/journalChain';
+import type { TaskRef } from '../../../../src/core/task/taskRef';
+import { SystemProcesses, systemProbe } from '../../../../src/system/processes';
+import { SettlingLock } from '../../../../src/system/locks/settlingLock';
+import { signalProcess } from '../../../support/drivers/commandRuns';
+import { until } from '../../../support/fixtures/hookWorld';
+import { type TestStore, contentsOf, makeStore } from '../../../support/fixtures/store';
+import { WorkerPool } from '../../../support/processes/workerPool';
 
 const MINUTE = 60_000;
 const YEAR = 365 * 24 * 60 * MINUTE;

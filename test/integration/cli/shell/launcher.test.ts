@@ -16,11 +16,11 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src/core/shared/errors';
-import { launcherFiles, launcherPath, writeLauncher } from '../../../src/system/launcher/launcher';
-import { type LinkRequest, linkLauncher, pathLines } from '../../../src/system/launcher/launcherLink';
-import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
-import { systemIds } from '../../../src/system/systemPorts';
+import { unwrap } from '../../../../src/core/shared/errors';
+import { launcherFiles, launcherPath, writeLauncher } from '../../../../src/system/launcher/launcher';
+import { type LinkRequest, linkLauncher, pathLines } from '../../../../src/system/launcher/launcherLink';
+import { NodeFileSystem } from '../../../../src/system/files/nodeFileSystem';
+import { systemIds } from '../../../../src/system/systemPorts';
 
 const PORTS = { files: new NodeFileSystem(), ids: systemIds };
 

@@ -2,16 +2,16 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type AtlasError, unwrap } from '../../../src/core/shared/errors';
-import type { ProcessIdentity, Vitality } from '../../../src/core/recovery/liveness';
-import type { Clock, FileSystem, Processes } from '../../../src/core/shared/ports';
-import { GenerationLock, type HeldLock, KEEPERS_IN_ROW } from '../../../src/system/locks/lock';
-import { SettlingLock } from '../../../src/system/locks/settlingLock';
-import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
-import { SystemProcesses } from '../../../src/system/processes';
-import { systemClock, systemIds } from '../../../src/system/systemPorts';
-import { type TestStore, checkpoint, makeStore, nodeError, tapped } from '../../support/fixtures/store';
-import { WorkerPool } from '../../support/processes/workerPool';
+import { type AtlasError, unwrap } from '../../../../src/core/shared/errors';
+import type { ProcessIdentity, Vitality } from '../../../../src/core/recovery/liveness';
+import type { Clock, FileSystem, Processes } from '../../../../src/core/shared/ports';
+import { GenerationLock, type HeldLock, KEEPERS_IN_ROW } from '../../../../src/system/locks/lock';
+import { SettlingLock } from '../../../../src/system/locks/settlingLock';
+import { NodeFileSystem } from '../../../../src/system/files/nodeFileSystem';
+import { SystemProcesses } from '../../../../src/system/processes';
+import { systemClock, systemIds } from '../../../../src/system/systemPorts';
+import { type TestStore, checkpoint, makeStore, nodeError, tapped } from '../../../support/fixtures/store';
+import { WorkerPool } from '../../../support/processes/workerPool';
 
 let folder: string;
 let pool: WorkerPool;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BuiltCli } from '../../support/drivers/cli';
+import { BuiltCli } from '../../../support/drivers/cli';
 
 let cli: BuiltCli;
 const dist = (...names: string[]): string => path.join(path.dirname(cli.entry), ...names);

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { defined } from '../shared/defined';
-import { type Result, fail, ok } from '../shared/errors';
-import { schemaProblem } from '../config/schemaProblem';
+import { defined } from '../../shared/defined';
+import { type Result, fail, ok } from '../../shared/errors';
+import { schemaProblem } from '../../config/schemaProblem';
 import { STEP_TYPES, type TaskTemplate, defaultStepType, isIdempotentByName } from './template';
 
 const STEP_NAME = /^[a-z][a-z0-9_-]{0,63}$/u;

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src/core/shared/errors';
-import { type TestStore, makeStore } from '../../support/fixtures/store';
-import { WorkerPool } from '../../support/processes/workerPool';
+import { unwrap } from '../../../../src/core/shared/errors';
+import { type TestStore, makeStore } from '../../../support/fixtures/store';
+import { WorkerPool } from '../../../support/processes/workerPool';
 
 const PROCESSES = 8;
 const EACH = 50;

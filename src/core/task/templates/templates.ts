@@ -1,5 +1,5 @@
-import { type Result, fail, ok } from '../shared/errors';
-import { sentenceList } from '../shared/text';
+import { type Result, fail, ok } from '../../shared/errors';
+import { sentenceList } from '../../shared/text';
 import {
   type TaskTemplate,
   type TemplateLanguage,

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { unwrap } from '../../../src/core/shared/errors';
-import { Journal } from '../../../src/store/task/journal';
-import { BuiltCli, said } from '../../support/drivers/cli';
-import { Desk } from '../../support/drivers/cliDesk';
-import { until } from '../../support/fixtures/hookWorld';
-import { WorkerPool } from '../../support/processes/workerPool';
+import { unwrap } from '../../../../src/core/shared/errors';
+import { Journal } from '../../../../src/store/task/journal';
+import { BuiltCli, said } from '../../../support/drivers/cli';
+import { Desk } from '../../../support/drivers/cliDesk';
+import { until } from '../../../support/fixtures/hookWorld';
+import { WorkerPool } from '../../../support/processes/workerPool';
 
 /* A window, commands and git hooks on one task at once: each process is a real one, and so is git. */
 

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src/core/shared/errors';
-import type { FileSystem } from '../../../src/core/shared/ports';
-import { createFile } from '../../../src/system/files/atomicFile';
-import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
-import { Spool } from '../../../src/git/hooks/spool';
-import { systemIds } from '../../../src/system/systemPorts';
-import { type Operation, type TestStore, makeStore, nodeError, tapped } from '../../support/fixtures/store';
+import { unwrap } from '../../../../src/core/shared/errors';
+import type { FileSystem } from '../../../../src/core/shared/ports';
+import { createFile } from '../../../../src/system/files/atomicFile';
+import { NodeFileSystem } from '../../../../src/system/files/nodeFileSystem';
+import { Spool } from '../../../../src/git/hooks/spool';
+import { systemIds } from '../../../../src/system/systemPorts';
+import { type Operation, type TestStore, makeStore, nodeError, tapped } from '../../../support/fixtures/store';
 
 /* On Windows a scanner or an indexer holds a file for a moment: what then fails is tried again, with a limit. */
 

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../../src/cli/parse/commands';
-import { BuiltCli } from '../../support/drivers/cli';
+import { COMMANDS } from '../../../../src/cli/parse/commands';
+import { BuiltCli } from '../../../support/drivers/cli';
 import { type Shell, hasShell, offered } from './cliShells';
 
 /* `atlas completion`, in the shells themselves. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BuiltCli } from '../../support/drivers/cli';
+import { BuiltCli } from '../../../support/drivers/cli';
 
 /** Says at the end which modules of Node, and which files, were loaded; zod leaves a mark of its own. */
 const PROBE = `process.on('exit', () => {
