@@ -41,11 +41,13 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const inbox = lazy(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
   const home = lazy(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
   const workers = async () => (await home()).open();
-  const sessionsHome = lazy(async () => (await import('./sessions/sessionsHome')).openSessionsHome(session, extension));
+  const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
+  const sessionsHome = lazy(async () =>
+    (await import('./sessions/sessionsHome')).openSessionsHome(session, extension, launcherFolder),
+  );
   const sessions = async () => (await sessionsHome()).open();
   const host = { extensionUri: extension.extensionUri, log };
   const panels = new LatePanels(host, session, verdicts, { session, inbox, workers });
-  const launcherFolder = join(extension.globalStorageUri.fsPath, 'bin');
   const shown = { session, tree, log, git, verdicts, panels, documents };
   const memory = extension.globalState;
   const context = { ...shown, memory, inbox, workers, sessions, launcherFolder, terminals: new Map() };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
@@ -82,6 +82,18 @@ describe('sessions in a window', () => {
     tree.dispose();
     model.dispose();
     places.dispose();
+  });
+
+  it("have the script that hooks run renewed by the window, where it is not this version's", async () => {
+    const { scriptPath } = model.service.spool;
+    const place = new vscode.RelativePattern(vscode.Uri.file(path.dirname(scriptPath)), path.basename(scriptPath));
+    const watcher = vscode.workspace.createFileSystemWatcher(place);
+    const start = await eventually(watcher.onDidChange, () => {
+      const [, found = 'true'] = /^start\) \((.+) sessions refresh /mu.exec(readFileSync(scriptPath, 'utf8')) ?? [];
+      return found === 'true' ? undefined : found;
+    });
+    watcher.dispose();
+    assert.match(start, /atlas(?:\.cmd)?"?$/u);
   });
 
   it('show what a real hook reports, as plain text, without being asked to look', async () => {

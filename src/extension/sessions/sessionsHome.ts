@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { messageOf } from '../../core/shared/errors';
+import { launcherPath } from '../../system/launcher/launcher';
 import { FolderWatches } from '../../system/files/folderWatches';
 import type { WindowTasks } from '../windowTasks';
 import type { SessionsWindow } from './sessionsWindow';
@@ -15,6 +16,8 @@ class SessionsHome implements vscode.Disposable {
   constructor(
     private readonly session: WindowTasks,
     private readonly memory: vscode.Memento,
+    /** The file that starts this version's `atlas`. */
+    private readonly launcher: string,
   ) {
     this.watches = new FolderWatches(session.atlas.ports.log);
     this.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => void this.look()));
@@ -28,7 +31,7 @@ class SessionsHome implements vscode.Disposable {
 
   private async load(): Promise<SessionsWindow> {
     const { makeSessionsWindow } = await import('./sessionsWindow');
-    const window = makeSessionsWindow(this.session, this.memory);
+    const window = makeSessionsWindow(this.session, this.memory, this.launcher);
     if (this.disposed) window.parts.dispose();
     else this.subscriptions.push(window.parts);
     // From here on it watches for itself.
@@ -61,8 +64,12 @@ class SessionsHome implements vscode.Disposable {
 }
 
 /** The sessions of a window, from when its folders are known; the window disposes of them. */
-export function openSessionsHome(session: WindowTasks, extension: vscode.ExtensionContext): SessionsHome {
-  const home = new SessionsHome(session, extension.globalState);
+export function openSessionsHome(
+  session: WindowTasks,
+  extension: vscode.ExtensionContext,
+  launcherFolder: string,
+): SessionsHome {
+  const home = new SessionsHome(session, extension.globalState, launcherPath(launcherFolder));
   extension.subscriptions.push(home);
   return home;
 }
