@@ -14,3 +14,24 @@ export class Slices {
     this.end = performance.now() + this.length;
   }
 }
+
+/** Work in pieces: yields between two of them, and returns what came of it. */
+export type Pieces<T> = Generator<void, T>;
+
+/** All pieces at once. */
+export function atOnce<T>(work: Pieces<T>): T {
+  let step = work.next();
+  while (step.done !== true) step = work.next();
+  return step.value;
+}
+
+/** The pieces in slices of that length (ms). */
+export async function inSlices<T>(work: Pieces<T>, length: number): Promise<T> {
+  const slices = new Slices(length);
+  let step = work.next();
+  while (step.done !== true) {
+    await slices.turn();
+    step = work.next();
+  }
+  return step.value;
+}

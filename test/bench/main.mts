@@ -7,6 +7,7 @@ import { commandRows } from './command';
 import { gitHookRows } from './gitHooks';
 import { gitStateRows } from './gitState';
 import { hostRows } from './host';
+import { inboxRows } from './inbox';
 import { manyTaskRows } from './manyTasks';
 import { receiptRows } from './receipts';
 import { type Row, print } from './rows';
@@ -29,6 +30,7 @@ const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   writers: writerRows,
   workers: workerRows,
   tasks: manyTaskRows,
+  inbox: inboxRows,
   git: gitStateRows,
   command: commandRows,
   hooks: gitHookRows,

@@ -88,7 +88,7 @@ describe('the inbox in a window', () => {
     };
     model = new InboxModel(session, inbox);
     tree = new InboxTree(model);
-    model.look();
+    await model.look();
   });
 
   after(async () => {
@@ -105,7 +105,7 @@ describe('the inbox in a window', () => {
     unwrap(await inbox.claim(workspace, done, { sessionId: 'worker' }));
     unwrap(await inbox.complete(workspace, done, 'all of it'));
     writeFileSync(path.join(folder, '900.json'), 'no JSON');
-    model.look();
+    await model.look();
     const [root, ...others] = await tree.getChildren();
     assert.deepEqual(others, []);
     const shown = await rows(root);
@@ -140,7 +140,7 @@ describe('the inbox in a window', () => {
   it('shows a long list in pages', async () => {
     await clear();
     for (let made = 0; made < 60; made += 1) await add(`page ${made}`);
-    model.look();
+    await model.look();
     const [root] = await tree.getChildren();
     assert.equal((await rows(root)).length, 52);
     assert.equal((await rows(root))[50]?.label, 'Show 10 More…');
@@ -152,7 +152,7 @@ describe('the inbox in a window', () => {
   it('has only those rows drawn again that are others now', async () => {
     await add('first');
     const second = await add('second');
-    model.look();
+    await model.look();
     await tree.redraw();
     const [root] = await tree.getChildren();
     await rows(root);
@@ -161,17 +161,17 @@ describe('the inbox in a window', () => {
     try {
       await tree.redraw();
       assert.deepEqual(drawn, [], 'nothing has changed');
-      model.look();
+      await model.look();
       await tree.redraw();
       assert.deepEqual(drawn, [], 'nothing has changed, whoever looked');
       unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }));
-      model.look();
+      await model.look();
       await tree.redraw();
       assert.deepEqual(drawn.splice(0).flat(), [root], 'it has gone to the top');
       await rows(root);
       // A claim that is renewed changes what the tooltip says, and nothing else.
       unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }, 3_600_000));
-      model.look();
+      await model.look();
       await tree.redraw();
       const [row] = await tree.getChildren(root);
       assert.deepEqual(drawn.splice(0).flat(), [row], 'its row alone');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
@@ -61,7 +61,9 @@ describe('sessions in a window', () => {
     const session: SessionsSession = { atlas, ownPlaces: [place], onDidChangePlaces: places.event };
     const service = trackedSessions(atlas);
     unwrap(await changeConfig(atlas.ports, 'sessions', [{ name: 'track', value: true }]));
-    service.spool.open('true');
+    // An older version's script. With the folder, the window begins to observe.
+    writeFileSync(service.spool.scriptPath, '#!/bin/sh\n');
+    mkdirSync(service.spool.folder, { mode: 0o700 });
     model = new SessionsModel(session, service);
     tree = new SessionsTree(model);
     await model.look();
@@ -88,10 +90,10 @@ describe('sessions in a window', () => {
     const { scriptPath } = model.service.spool;
     const place = new vscode.RelativePattern(vscode.Uri.file(path.dirname(scriptPath)), path.basename(scriptPath));
     const watcher = vscode.workspace.createFileSystemWatcher(place);
-    const start = await eventually(watcher.onDidChange, () => {
-      const [, found = 'true'] = /^start\) \((.+) sessions refresh /mu.exec(readFileSync(scriptPath, 'utf8')) ?? [];
-      return found === 'true' ? undefined : found;
-    });
+    const start = await eventually(
+      watcher.onDidChange,
+      () => /^start\) \((.+) sessions refresh /mu.exec(readFileSync(scriptPath, 'utf8'))?.[1],
+    );
     watcher.dispose();
     assert.match(start, /atlas(?:\.cmd)?"?$/u);
   });

@@ -48,8 +48,12 @@ function everyItem(model: InboxModel): Found[] {
 }
 
 /** Which item is meant, of those that a command can act on. */
-function whichItem(model: InboxModel, title: string, fits: (found: Found) => boolean): PickQuestion<Found> {
-  model.look();
+async function whichItem(
+  model: InboxModel,
+  title: string,
+  fits: (found: Found) => boolean,
+): Promise<PickQuestion<Found>> {
+  await model.look();
   const fitting = everyItem(model).filter(fits);
   if (fitting.length === 0)
     throw new AtlasError('not_found', vscode.l10n.t('No item of the agent queue allows this now.'), {
@@ -73,7 +77,7 @@ async function itemFor(
   title: string,
   fits: (found: Found) => boolean,
 ): Promise<Found> {
-  return namedItem(model, argument) ?? askOne(whichItem(model, title, fits));
+  return namedItem(model, argument) ?? askOne(await whichItem(model, title, fits));
 }
 
 /** Atlas: Add to Agent Queue. */
@@ -97,7 +101,7 @@ const addInboxItem: CommandHandler = async (context) => {
   const added = unwrap(await model.inbox.add(workspace, { content }));
   // A folder gets its workspace with its first task or item.
   if (!context.session.ownWorkspaces().includes(workspace)) await context.session.locatePlaces();
-  model.look();
+  await model.look();
   vscode.window.setStatusBarMessage(vscode.l10n.t('Added item {0} to the agent queue.', added.id), 4000);
 };
 
@@ -107,7 +111,7 @@ const claimInboxItem: CommandHandler = async (context, argument) => {
   const { workspace, item } = await itemFor(model, argument, vscode.l10n.t('Claim Queue Item'), isPending);
   const owner = { process: context.session.atlas.ports.processes.self() };
   const claimed = unwrap(await model.inbox.claim(workspace, item.id, owner, MAX_LEASE_MS));
-  model.look();
+  await model.look();
   context.panels.openDetails({ kind: 'item', workspace, item: claimed.id });
 };
 
@@ -118,7 +122,9 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
   let found = namedItem(model, argument);
   let summary = '';
   const askItem =
-    found === undefined ? [pickQuestion(whichItem(model, title, isProcessing), (chosen) => (found = chosen))] : [];
+    found === undefined
+      ? [pickQuestion(await whichItem(model, title, isProcessing), (chosen) => (found = chosen))]
+      : [];
   const question = (): TextQuestion => {
     const asked = found === undefined ? '' : itemTitle(found.item, 60);
     const prompt = vscode.l10n.t('What is the result of "{0}"? The waiting session gets this answer.', asked);
@@ -128,7 +134,7 @@ const completeInboxItem: CommandHandler = async (context, argument) => {
   if (found === undefined) return;
   const { workspace, item } = found;
   const { changed } = unwrap(await model.inbox.complete(workspace, item.id, summary));
-  model.look();
+  await model.look();
   if (!changed) await vscode.window.showInformationMessage(vscode.l10n.t('Item {0} was already done.', item.id));
 };
 
@@ -140,7 +146,7 @@ const cancelInboxItem: CommandHandler = async (context, argument) => {
   // The editor's own button for closing is called "Cancel".
   await confirm(question, cancelDetail(item), vscode.l10n.t('Cancel Item'), vscode.l10n.t('Keep Item'));
   unwrap(await model.inbox.cancel(workspace, item.id));
-  model.look();
+  await model.look();
 };
 
 function cancelDetail(item: InboxItem): string {
@@ -163,7 +169,7 @@ const showInboxItem: CommandHandler = async (context, argument) => {
 /** Atlas: Resume Session. An observed one, that of an item whose answer it waits for, or the one that an offer names. */
 const resumeSession: CommandHandler = async (context, argument) => {
   const { model } = await context.inbox();
-  model.look();
+  await model.look();
   const isQueue = everyItem(model).some(({ item }) => isResumable(item));
   if (field(argument, 'kind') === 'session' || (argument === undefined && !isQueue)) {
     const { resumeObserved } = await import('../sessions/sessionCommands');

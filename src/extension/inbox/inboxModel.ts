@@ -17,10 +17,13 @@ export type InboxSession = Pick<
 /** The inboxes of a window's workspaces as they were last looked at; looks again when anybody changes them. */
 export class InboxModel implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
-  private readonly lists = new Map<string, Result<InboxList>>();
+  private lists: ReadonlyMap<string, Result<InboxList>> = new Map();
   private readonly ended = new Map<string, Result<FinishedItems>>();
   private readonly watcher: InboxWatcher;
-  private readonly pace = new RefreshThrottle(() => this.look());
+  private readonly pace = new RefreshThrottle(() => this.lookSoon());
+  private looking: Promise<void> | undefined;
+  private next: Promise<void> | undefined;
+  private disposed = false;
   private readonly subscriptions: vscode.Disposable[];
   /** Tells that they were looked at again. */
   readonly onDidLook = this.changes.event;
@@ -47,8 +50,28 @@ export class InboxModel implements vscode.Disposable {
     ];
   }
 
-  /** Looks now. */
-  look(): void {
+  private lookSoon(): void {
+    this.look().catch((error: unknown) => {
+      this.session.atlas.ports.log.warn('The agent queue could not be looked at.', { error: messageOf(error) });
+    });
+  }
+
+  /** Looks, and waits for it. One look at a time: what changed since one began is seen by the next. */
+  async look(): Promise<void> {
+    if (this.looking === undefined) {
+      this.looking = this.lookOnce().finally(() => (this.looking = undefined));
+      return this.looking;
+    }
+    this.next ??= this.looking
+      .catch(() => undefined)
+      .then(async () => {
+        this.next = undefined;
+        return this.look();
+      });
+    return this.next;
+  }
+
+  private async lookOnce(): Promise<void> {
     const { session } = this;
     const workspaces = session.ownWorkspaces();
     // Watched first, so that nothing is missed that comes while it is read.
@@ -56,9 +79,11 @@ export class InboxModel implements vscode.Disposable {
       workspaces,
       session.ownPlaces.some(({ workspace }) => workspace === undefined),
     );
-    this.lists.clear();
+    const lists = new Map<string, Result<InboxList>>();
+    for (const workspace of workspaces) lists.set(workspace, await this.inbox.listInSlices(workspace, { finished: 0 }));
+    if (this.disposed) return;
+    this.lists = lists;
     this.ended.clear();
-    for (const workspace of workspaces) this.lists.set(workspace, this.inbox.list(workspace, { finished: 0 }));
     setContext('atlas.hasInbox', this.workspaces().length > 0);
     setContext('atlas.hasOpenInboxItem', this.open().length > 0);
     this.changes.fire();
@@ -94,6 +119,7 @@ export class InboxModel implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.disposed = true;
     this.pace.dispose();
     this.watcher.close();
     for (const subscription of this.subscriptions) subscription.dispose();

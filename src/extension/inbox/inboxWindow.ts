@@ -17,7 +17,7 @@ export async function openInbox(session: WindowTasks, extension: vscode.Extensio
   const view = vscode.window.createTreeView('atlas.inbox', { treeDataProvider: tree, showCollapseAll: true });
   const offers = new WakeOffers(model, extension.workspaceState, ACTIONS);
   extension.subscriptions.push(vscode.Disposable.from(offers, view, tree, model));
-  model.look();
+  await model.look();
   return { model, tree };
 }
 

@@ -23,6 +23,7 @@ import { type TakenWakes, WakeFiles } from '../../store/inbox/wakeFiles';
 import { ensureFolder } from '../../system/files/atomicFile';
 import { failureOf, fileError } from '../../system/files/fileErrors';
 import { GenerationLock, type HeldLock, LOCK_TIMEOUT_MS } from '../../system/locks/lock';
+import { type Pieces, atOnce, inSlices } from '../../system/slices';
 import type { ServicePorts } from '../ports';
 import { orWarn } from '../../system/orWarn';
 import { keptIn } from '../../core/shared/keptIn';
@@ -31,6 +32,13 @@ import { keptIn } from '../../core/shared/keptIn';
 const MAX_OPEN = 10_000;
 /** As many finished items as a list holds unless more are asked for. */
 const LISTED = 100;
+
+/** So long (ms) a list is read before others have their turn. */
+const SLICE_MS = 8;
+
+interface ListOptions {
+  readonly finished?: number;
+}
 
 /** The items of an inbox. */
 export interface InboxList {
@@ -68,10 +76,19 @@ export class Inbox {
   }
 
   /** What is asked for, and what came of it. `finished`: how many finished items at most; none of their files is read for 0. */
-  list(workspace: string, options: { readonly finished?: number } = {}): Result<InboxList> {
-    const open = this.open(workspace);
+  list(workspace: string, { finished = LISTED }: ListOptions = {}): Result<InboxList> {
+    return atOnce(this.listing(workspace, finished));
+  }
+
+  /** As {@link list}, with a turn for whatever else the process has to do: ten thousand items take a while. */
+  async listInSlices(workspace: string, { finished = LISTED }: ListOptions = {}): Promise<Result<InboxList>> {
+    return inSlices(this.listing(workspace, finished), SLICE_MS);
+  }
+
+  private *listing(workspace: string, limit: number): Pieces<Result<InboxList>> {
+    const open = yield* this.open(workspace);
     if (!open.ok) return open;
-    const finished = this.finished(workspace, options.finished ?? LISTED);
+    const finished = this.finished(workspace, limit);
     if (!finished.ok) return finished;
     // One that was ended between the two looks is in both.
     const ended = new Set(finished.value.items.map(({ id }) => id));
@@ -84,8 +101,14 @@ export class Inbox {
   }
 
   /** The items that are not finished, by number; those whose claim is lost are pending. Needs no lock. */
-  private open(workspace: string): Result<ReadItems> {
-    return this.looking(workspace, () => this.readOpen(workspace, this.inbox.numbers(workspace)));
+  private *open(workspace: string): Pieces<Result<ReadItems>> {
+    const numbers = this.looking(workspace, () => this.inbox.numbers(workspace));
+    if (!numbers.ok) return numbers;
+    try {
+      return ok(yield* this.readOpen(workspace, numbers.value));
+    } catch (error) {
+      return unreadable(workspace, error);
+    }
   }
 
   /** The newest finished items, at most so many; none of those that are open is read. Needs no lock. */
@@ -104,12 +127,12 @@ export class Inbox {
     try {
       return ok(look());
     } catch (error) {
-      return { ok: false, error: fileError('unreadable', `The agent queue of ${workspace} could not be read`, error) };
+      return unreadable(workspace, error);
     }
   }
 
-  private readOpen(workspace: string, numbers: InboxNumbers): ReadItems {
-    const { items, findings } = this.inbox.readAll(numbers.open, (id) => this.inbox.openPath(workspace, id));
+  private *readOpen(workspace: string, numbers: InboxNumbers): Pieces<ReadItems> {
+    const { items, findings } = yield* this.inbox.readEach(numbers.open, (id) => this.inbox.openPath(workspace, id));
     return { items: items.map((item) => this.live(item)), findings: [...numbers.findings, ...findings] };
   }
 
@@ -155,7 +178,7 @@ export class Inbox {
     if (!session.ok) return session;
     if (leaseMs !== undefined && leaseMs <= 0) return fail('usage', 'A claim must be longer than 0.');
     return this.changing<NextItem>(workspace, (lock, numbers) => {
-      const { items, findings } = this.readOpen(workspace, numbers);
+      const { items, findings } = atOnce(this.readOpen(workspace, numbers));
       const chosen = chooseNext(items, owner);
       if (chosen === undefined) return ok({ item: undefined, own: false, findings });
       const claimed = claim(chosen, { owner, now: this.ports.clock.now(), leaseMs });
@@ -323,4 +346,8 @@ function guard(lock: HeldLock): void {
   throw new AtlasError('lock_timeout', "Another process took the agent queue's lock in the meantime.", {
     hint: 'Try again.',
   });
+}
+
+function unreadable<T>(workspace: string, error: unknown): Result<T> {
+  return { ok: false, error: fileError('unreadable', `The agent queue of ${workspace} could not be read`, error) };
 }

@@ -4,6 +4,7 @@ import type { InboxFinding, ReadItems } from '../../core/inbox/inboxAnswers';
 import { type InboxItem, MAX_ITEM_ID, inboxItemSchema } from '../../core/inbox/inbox';
 import { createFile, ensureFolder, replaceFile, removeFile } from '../../system/files/atomicFile';
 import { codeOf, failureOf } from '../../system/files/fileErrors';
+import { type Pieces, atOnce } from '../../system/slices';
 import { parseState, readStateFile } from '../task/recordFile';
 import type { StorePorts } from '../task/storePorts';
 
@@ -103,8 +104,8 @@ export class InboxFiles {
     }
   }
 
-  /** Reads some items; one that went meanwhile is left out. */
-  readAll(ids: Iterable<number>, pathOf: (id: number) => string): ReadItems {
+  /** Reads some items, file by file; one that went meanwhile is left out. */
+  *readEach(ids: Iterable<number>, pathOf: (id: number) => string): Pieces<ReadItems> {
     const items: InboxItem[] = [];
     const findings: InboxFinding[] = [];
     for (const id of ids) {
@@ -112,8 +113,14 @@ export class InboxFiles {
       const read = this.read(path, id);
       if (read.ok) items.push(read.value);
       else if (read.error.code !== 'not_found') findings.push({ path, error: read.error });
+      yield;
     }
     return { items, findings };
+  }
+
+  /** As {@link readEach}, at once. */
+  readAll(ids: Iterable<number>, pathOf: (id: number) => string): ReadItems {
+    return atOnce(this.readEach(ids, pathOf));
   }
 
   /** Reads an item's file. Nothing of it is used unless all of it is sound. */

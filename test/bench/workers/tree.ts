@@ -2,7 +2,6 @@
  * Opens the Tasks tree on a store, every row expanded, in a process that has done nothing before, and reports the longest
  * time (ms) that nothing else could run until all receipts were verified and drawn with their verdicts.
  */
-import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { EventEmitter } from 'vscode';
 import { Verdicts } from '../../../src/extension/receipts/verdicts';
@@ -12,6 +11,7 @@ import { TasksTree } from '../../../src/extension/tasks/tree/tasksTree';
 import { createAtlas } from '../../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
+import { HoldUps } from './holdUps';
 
 const [root = ''] = process.argv.slice(2);
 /** Nothing more is drawn after so long without a change, in ms. */
@@ -47,25 +47,7 @@ async function draw(tree: TasksTree): Promise<number> {
 
 const { session } = openWindow();
 await sleep(200);
-/** Time that this thread had a processor, in ms: without what other programs took from it. Linux alone tells. */
-const onProcessor = (): number => {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
-  } catch {
-    return NaN;
-  }
-};
-let [longest, longestOnProcessor] = [0, 0];
-let [last, lastOnProcessor] = [performance.now(), onProcessor()];
-const blocks: [number, number][] = [];
-const tick = setInterval(() => {
-  const [now, nowOnProcessor] = [performance.now(), onProcessor()];
-  longest = Math.max(longest, now - last);
-  longestOnProcessor = Math.max(longestOnProcessor, nowOnProcessor - lastOnProcessor);
-  if (nowOnProcessor - lastOnProcessor > 16)
-    blocks.push([Math.round(now - last), Math.round(nowOnProcessor - lastOnProcessor)]);
-  [last, lastOnProcessor] = [now, nowOnProcessor];
-}, 1);
+const holdUps = new HoldUps();
 const started = performance.now();
 await session.atlas.catalog.warm(session.atlas.workspaces.names());
 const verdicts = new Verdicts(session);
@@ -84,7 +66,7 @@ while (performance.now() - Math.max(drawnAt, busy) < QUIET_MS) {
   if (isChecking()) busy = performance.now();
 }
 await drawing;
-clearInterval(tick);
+const { longest, longestOnProcessor, blocks } = holdUps.end();
 const standings = session.ownTasks().flatMap((stored) => [...verdicts.of(stored).values()]);
 const valid = standings.filter(({ report }) => report.verdict === 'valid').length;
 const outdated = standings.filter(({ currency }) => currency?.kind === 'outdated').length;

@@ -360,6 +360,24 @@ describe('an item whose file is', () => {
   });
 });
 
+it('a long list is read in slices: others have their turn, and what it says is the same', async () => {
+  await add(1);
+  const [first = ''] = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const text = readFileSync(path.join(folder, first), 'utf8');
+  for (let id = 2; id <= 3000; id += 1)
+    writeFileSync(path.join(folder, `${id}.json`), text.replace('"id": 1,', `"id": ${id},`));
+  writeFileSync(path.join(folder, '17.json'), 'no JSON');
+  let turns = 0;
+  const turn = setInterval(() => (turns += 1), 0);
+  const sliced = await inbox.listInSlices(WS);
+  clearInterval(turn);
+  expect(turns).toBeGreaterThan(1);
+  const whole = unwrap(inbox.list(WS));
+  expect(whole.open).toHaveLength(2999);
+  expect(whole.findings).toHaveLength(1);
+  expect(unwrap(sliced)).toEqual(whole);
+});
+
 describe('an inbox whose folder is', () => {
   it.each(['inbox', 'finished', 'locks'])('a link out of the store (%s) is neither read nor written', async (which) => {
     await add(1);
