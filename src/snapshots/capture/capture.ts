@@ -127,7 +127,7 @@ class CaptureRun {
   private async read(
     index: string,
     cache: WorktreeCache | undefined,
-    { changed, gone }: Differences,
+    { changed, unseenByGit, gone }: Differences,
     used: number,
   ): Promise<Outcome<Intake>> {
     const planned = cache === undefined ? await planCopy(this.git, this.user, this.limits.maxFileSize) : undefined;
@@ -144,6 +144,7 @@ class CaptureRun {
     const steps = [
       async () => (copy === undefined ? ok(undefined) : copyBlobs(this.git, copy)),
       async () => intake.drop([...gone, ...[...early].filter(isKnown)]),
+      async () => intake.forget(unseenByGit),
       async () => intake.take(chosen),
       async () => intake.drop([...intake.dropped].filter((path) => !early.has(path))),
     ];

@@ -56,6 +56,12 @@ export class Intake {
   async drop(paths: readonly TreePath[]): Promise<Outcome<void>> {
     if (paths.length === 0) return ok(undefined);
     for (const path of paths) this.dropped.add(path);
+    return this.forget(paths);
+  }
+
+  /** Has git forget entries, so that it reads the files again even where they look the same to it. */
+  async forget(paths: readonly TreePath[]): Promise<Outcome<void>> {
+    if (paths.length === 0) return ok(undefined);
     const done = await this.git.run(['update-index', '--force-remove', '-z', '--stdin'], this.call(paths));
     return done.ok ? ok(undefined) : done;
   }
@@ -114,6 +120,8 @@ export class Intake {
     let rest = paths;
     for (let attempt = 1; attempt <= TRIES && rest.length > 0; attempt += 1) {
       if (this.options.isCancelled()) return refuse('cancelled', 'The snapshot was cancelled.');
+      const forgotten = attempt === 1 ? ok(undefined) : await this.forget(rest);
+      if (!forgotten.ok) return forgotten;
       const candidates = await this.settled(rest);
       const failed = await this.add(candidates, of);
       if (!failed.ok) return failed;

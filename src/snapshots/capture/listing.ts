@@ -15,6 +15,8 @@ import type { UserIndexFacts, WorktreeCache } from './worktreeCache';
 export interface Differences {
   /** Files and links to read; of each, whether the index has it. */
   readonly changed: ReadonlyMap<TreePath, boolean>;
+  /** Those of them whose change git doesn't see: it came within the second of the one before. */
+  readonly unseenByGit: readonly TreePath[];
   /** What the index has and the worktree hasn't, or what is ignored now. */
   readonly gone: readonly TreePath[];
   /** Repositories in the worktree, with a slash at the end. */
@@ -255,9 +257,12 @@ function sorted(git: PrivateGit, listed: Listed): Omit<Differences, 'rules'> {
     else changed.set(path, true);
   }
   const { worktree } = git.place;
+  const unseenByGit: TreePath[] = [];
   for (const [path, stamp] of cache?.young ?? []) {
     if (gone.has(path) || changed.has(path) || (known !== undefined && !isWithin(path, known))) continue;
-    if (tryLookAt(worktree, path)?.stamp !== stamp) changed.set(path, true);
+    if (tryLookAt(worktree, path)?.stamp === stamp) continue;
+    changed.set(path, true);
+    unseenByGit.push(path);
   }
   const nested: TreePath[] = [];
   for (const path of others) {
@@ -283,5 +288,5 @@ function sorted(git: PrivateGit, listed: Listed): Omit<Differences, 'rules'> {
     const kind = parents.firstOdd(path) === undefined ? tryLookAt(worktree, path)?.kind : undefined;
     if (kind === 'file' || kind === 'link') changed.set(path, false);
   }
-  return { changed, gone: [...gone], nested, ignored: ours, leftOut: left, user };
+  return { changed, unseenByGit, gone: [...gone], nested, ignored: ours, leftOut: left, user };
 }

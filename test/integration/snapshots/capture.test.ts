@@ -1,3 +1,4 @@
+import { lstatSync, utimesSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';
@@ -63,6 +64,30 @@ describe('a capture', () => {
     world.write('a/b', 'one');
     world.remove('a/c');
     expect((await world.capture()).snapshot.tree).toBe(first.snapshot.tree);
+  });
+
+  it('sees a change within the second of the one before, though size and time of modification are the same', async () => {
+    const file = world.at('a');
+    const long = new Date(1_700_000_000_000);
+    /** Gives the whole second, by the file's own clock, in which that was done. */
+    const change = (text: string): number => {
+      world.write('a', text);
+      utimesSync(file, long, long);
+      return Math.floor(lstatSync(file).ctimeMs / 1000);
+    };
+    world.write('.gitignore', '');
+    await world.capture();
+    let [first, second] = [0, -1];
+    // A machine that needs more than a second for a capture would prove nothing.
+    for (let round = 0; first !== second; round += 1) {
+      expect(round).toBeLessThan(50);
+      first = change(`one ${round % 10}`);
+      await world.capture();
+      second = change(`two ${round % 10}`);
+      const { snapshot } = await world.capture();
+      const { contents } = await world.open();
+      expect(unwrap(await contents.read(snapshot.tree, 'a', 100))?.bytes.toString()).toBe(`two ${round % 10}`);
+    }
   });
 });
 
