@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, watch, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { unwrap } from '../../src/core/shared/errors';
 import { launcherPath, writeLauncher } from '../../src/system/launcher/launcher';
 import { NodeFileSystem } from '../../src/system/files/nodeFileSystem';
@@ -90,6 +91,8 @@ async function gateRows(cli: BuiltCli): Promise<Row[]> {
   desk.git('add', '-A');
   desk.git('commit', '-qm', 'many');
   await desk.ok('start', 'Sample', '--template', 'checked');
+  // Files that were written within the last two seconds are read again each time: no repository consists of those.
+  await setTimeout(2100);
   const host = new AgentHost(cli, desk, 'one');
   try {
     await host.fires('session-start');
