@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { analyzeMetafile, build, context } from 'esbuild';
 
@@ -159,6 +159,8 @@ const present = BUNDLES.filter(
 // The project's own files are ES modules.
 mkdirSync(outdir, { recursive: true });
 writeFileSync(path.join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
+// What the launcher tries in the shell first.
+copyFileSync(path.join(root, 'src/agents/lifecycle/stop.sh'), path.join(outdir, 'stop.sh'));
 
 if (watch) {
   const contexts = await Promise.all(present.map((bundle) => context(optionsOf(bundle))));

@@ -44,6 +44,7 @@ const REQUIRED = [
   'dist/command.js',
   'dist/hook.js',
   'dist/package.json',
+  'dist/stop.sh',
 ].concat(['README.md', 'CHANGELOG.md', 'LICENSE', 'l10n/bundle.l10n.json', NOTICES]);
 
 // What an earlier build left under another name would ship too.

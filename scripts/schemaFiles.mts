@@ -4,12 +4,14 @@ import { configSchema } from '../src/core/config/readConfig.ts';
 import { taskRecordSchema } from '../src/core/task/taskRecord.ts';
 import { taskSchema } from '../src/core/task/task.ts';
 import { templateFileSchema } from '../src/core/task/templates/templateFile.ts';
+import { trustedKeysSchema } from '../src/core/verify/trustedKeys.ts';
 
 const SCHEMAS = {
   hook: { title: 'Atlas hook.json', schema: taskRecordSchema },
   task: { title: 'Atlas task.json', schema: taskSchema },
   template: { title: 'Atlas task template', schema: templateFileSchema },
   config: { title: 'Atlas configuration', schema: configSchema },
+  'trusted-keys': { title: 'Atlas trusted keys', schema: trustedKeysSchema },
 } as const;
 
 /** What `atlas … --json` prints: a definition for each command, and one for an error. */

@@ -253,7 +253,7 @@ export class Atlas {
     const { ref, hook, task, seq } = stored;
     const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.reader, stored);
     await this.markdown.prepare(ref, stored);
-    return this.markdown.render(ref, { ...hook, ...defined({ worktree_state: worktree }) }, task, seq);
+    return this.markdown.renderNow({ ref, hook: { ...hook, ...defined({ worktree_state: worktree }) }, task, seq });
   }
 
   /** HOOK.md as it stands there; `undefined` where it can't be read. */

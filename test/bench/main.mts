@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { checkpointRows, lockRow } from './checkpoints';
 import { commandRows } from './command';
+import { stopRows } from './gate';
 import { gitHookRows } from './gitHooks';
 import { gitStateRows } from './gitState';
 import { hostRows } from './host';
@@ -36,6 +37,7 @@ const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   hooks: gitHookRows,
   receipts: receiptRows,
   sessions: sessionRows,
+  gate: stopRows,
   verify: verifyRows,
   host: hostRows,
 };

@@ -19,6 +19,11 @@ export function medianOf(numbers: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }
 
+/** What only one in twenty of some numbers is above. */
+export function percentile95(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length * 0.95)] ?? NaN;
+}
+
 const RUNS = 40;
 const WARM_UP = 5;
 

@@ -8,7 +8,7 @@ import { silentLog, systemPorts } from '../../src/service/ports';
 import { SessionService } from '../../src/service/sessions/sessionService';
 import { ConfigSource } from '../../src/service/tasks/configSource';
 import { SessionSpool } from '../../src/store/sessions/sessionSpool';
-import { type Row, medianOf, timed } from './rows';
+import { type Row, medianOf, percentile95, timed } from './rows';
 
 const ROUNDS = 300;
 const SESSIONS = 100;
@@ -26,10 +26,6 @@ function report(id: string, cwd: string): string {
     tool_use_id: 'x',
     tool_input: input,
   });
-}
-
-function percentile95(times: readonly number[]): number {
-  return [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
 }
 
 /** What a tool event costs an agent, beside an empty hook of the same shell: in turn, so that load hits both. */

@@ -305,6 +305,21 @@ describe('the HOOK.md panel in a browser', () => {
     }
   });
 
+  it.each(themes)('shows what the agent said beside what its check came to, in %s', async (theme) => {
+    const [driven, data] = failing();
+    const long = 'a-word-that-is-longer-than-a-narrow-panel-is-wide-and-has-nowhere-to-break';
+    const said = `All tests pass. I fixed the null pointer in config/parser.go; see ${long}.`;
+    const opened = await open(modelOf(driven, { ...data, said }), { theme, width: 400 });
+    expect(await opened.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400);
+    expect(await opened.page.locator('.agent-said').innerText()).toContain('Agent: ');
+    const [words, run] = [opened.page.locator('.agent-said'), opened.page.locator('.check-list')];
+    const below = (await run.boundingBox())?.y ?? 0;
+    expect((await words.boundingBox())?.y ?? Infinity).toBeLessThan(below);
+    expect(await opened.violations(), theme).toEqual([]);
+    await run.scrollIntoViewIfNeeded();
+    await opened.screenshot(`panel-said-${theme.split(' ').at(-1) ?? ''}`);
+  });
+
   it('opens links through the host and keeps the task over a reload', async () => {
     const model = modelOf(working());
     const document = renderDocument('[site](https://example.org/x)');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { FileSystem } from '../../core/shared/ports';
+import { toTimestamp } from '../../core/shared/time';
 import { ensureFolder, renameWithRetry } from '../../system/files/atomicFile';
 import type { StorePaths } from '../../store/paths';
 import { HOST_NAMES, LIFECYCLE_EVENTS } from '../hosts/hosts';
@@ -77,5 +78,8 @@ export class EventLog {
 
 function entryOf(line: string): LogEntry[] {
   const parsed = entrySchema.safeParse(jsonOf(line));
-  return parsed.success ? [parsed.data] : [];
+  if (!parsed.success) return [];
+  // A shell writes the time where the machine is.
+  const at = Date.parse(parsed.data.at);
+  return [Number.isNaN(at) ? parsed.data : { ...parsed.data, at: toTimestamp(at) }];
 }

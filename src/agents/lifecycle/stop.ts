@@ -8,7 +8,6 @@ import { count, cut } from '../../core/shared/text';
 import { endingAdvice } from '../../service/tasks/advice';
 import { type HostName, toolOf } from '../hosts/hosts';
 import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
-import { doneGate } from './doneGate';
 import { GateFile } from './gateFile';
 import { sessionIdOf } from '../hosts/sessionId';
 import { NOTHING, type Reaction } from '../hosts/hostReply';
@@ -25,7 +24,7 @@ export async function stop(occasion: LifecycleContext, host: HostName | undefine
   if (occasion.check === undefined) await saveSession(occasion);
   const answer = await atInbox(occasion, host, env['ATLAS_STOP_GATE'] === '0');
   if (typeof answer === 'object' && answer.blocks) return answer;
-  const kept = await doneGate(occasion);
+  const kept = await (await import('./doneGate')).doneGate(occasion);
   if (kept?.blocks === true) return kept;
   if (typeof answer === 'object') return answer;
   const nothing = answer === 'unknown' ? '' : 'No pending tasks. ';

@@ -1,9 +1,10 @@
 import { lastEventOf } from '../history/historyEvent';
 import { type ForeignEdits, foreignEdits } from '../task/foreignEdits';
 import { nextAttempt } from '../task/stepAttempt';
-import { type StepContext, type TaskRecord, isTerminal } from '../task/taskRecord';
+import { type StepContext, type TaskRecord, type ValidationReceipt, isTerminal } from '../task/taskRecord';
 import { worktreeOf } from '../task/task';
 import { cut } from '../shared/text';
+import { toMs } from '../shared/time';
 import { block, bullets, code, prose, stacked } from './escape';
 import { goalLines } from './plan';
 import { sinceLastCheckpoint } from './since';
@@ -74,12 +75,25 @@ export function whatYouWereDoing(view: HookView): string {
 }
 
 /** What the checks came to, beside what the agent said: the words are nobody's proof. */
-function lastRun({ hook, step }: HookView): string {
-  const own = hook.receipts.filter((receipt) => receipt.step_name === step?.step_name);
-  const last = own.at(-1);
+function lastRun(view: HookView): string {
+  const last = lastRunOf(view.hook);
   if (last === undefined) return '**Last run of a check:** none in this step.';
   const { command, exit_code: exit, completed_at: at } = last;
-  return `**Last run of a check:** ${code(command, 300)} ${exit === 0 ? 'passed' : `failed with exit code ${exit}`} (${utc(at)}, recorded by Atlas).`;
+  return `**Last run of a check:** ${code(command, 300)} ${exit === 0 ? 'passed' : `failed with exit code ${exit}`} (${utc(at)}, recorded by Atlas).${filesOf(view, at)}`;
+}
+
+/** The last run of a check in the present step. */
+export function lastRunOf({ receipts, current_step: step }: TaskRecord): ValidationReceipt | undefined {
+  return receipts.findLast((receipt) => receipt.step_name === step?.step_name);
+}
+
+/** Whether a run was of the files that are there now, as far as that is known. */
+function filesOf({ hook, lastRunFiles }: HookView, at: string): string {
+  const isLater = (time: string | undefined): boolean => time !== undefined && toMs(time) > toMs(at);
+  const { files = [] } = hook.worktree_state ?? {};
+  if (lastRunFiles === 'current') return ' The files are still the same.';
+  const isOutdated = lastRunFiles === 'outdated' || files.some(({ modified_at: time }) => isLater(time));
+  return isOutdated ? ' The files have changed since.' : '';
 }
 
 /** Why a human sent an earlier attempt back; until the step ends, as the next attempt is judged by it. */

@@ -33,6 +33,8 @@ export interface HookMarkdownInput {
   readonly location: { readonly root: string; readonly hookPath: string };
   /** By receipt id. */
   readonly verdicts: Pick<ReadonlyMap<string, ReceiptVerdict>, 'get'>;
+  /** Whether the last run of a check in the step was of the files that are there now, where that was asked. */
+  readonly lastRunFiles?: 'current' | 'outdated';
   /** The version of this program. */
   readonly version: string;
   /** What is observed of the session that works on it, or did last. */

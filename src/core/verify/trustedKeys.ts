@@ -24,7 +24,7 @@ const entrySchema = z.strictObject({
 });
 
 /** A version of the file that can be read: those of a newer one may mean something else. */
-const fileSchema = z.strictObject({
+export const trustedKeysSchema = z.strictObject({
   schema_version: z.string(),
   trusted: z.array(entrySchema).check(z.maxLength(MAX_KEYS, `at most ${MAX_KEYS}`)),
 });
@@ -46,7 +46,7 @@ export function parseTrustedKeys(text: string): Result<TrustedEntry[]> {
       'no_policy',
       `${TRUSTED_KEYS_FILE} is of version ${version.slice(0, 20)}, which this Atlas does not know.`,
     );
-  const parsed = fileSchema.safeParse(data);
+  const parsed = trustedKeysSchema.safeParse(data);
   if (parsed.success) return ok(parsed.data.trusted);
   const issue = parsed.error.issues[0];
   const known = (path: readonly PropertyKey[]): string[] =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { FileSystem, Ids } from '../../core/shared/ports';
+import type { FileStat, FileSystem, Ids } from '../../core/shared/ports';
 import { discardFile, ensureFolder, renameWithRetry } from '../../system/files/atomicFile';
 
 /** What a process that was killed left; no run takes as long, in ms. */
@@ -27,6 +27,8 @@ export class OwnIndex {
     private readonly name: string,
     /** The copy that is worked on. */
     readonly path: string,
+    /** Which file it is a copy of, as {@link keep} says it; `undefined` where none was kept. */
+    readonly copied: string | undefined,
   ) {}
 
   /**
@@ -37,22 +39,31 @@ export class OwnIndex {
     ensureFolder(files, scratch);
     const family = `index-${digest(worktree)}-`;
     const name = `${family}${digest(reading)}`;
-    const own = new OwnIndex(files, scratch, family, name, join(scratch, `${name}.${Date.now()}.${ids.hex(4)}.tmp`));
-    own.sweep((each, age) => each.includes('.tmp') && age > LEFT_MS);
+    const path = join(scratch, `${name}.${Date.now()}.${ids.hex(4)}.tmp`);
     const kept = join(scratch, name);
     const stat = files.stat(kept);
-    if (stat?.kind === 'file' && stat.size <= MAX_INDEX_BYTES) {
-      files.write(own.path, files.read(kept, MAX_INDEX_BYTES), { exclusive: true });
+    const isKept = stat?.kind === 'file' && stat.size <= MAX_INDEX_BYTES;
+    if (isKept) {
+      files.write(path, files.read(kept, MAX_INDEX_BYTES), { exclusive: true });
       // Git reads a file again that is as new as the index: rounded down, a few more are.
-      files.touch(own.path, Math.floor(stat.mtimeMs));
+      files.touch(path, Math.floor(stat.mtimeMs));
     }
+    // Another run may have put its own there meanwhile.
+    const isSame = isKept && fileStamp(files, kept) === stampOf(stat);
+    const own = new OwnIndex(files, scratch, family, name, path, isSame ? stampOf(stat) : undefined);
+    own.sweep((each, age) => each.includes('.tmp') && age > LEFT_MS);
     return own;
   }
 
-  /** Makes what was worked on the index that the next run begins with. */
-  keep(): void {
+  /**
+   * Makes what was worked on the index that the next run begins with.
+   * @returns which file that is
+   */
+  keep(): string {
+    const stamp = fileStamp(this.files, this.path);
     renameWithRetry(this.files, this.path, join(this.scratch, this.name));
     this.sweep((name) => !name.includes('.tmp') && name !== this.name);
+    return stamp;
   }
 
   dispose(): void {
@@ -71,6 +82,16 @@ export class OwnIndex {
   }
 }
 
-function digest(text: string): string {
+/** Which file lies at a path and when it was written; it stays the same where the file is renamed. */
+export function fileStamp(files: FileSystem, path: string): string {
+  return stampOf(files.stat(path));
+}
+
+function stampOf(stat: FileStat | undefined): string {
+  return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+}
+
+/** A short name for a text, in files' names. */
+export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

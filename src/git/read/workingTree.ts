@@ -1,79 +1,32 @@
-import { existsSync, lstatSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { lstatSync } from 'node:fs';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
-import type { FileSystem, Repository } from '../../core/shared/ports';
+import type { Repository } from '../../core/shared/ports';
 import { waitsFor } from './blockedGit';
-import { runGit, withoutHooks } from './gitCommand';
 import { bytesBelow, recordsOf, shownPath } from './gitPath';
+import { indexStamp, knownTree, noteKnown } from './knownTree';
 import { Slices } from '../../system/slices';
-import { ensureFolder } from '../../system/files/atomicFile';
 import { type IndexPorts, OwnIndex } from './ownIndex';
+import {
+  type Git,
+  TREE_ID,
+  environment,
+  filtersOf,
+  gitOf,
+  isAttributes,
+  joined,
+  update,
+  writtenTree,
+} from './worktreeGit';
 
-const TIMEOUT_MS = 60_000;
 /** How old a file's last change has to be for its time to tell it from the next one, in ms; clocks differ a little. */
 const YOUNG_MS = 2000;
+/** As many files to read again are looked at one by one. */
+const MANY_YOUNG = 200;
 /** How long files' times are looked at before others get a turn, in ms. */
 const SLICE_MS = 15;
-const TREE_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/u;
 
 /** An entry of `git ls-files -s -v -z`: mark, mode, id, stage and path. */
 const ENTRY = /^([A-Za-z?]) (\d+) ([0-9a-f]+) (\d)\t([^]+)$/u;
-
-/**
- * Where git writes tree objects: beside the store, never into the repository. Lazy fetching is off, since a missing
- * object only means that it isn't needed.
- */
-function environment(
-  files: FileSystem,
-  repository: Repository,
-  scratch: string,
-  index: string | undefined,
-): Record<string, string> {
-  const objects = join(scratch, 'objects');
-  ensureFolder(files, objects);
-  const shared = join(repository.commonDir, 'objects');
-  // A path with the list's separator in it has to be quoted as a C string.
-  const isPlain = !shared.includes(delimiter) && !shared.startsWith('"') && !shared.includes('\n');
-  return {
-    GIT_OBJECT_DIRECTORY: objects,
-    GIT_ALTERNATE_OBJECT_DIRECTORIES: isPlain ? shared : JSON.stringify(shared),
-    GIT_NO_LAZY_FETCH: '1',
-    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
-  };
-}
-
-/**
- * What a repository must not decide: settings with which git takes a changed file for an unchanged one, overlooks a file,
- * or writes beside the index that it is given.
- */
-function settings(repository: Repository): string[] {
-  const isCaseless = existsSync(join(repository.worktree, '.GiT'));
-  return [
-    // An index that changed has a hook, too.
-    withoutHooks(repository),
-    'core.trustctime=true',
-    'core.checkStat=default',
-    'core.untrackedCache=false',
-    'core.splitIndex=false',
-    'core.preloadIndex=true',
-    'index.sparse=false',
-    `core.ignoreCase=${String(isCaseless)}`,
-  ];
-}
-
-type Git = (args: readonly string[], input?: string) => Promise<Result<string>>;
-
-/** Runs git with paths as bytes; another exit code than 0 fails. */
-function gitOf(repository: Repository, env: Readonly<Record<string, string>>): Git {
-  const fixed = settings(repository);
-  return async (args, input) => {
-    const call = { env, settings: fixed, input, bytes: true, timeoutMs: TIMEOUT_MS };
-    const run = await runGit(repository.worktree, args, call);
-    if (!run.ok) return run;
-    if (run.value.code !== 0) return fail('git_failed', `git ${args[0] ?? ''} exited with code ${run.value.code}.`);
-    return ok(run.value.stdout);
-  };
-}
 
 /**
  * The id of the tree that a worktree's files make: tracked ones as they are, deleted ones left out, untracked but
@@ -93,9 +46,14 @@ export async function workingTreeOf(
   let own: OwnIndex | undefined;
   try {
     const theirs = gitOf(repository, environment(ports.files, repository, scratch, undefined));
+    const known = await knownTree(ports, repository, scratch, theirs);
+    if (known !== undefined) return ok(known);
+    const index = indexStamp(ports.files, repository);
     const wanted = await entriesOf(theirs);
     if (!wanted.ok) return wanted;
-    own = OwnIndex.open(ports, scratch, repository.worktree, await filtersOf(repository, theirs, wanted.value));
+    const attributes = [...wanted.value.keys()].filter(isAttributes);
+    const reading = await filtersOf(repository, theirs, attributes);
+    own = OwnIndex.open(ports, scratch, repository.worktree, reading);
     const git = gitOf(repository, environment(ports.files, repository, scratch, own.path));
     const followed = await follow(repository, wanted.value, git);
     if (!followed.ok) return followed;
@@ -106,35 +64,24 @@ export async function workingTreeOf(
     if (!listed.ok) return listed;
     const updated = await update(repository, git, recordsOf(listed.value));
     if (!updated.ok) return updated;
-    const written = await git(['write-tree', '--missing-ok']);
-    if (!written.ok) return written;
-    const id = written.value.trim();
-    if (!TREE_ID.test(id)) return fail('git_failed', `git write-tree answered ${JSON.stringify(id)}.`);
+    const written = await writtenTree(git);
     // What an untracked one has files read as must not be believed once it is gone.
-    const isKept = !recordsOf(listed.value).some(isAttributes) && (await forgetYoung(repository, git, began)).ok;
-    if (isKept) own.keep();
-    return ok(id);
+    if (!written.ok || recordsOf(listed.value).some(isAttributes)) return written;
+    const read = await forgetYoung(repository, git, began);
+    if (!read.ok) return written;
+    const kept = own.keep();
+    const { young, entries } = read.value;
+    // What git has to read again takes longer than to look at all.
+    if (young <= MANY_YOUNG && ![...wanted.value.values()].some(({ skipped }) => skipped)) {
+      const gone = [...wanted.value.keys()].filter((path) => !entries.has(path));
+      noteKnown(ports, repository, scratch, { kept, index, reading, attributes, gone, tree: written.value });
+    }
+    return written;
   } catch (error) {
     return fail('git_failed', `The files of the worktree could not be read: ${messageOf(error)}`, { cause: error });
   } finally {
     own?.dispose();
   }
-}
-
-/** What decides how a file's content becomes git's: with other filters, what was read before counts no longer. */
-async function filtersOf(repository: Repository, git: Git, entries: ReadonlyMap<string, Entry>): Promise<string> {
-  const config = await git(['config', '-z', '--get-regexp', '^(filter|core)\\.']);
-  const shared = Buffer.from(join(repository.commonDir, 'info', 'attributes'));
-  const own = [...entries.keys()].filter(isAttributes).map((path) => bytesBelow(repository.worktree, path));
-  const stamps = [shared, ...own].map((path) => {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    return stat === undefined ? '-' : `${path.toString('latin1')}:${stat.ino}:${stat.size}:${stat.ctimeMs}`;
-  });
-  return [config.ok ? config.value : '', ...stamps].join('\0');
-}
-
-function isAttributes(path: string): boolean {
-  return path === '.gitattributes' || path.endsWith('/.gitattributes');
 }
 
 interface Entry {
@@ -188,8 +135,13 @@ async function follow(repository: Repository, wanted: ReadonlyMap<string, Entry>
 /**
  * Has the next run read again what was changed shortly before or during this one: git compares whole seconds, so that
  * another change within the same second, its time of modification put back, would not be seen.
+ * @returns how many those are, and what the index holds
  */
-async function forgetYoung(repository: Repository, git: Git, began: number): Promise<Result<void>> {
+async function forgetYoung(
+  repository: Repository,
+  git: Git,
+  began: number,
+): Promise<Result<{ readonly young: number; readonly entries: ReadonlyMap<string, Entry> }>> {
   const entries = await entriesOf(git);
   if (!entries.ok) return entries;
   const slices = new Slices(SLICE_MS);
@@ -199,7 +151,8 @@ async function forgetYoung(repository: Repository, git: Git, began: number): Pro
     if (stat !== undefined && stat.ctimeMs > began - YOUNG_MS) young.push(entry);
     await slices.turn();
   }
-  return young.length === 0 ? ok(undefined) : put(git, young);
+  const done = young.length === 0 ? ok(undefined) : await put(git, young);
+  return done.ok ? ok({ young: young.length, entries: entries.value }) : done;
 }
 
 /** Puts entries into the index without anything on their files' times and sizes. */
@@ -209,36 +162,8 @@ async function put(git: Git, entries: readonly Entry[]): Promise<Result<void>> {
   return done.ok ? ok(undefined) : done;
 }
 
-/** Takes files into the index as they are; their content is hashed and not kept. */
-async function update(repository: Repository, git: Git, changed: readonly string[]): Promise<Result<void>> {
-  // What ends with a slash is a repository of its own.
-  const files = changed.filter((file) => !file.endsWith('/'));
-  const replaced = files.filter((file) => isNoContent(repository, file));
-  const without = new Set(replaced);
-  for (const [options, list] of [
-    [['--force-remove'], replaced],
-    [['--info-only', '--add', '--remove', '--replace'], files.filter((file) => !without.has(file))],
-  ] as const) {
-    if (list.length === 0) continue;
-    const updated = await git(['update-index', ...options, '-z', '--stdin'], joined(list));
-    if (!updated.ok) return updated;
-  }
-  return ok(undefined);
-}
-
 function isThere(repository: Repository, path: string): boolean {
   return lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false }) !== undefined;
-}
-
-/** A folder, pipe or device that lies where a tracked file was; a submodule is none. */
-function isNoContent(repository: Repository, path: string): boolean {
-  const stat = lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false });
-  if (stat === undefined || stat.isFile() || stat.isSymbolicLink()) return false;
-  return !stat.isDirectory() || !existsSync(bytesBelow(repository.worktree, `${path}/.git`));
-}
-
-function joined(records: readonly string[]): string {
-  return records.map((record) => `${record}\0`).join('');
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { HookMarkdownInput, ReceiptVerdict, SessionSections } from '../../core/hookMarkdown/view';
 import { renderHookMarkdown } from '../../core/hookMarkdown/hookMarkdown';
+import { defined } from '../../core/shared/defined';
+import { lastRunOf } from '../../core/hookMarkdown/current';
 import { ok } from '../../core/shared/errors';
 import type { StoredTask } from '../../core/task/storedTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
@@ -40,9 +42,31 @@ export class MarkdownWriter {
     await this.receipts.prepareTask(stored);
   }
 
-  readonly render: MarkdownRenderer = (ref, hook, task, seq) => {
-    const verdicts = this.receipts?.verdicts({ ref, hook });
-    const session = this.sessions.get(refKey(ref));
-    return renderHookMarkdown(markdownInput(this.atlas.ports, { ref, hook, task, seq }, verdicts, session));
-  };
+  readonly render: MarkdownRenderer = (ref, hook, task, seq) =>
+    renderHookMarkdown(this.inputOf({ ref, hook, task, seq }));
+
+  private inputOf(stored: StoredTask): HookMarkdownInput {
+    const verdicts = this.receipts?.verdicts(stored);
+    return markdownInput(this.atlas.ports, stored, verdicts, this.sessions.get(refKey(stored.ref)));
+  }
+
+  /** The text as it would be now, after {@link prepare}: with whether the last run of a check was of the present files. */
+  async renderNow(stored: StoredTask): Promise<string> {
+    const lastRunFiles = await this.lastRunFiles(stored);
+    return renderHookMarkdown({ ...this.inputOf(stored), ...defined({ lastRunFiles }) });
+  }
+
+  /** Asked of git only where it is told of, beside what the agent said. */
+  private async lastRunFiles(stored: StoredTask): Promise<HookMarkdownInput['lastRunFiles']> {
+    const { receipts } = this;
+    const last = lastRunOf(stored.hook);
+    if (last === undefined || receipts === undefined) return undefined;
+    if (this.sessions.get(refKey(stored.ref))?.hasMessage !== true) return undefined;
+    const reports = await receipts.reports(stored);
+    const report = reports.ok ? reports.value.get(last.receipt_id) : undefined;
+    if (report === undefined) return undefined;
+    receipts.forgetTrees();
+    const kind = (await receipts.currencies(stored, [report], () => false)).get(last.receipt_id)?.kind;
+    return kind === 'unknown' ? undefined : kind;
+  }
 }

@@ -9,6 +9,13 @@ import type { TrustedKeys } from '../../signing/attachedStatements';
 /** A larger note isn't read, in bytes: it has room for ten thousand statements. */
 export const MAX_NOTE_BYTES = 64 * 1024 * 1024;
 
+/** Which notes there are. */
+interface ListedNotes {
+  readonly byTree: ReadonlyMap<string, readonly NoteEntry[]>;
+  /** The remotes whose notes were fetched. */
+  readonly remotes: readonly string[];
+}
+
 /** What is known of all notes, of which those that are asked for are read. */
 export class AttachedNotes {
   /** Lines by note, those that are statements. */
@@ -17,16 +24,14 @@ export class AttachedNotes {
   private readonly tooNew = new Set<string>();
   private tooLarge = 0;
 
-  private constructor(
+  constructor(
     private readonly repository: Repository,
     private readonly keys: TrustedKeys,
-    private readonly byTree: ReadonlyMap<string, readonly NoteEntry[]>,
-    /** The remotes whose notes were fetched. */
-    readonly remotes: readonly string[],
+    private readonly listed: ListedNotes,
   ) {}
 
   /** Lists the notes of every ref of ours. */
-  static async open(repository: Repository, keys: TrustedKeys): Promise<Result<AttachedNotes>> {
+  static async list(repository: Repository): Promise<Result<ListedNotes>> {
     const refs = await notesRefs(repository);
     if (!refs.ok) return refs;
     const listed = await Promise.all(refs.value.map(async ({ commit }) => notesOf(repository, commit)));
@@ -36,17 +41,22 @@ export class AttachedNotes {
       for (const [tree, entries] of notes.value) byTree.set(tree, [...(byTree.get(tree) ?? []), ...entries]);
     }
     const remotes = refs.value.flatMap(({ ref }) => remoteOfNotesRef(ref) ?? []);
-    return ok(new AttachedNotes(repository, keys, byTree, remotes));
+    return ok({ byTree, remotes });
+  }
+
+  /** The remotes whose notes were fetched. */
+  get remotes(): readonly string[] {
+    return this.listed.remotes;
   }
 
   /** The trees that have notes. */
   get trees(): ReadonlySet<string> {
-    return new Set(this.byTree.keys());
+    return new Set(this.listed.byTree.keys());
   }
 
   /** Reads the notes on some trees at once. */
   async load(trees: Iterable<string>): Promise<Result<void>> {
-    const wanted = [...new Set(trees)].flatMap((tree) => this.byTree.get(tree) ?? []).map(({ blob }) => blob);
+    const wanted = [...new Set(trees)].flatMap((tree) => this.listed.byTree.get(tree) ?? []).map(({ blob }) => blob);
     const missing = [...new Set(wanted)].filter((blob) => !this.read.has(blob));
     if (missing.length === 0) return ok(undefined);
     const blobs = await readBlobs(this.repository, missing, MAX_NOTE_BYTES);
@@ -73,7 +83,7 @@ export class AttachedNotes {
 
   /** The statements on a tree, each once. They have to be loaded. */
   on(tree: string): readonly AttachedReceipt[] {
-    const all = (this.byTree.get(tree) ?? []).flatMap(({ blob }) => this.read.get(blob) ?? []);
+    const all = (this.listed.byTree.get(tree) ?? []).flatMap(({ blob }) => this.read.get(blob) ?? []);
     return [...new Map(all.map((receipt) => [receipt.digest, receipt])).values()];
   }
 

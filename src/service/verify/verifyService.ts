@@ -84,6 +84,8 @@ export async function verifyCommits(
       hint: 'Fetch all of the history first: git fetch --unshallow',
     });
   }
+  // Git answers while the rest is looked up: each of its processes takes as long as a hundred signatures.
+  const listing = AttachedNotes.list(repository);
   const [commits, base] = await Promise.all([
     commitsNamed(repository, request.revision),
     findBase(repository, request.base, request.env),
@@ -97,15 +99,13 @@ export async function verifyCommits(
   if (!keys.ok) return keys;
   const [tip] = commits.value;
   const [notes, change, roots] = await Promise.all([
-    AttachedNotes.open(repository, keys.value),
+    loadedNotes(repository, keys.value, listing, commits.value),
     protectedChanges(repository, policy, base.value.commit, commits.value),
     rootsOf(repository, tip?.commit),
   ]);
   if (!notes.ok) return notes;
   if (!change.ok) return change;
   if (roots.length === 0) return fail('git_failed', 'Git could not tell the first commits of this repository in time.');
-  const loaded = await notes.value.load(commits.value.map(({ tree }) => tree));
-  if (!loaded.ok) return loaded;
   const judge = new Judge(repository, keys.value, notes.value, policy, request, new Set(roots), change.value.inBase);
   const judged = await judge.all(commits.value);
   if (!judged.ok) return judged;
@@ -126,6 +126,20 @@ export async function verifyCommits(
     commits: commits.value,
     roots,
   });
+}
+
+/** The notes, with those on the commits' trees read. */
+async function loadedNotes(
+  repository: Repository,
+  keys: TrustedKeys,
+  listing: ReturnType<typeof AttachedNotes.list>,
+  commits: readonly VerifiedCommit[],
+): Promise<Result<AttachedNotes>> {
+  const listed = await listing;
+  if (!listed.ok) return listed;
+  const notes = new AttachedNotes(repository, keys, listed.value);
+  const loaded = await notes.load(commits.map(({ tree }) => tree));
+  return loaded.ok ? ok(notes) : loaded;
 }
 
 /** Judges commits one by one with what was loaded for all. */

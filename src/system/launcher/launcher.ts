@@ -62,6 +62,12 @@ const REOPEN = 'Open your editor once to bring it in line, or remove';
  */
 export const KEPT_CERTIFICATES = 'ATLAS_NODE_EXTRA_CA_CERTS';
 
+/** An agent that stops waits for the answer: where that is nothing, a script beside the bundle gives it. */
+const STOP = `if [ "\${1-} \${2-}" = 'lifecycle stop' ] && [ -f "\${cli%/*}/stop.sh" ]; then
+  . "\${cli%/*}/stop.sh"
+fi
+`;
+
 /** The files of a launcher for a platform. */
 export function launcherFiles(target: LauncherTarget, platform: NodeJS.Platform = process.platform): LauncherFile[] {
   const { folder, node, cli } = target;
@@ -82,7 +88,7 @@ if [ -n "\${NODE_EXTRA_CA_CERTS-}" ]; then
   export ${KEPT_CERTIFICATES}
   unset NODE_EXTRA_CA_CERTS
 fi
-exec "$node" "$cli" "$@"
+${platform === 'win32' ? '' : STOP}exec "$node" "$cli" "$@"
 `;
   if (platform !== 'win32') return [{ name: 'atlas', text: shell }];
   return [

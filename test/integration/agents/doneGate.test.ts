@@ -26,10 +26,10 @@ afterAll(() => {
 const CHECK = 'test ! -e broken';
 
 /** A desk at which a human started a task with a check, whose commands that allowed; unless they weren't shown. */
-async function desk(how: 'allowed' | 'not allowed' = 'allowed'): Promise<Desk> {
+async function desk(how: 'allowed' | 'not allowed' = 'allowed', checks = [CHECK]): Promise<Desk> {
   desks += 1;
   const at = new Desk(cli, `gate-${desks}`);
-  at.template('checked', { name: 'implement', validation: [CHECK] });
+  at.template('checked', { name: 'implement', validation: checks });
   at.write('a.txt', 'one\n');
   at.git('add', '-A');
   at.git('commit', '-qm', 'first');
@@ -80,6 +80,23 @@ describe('an agent that stops', () => {
     rmSync(path.join(at.folder, 'broken'));
     at.write('a.txt', 'two\n');
     toldToRun(await host.asks('stop'));
+  });
+
+  it('is told of the checks alone that no receipt covers, and of all once its files are others', async () => {
+    const at = await desk('allowed', [CHECK, 'test ! -e worse']);
+    const host = await bound(at);
+    at.write('worse', '');
+    expect((await host.tries('validate')).code).not.toBe(0);
+    await at.ok('reject', 'once more');
+    await host.runs('step start');
+    const one = await host.asks('stop');
+    expect({ code: one.code, err: one.err }).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no receipt shows that "test ! -e worse" passes on them') as string,
+    });
+    at.write('a.txt', 'two\n');
+    const both = await host.asks('stop');
+    expect(both.err).toContain(`no receipt shows that "${CHECK}", "test ! -e worse" pass on them`);
   });
 
   it('is kept three times in a row at the same files, and again at others', async () => {

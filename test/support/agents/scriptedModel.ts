@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net';
 /** What the model does next. A turn that hangs never answers: the agent waits until it is killed. */
 export type Turn =
   | { readonly text: string }
-  /** `escalated`: what runs outside the sandbox, which the user has to allow. Codex asks only then. */
-  | { readonly run: string; readonly escalated?: true }
+  /**
+   * `escalated`: what runs outside the sandbox, which the user has to allow. Codex asks only then. `background`: what goes on
+   * without the agent, in Claude Code.
+   */
+  | { readonly run: string; readonly escalated?: true; readonly background?: true }
   /** A subagent, where the agent has any; a subagent itself answers with a text. */
   | { readonly delegate: string }
   | { readonly write: { readonly path: string; readonly content: string } }
@@ -64,7 +67,8 @@ function callOf(
   const outside = escalated ? { sandbox_permissions: 'require_escalated', justification: 'It has to.' } : {};
   if (name === 'exec_command') return { name, input: { cmd: command, ...outside } };
   if (name === 'shell') return { name, input: { command: ['bash', '-lc', command] } };
-  return { name, input: { command, description: 'scripted' } };
+  const background = 'run' in turn && turn.background === true ? { run_in_background: true } : {};
+  return { name, input: { command, description: 'scripted', ...background } };
 }
 
 const SUBAGENTS = ['Agent', 'Task', 'task', 'spawn_agent'];

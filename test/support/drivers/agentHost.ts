@@ -19,9 +19,11 @@ export class AgentHost {
   private readonly child: ChildProcess;
 
   constructor(
-    private readonly cli: BuiltCli,
+    cli: BuiltCli,
     private readonly desk: Desk,
     readonly session: string,
+    /** How its hooks start `atlas`, as a shell's words. */
+    private readonly atlas = `'${process.execPath}' '${cli.entry}'`,
   ) {
     const { env } = desk.how();
     this.child = spawn(process.execPath, ['-e', HOST_PROGRAM], {
@@ -37,10 +39,6 @@ export class AgentHost {
     this.child.send({ command, input, env });
     const [said] = (await answered) as [Said];
     return said;
-  }
-
-  private get atlas(): string {
-    return `'${process.execPath}' '${this.cli.entry}'`;
   }
 
   /** Ends all that still run. */

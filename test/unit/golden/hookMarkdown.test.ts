@@ -4,7 +4,7 @@ import { RECOVERY_ACTIONS } from '../../../src/core/task/taskRecord';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
 import type { SinceCheckpoint, WorktreeState } from '../../../src/core/task/worktreeState';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
-import { render } from '../../support/fixtures/renderedHook';
+import { render, said } from '../../support/fixtures/renderedHook';
 import { GOLDEN } from './goldenFiles';
 
 const first = (): DrivenHook =>
@@ -109,6 +109,14 @@ const MORE: Readonly<Record<string, () => DrivenHook>> = {
     });
     return sinceLast(driven, []);
   },
+  'step_running-said': () => {
+    const driven = waiting('validation_failed').send(
+      { type: 'human_reject', reason: 'The tests are missing.' },
+      { type: 'start_step' },
+    );
+    const files = [{ path: 'src/parser.ts', change: 'modified' as const, modified_at: driven.now.updated_at }];
+    return seen(driven, { branch: 'fix/null-pointer', files, files_total: 1 });
+  },
   'step_running-redo': () =>
     waiting('validation_failed').send(
       { type: 'human_reject', reason: 'The tests are missing.' },
@@ -147,7 +155,8 @@ describe('HOOK.md', () => {
   it.each(Object.entries(SAMPLES))('reads as reviewed: %s', async (name, sample) => {
     const driven = sample();
     expect(name.startsWith(`${driven.now.state}-`)).toBe(true);
-    await expect(render(driven)).toMatchFileSnapshot(`${GOLDEN}/hookmd/${name}.md`);
+    const more = name === 'step_running-said' ? { session: said('All tests pass.') } : {};
+    await expect(render(driven, more)).toMatchFileSnapshot(`${GOLDEN}/hookmd/${name}.md`);
   });
 
   it('has no file without a sample', () => {

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { renderWhatToDoNow, synopsis } from '../../../src/core/hookMarkdown/hookMarkdown';
 import { markdownSeq } from '../../../src/core/hookMarkdown/markdownSeq';
 import { TASK_STATES, RECOVERY_ACTIONS, isTerminal } from '../../../src/core/task/taskRecord';
-import { sessionSections } from '../../../src/core/hookMarkdown/session';
-import type { ReceiptVerdict, SessionSections } from '../../../src/core/hookMarkdown/view';
-import { newSession } from '../../../src/core/session/sessionRecord';
+import type { ReceiptVerdict } from '../../../src/core/hookMarkdown/view';
+import { toTimestamp } from '../../../src/core/shared/time';
 import { STEP_TYPES, type StepType, isAiLike } from '../../../src/core/task/templates/template';
 import { WAIT_KINDS, type WaitKind, waitKind } from '../../../src/core/task/waiting';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
-import { HOOK_PATH, action, render, section, todo } from '../../support/fixtures/renderedHook';
+import { HOOK_PATH, action, render, section, todo, said } from '../../support/fixtures/renderedHook';
 
 const LAST = stepOf('review', 'human');
 const one = (type: StepType, validation: readonly string[] = [], name = 'work'): DrivenHook =>
@@ -38,16 +37,6 @@ function waiting(kind: WaitKind): DrivenHook {
   }
 }
 
-/** What is known of a session that ended its turn with a message. */
-function said(text: string): SessionSections {
-  const at = '2026-01-17T14:45:33Z';
-  const record = {
-    ...newSession({ host: 'codex', sessionId: 'one' }, at, 'hook'),
-    message: { text, at, source: 'hook' as const },
-  };
-  return sessionSections({ record, state: 'idle', survivors: [] });
-}
-
 describe("an agent's last message", () => {
   it('stands beside what the last run of a check came to, and nobody judges its words', () => {
     const driven = running('ai', ['npm test']);
@@ -60,6 +49,26 @@ describe("an agent's last message", () => {
       /All tests pass\.[^]*\*\*Last run of a check:\*\* `npm test` failed with exit code 1 \(.*, recorded by Atlas\)\./u,
     );
     expect(section(render(driven), 'What You Were Doing')).not.toContain('Last run of a check');
+  });
+
+  it('says whether that run was of the files that are there now, where that is known', () => {
+    const driven = running('ai', ['npm test']).send({ type: 'step_output' }).validated('npm test', 0);
+    const at = Date.parse(driven.now.receipts[0]?.completed_at ?? '');
+    const told = (modified?: number, lastRunFiles?: 'current' | 'outdated'): string => {
+      const files =
+        modified === undefined
+          ? []
+          : [{ path: 'a.ts', change: 'modified' as const, modified_at: toTimestamp(modified) }];
+      const hook = { ...driven.now, worktree_state: { observed_at: driven.now.updated_at, files } };
+      const more = { session: said('Done.'), ...(lastRunFiles === undefined ? {} : { lastRunFiles }) };
+      return /recorded by Atlas\)\.(.*)/u.exec(render({ now: hook, task: driven.task }, more))?.[1] ?? 'nothing';
+    };
+    expect(told()).toBe('');
+    expect(told(at)).toBe('');
+    expect(told(at + 1)).toBe(' The files have changed since.');
+    expect(told(undefined, 'outdated')).toBe(' The files have changed since.');
+    // Changed, and changed back.
+    expect(told(at + 1, 'current')).toBe(' The files are still the same.');
   });
 });
 

@@ -135,6 +135,7 @@ describe('the launcher for Windows', () => {
 
   it('has one for the shell of Git too, with forward slashes', () => {
     expect(files.get('atlas')).toContain(`cli='C:/Users/Jörg/.vscode/extensions/`);
+    expect(files.get('atlas')).not.toContain('stop.sh');
   });
 });
 
