@@ -4,7 +4,7 @@ import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { FileSystem, Repository } from '../../core/shared/ports';
 import { waitsFor } from './blockedGit';
 import { runGit, withoutHooks } from './gitCommand';
-import { bytesBelow, recordsOf, shownPath } from './gitPath';
+import { pathBelow, recordsOf, shownPath } from './gitPath';
 import { Slices } from '../../system/slices';
 import { ensureFolder } from '../../system/files/atomicFile';
 import { type IndexPorts, OwnIndex } from './ownIndex';
@@ -125,7 +125,7 @@ export async function workingTreeOf(
 async function filtersOf(repository: Repository, git: Git, entries: ReadonlyMap<string, Entry>): Promise<string> {
   const config = await git(['config', '-z', '--get-regexp', '^(filter|core)\\.']);
   const shared = Buffer.from(join(repository.commonDir, 'info', 'attributes'));
-  const own = [...entries.keys()].filter(isAttributes).map((path) => bytesBelow(repository.worktree, path));
+  const own = [...entries.keys()].filter(isAttributes).map((path) => pathBelow(repository.worktree, path));
   const stamps = [shared, ...own].map((path) => {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     return stat === undefined ? '-' : `${path.toString('latin1')}:${stat.ino}:${stat.size}:${stat.ctimeMs}`;
@@ -195,7 +195,7 @@ async function forgetYoung(repository: Repository, git: Git, began: number): Pro
   const slices = new Slices(SLICE_MS);
   const young: Entry[] = [];
   for (const entry of entries.value.values()) {
-    const stat = lstatSync(bytesBelow(repository.worktree, entry.path), { throwIfNoEntry: false });
+    const stat = lstatSync(pathBelow(repository.worktree, entry.path), { throwIfNoEntry: false });
     if (stat !== undefined && stat.ctimeMs > began - YOUNG_MS) young.push(entry);
     await slices.turn();
   }
@@ -227,14 +227,14 @@ async function update(repository: Repository, git: Git, changed: readonly string
 }
 
 function isThere(repository: Repository, path: string): boolean {
-  return lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false }) !== undefined;
+  return lstatSync(pathBelow(repository.worktree, path), { throwIfNoEntry: false }) !== undefined;
 }
 
 /** A folder, pipe or device that lies where a tracked file was; a submodule is none. */
 function isNoContent(repository: Repository, path: string): boolean {
-  const stat = lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false });
+  const stat = lstatSync(pathBelow(repository.worktree, path), { throwIfNoEntry: false });
   if (stat === undefined || stat.isFile() || stat.isSymbolicLink()) return false;
-  return !stat.isDirectory() || !existsSync(bytesBelow(repository.worktree, `${path}/.git`));
+  return !stat.isDirectory() || !existsSync(pathBelow(repository.worktree, `${path}/.git`));
 }
 
 function joined(records: readonly string[]): string {
