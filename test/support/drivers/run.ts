@@ -16,7 +16,7 @@ export async function run(command: string, args: readonly string[], options: Run
     cwd: options.cwd,
     env: options.env,
     stdio: ['ignore', shown ? 'inherit' : 'pipe', shown ? 'inherit' : 'pipe'],
-    shell: process.platform === 'win32', // npm is a .cmd file there
+    shell: process.platform === 'win32' && command === 'npm', // a .cmd file there
   });
   let out = '';
   let err = '';
