@@ -4,6 +4,7 @@ import path from 'node:path';
 import { OUT, PROJECT } from '../test/support/project.ts';
 import { useMemoryFolder } from './memoryFolder.mts';
 import { count, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
+import { isLaidOut, windowsLayout } from './windows/layout.mts';
 
 const TSX = tool('tsx');
 
@@ -45,11 +46,17 @@ const PHASES: readonly Phase[] = [
     command: [TSX, 'scripts/hostSuite.mts', '--version', '4.139.1', '--report', reportOf('host-newest')],
     tests: { folder: 'test/host', report: 'mocha' },
   },
-  // Windows leave a third of two cores, and have to be as quick as for people.
+  // A window leaves a third of two cores, and has to be as quick as for people.
   { ...vitest('crash'), withNext: true, background: true },
   vitest('e2e'),
   // Real agents, which are installed on first use: over half a gigabyte.
   vitest('agents'),
+  {
+    // Windows' own Node and git, under Wine: minutes the first time. "npm run test:windows" runs more of them.
+    name: 'windows',
+    command: [TSX, 'scripts/windows/main.mts', '--share', '--report', reportOf('windows')],
+    tests: { folder: 'test/windows', report: 'vitest' },
+  },
   { name: 'package', command: [TSX, 'scripts/package.mts'] },
 ];
 
@@ -70,11 +77,18 @@ function chosen(names: readonly string[]): Phase[] {
   return PHASES.filter(({ name }) => wanted.has(name));
 }
 
-/** Whether a phase runs unasked: real agents are too large to be installed by everybody who runs the tests. */
+/** Whether a phase runs unasked: real agents and a Windows are too large to be installed by everybody who runs the tests. */
 function isMeant({ name }: Phase): boolean {
-  if (name !== 'agents' || process.env['CI'] === 'true' || process.env['ATLAS_REAL_AGENTS'] !== undefined) return true;
-  console.log('Real agents are left out. To run them: ATLAS_REAL_AGENTS=codex,opencode npm test');
-  return false;
+  const isCi = process.env['CI'] === 'true';
+  if (name === 'agents' && !isCi && process.env['ATLAS_REAL_AGENTS'] === undefined) {
+    console.log('Real agents are left out. To run them: ATLAS_REAL_AGENTS=codex,opencode npm test');
+    return false;
+  }
+  if (name === 'windows' && !isLaidOut(windowsLayout())) {
+    console.log('Windows is left out. To run the tests there, under Wine: npm run test:windows');
+    return false;
+  }
+  return true;
 }
 
 /** Phases in order, in groups that run at once. */

@@ -16,7 +16,8 @@ export interface ProcessProbe {
   exists(pid: number): boolean;
   /** The start time of a process in the platform's own unit; `undefined` if it can't be had. */
   startTime(pid: number): string | undefined;
-  sameStart(a: string, b: string): boolean;
+  /** Whether the process that has an id now is the one that recorded its start, by both start times. */
+  sameStart(now: string, recorded: string): boolean;
 }
 
 function readText(path: string): string {
@@ -67,7 +68,7 @@ function linuxProbe(): ProcessProbe {
     pidNamespace: namespace,
     exists: (pid) => exists(pid) && linuxStartTime(pid) !== undefined,
     startTime: linuxStartTime,
-    sameStart: (a, b) => a === b,
+    sameStart: (now, recorded) => now === recorded,
   };
 }
 
@@ -97,7 +98,9 @@ function commandProbe(ask: (pid: number) => number): ProcessProbe {
       answers.set(pid, { at: Date.now(), value });
       return value;
     },
-    sameStart: (a, b) => Math.abs(Number(a) - Number(b)) <= START_TOLERANCE_MS,
+    // A process names its start once it runs, which on a busy machine is seconds after the system's. Whatever has its
+    // id and started no later is that process; only one that started afterwards is another.
+    sameStart: (now, recorded) => Number(now) <= Number(recorded) + START_TOLERANCE_MS,
   };
 }
 
@@ -120,9 +123,11 @@ export function systemProbe(platform: NodeJS.Platform = process.platform): Proce
   if (platform === 'win32') {
     const script = (pid: number): string =>
       `([DateTimeOffset](Get-Process -Id ${pid}).StartTime).ToUnixTimeMilliseconds()`;
-    return commandProbe((pid) =>
-      Number(runQuietly('powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', script(pid)])),
-    );
+    return commandProbe((pid) => {
+      const said = runQuietly('powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', script(pid)]).trim();
+      // Nothing, as a restricted PowerShell says, is no time: taken for 0, it would call dead who lives.
+      return said === '' ? Number.NaN : Number(said);
+    });
   }
   return commandProbe((pid) =>
     Date.parse(runQuietly('ps', ['-o', 'lstart=', '-p', String(pid)], { ...process.env, LC_ALL: 'C' })),

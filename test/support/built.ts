@@ -8,7 +8,7 @@ import { PROJECT } from './project';
 const WORKERS = 'test/support/processes';
 
 /** Where a run of tests has what is built once for all of its files; by its environment, which every test process inherits. */
-const FOLDER = 'ATLAS_TEST_BUILT';
+export const BUILT_FOLDER = 'ATLAS_TEST_BUILT';
 
 /** Builds the command as it is shipped into a folder. */
 export function buildCommand(folder: string): void {
@@ -33,7 +33,7 @@ export async function bundlePrograms(programs: readonly string[], folder: string
 
 /** What was built for this run of tests, `undefined` where it wasn't. */
 export function builtOnce(name: string): string | undefined {
-  const folder = process.env[FOLDER];
+  const folder = process.env[BUILT_FOLDER];
   const file = folder === undefined ? undefined : path.join(folder, name);
   return file !== undefined && existsSync(file) ? file : undefined;
 }
@@ -58,16 +58,21 @@ function compileCommand(command: string): void {
   rmSync(home, { recursive: true, force: true });
 }
 
-/** Vitest's set-up of a whole run: builds the command and the worker programs once instead of in each of sixty files. */
-export async function setup(): Promise<() => void> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
+/** Builds the command and the worker programs into a folder, where tests find them by {@link BUILT_FOLDER}. */
+export async function buildForTests(folder: string): Promise<void> {
   buildCommand(path.join(folder, 'command'));
-  compileCommand(path.join(folder, 'command'));
   const workers = readdirSync(path.join(PROJECT, WORKERS)).filter((name) => name.endsWith('Worker.ts'));
   await bundlePrograms(
     workers.map((name) => `${WORKERS}/${name}`),
     folder,
   );
-  process.env[FOLDER] = folder;
+}
+
+/** Vitest's set-up of a whole run: builds the command and the worker programs once instead of in each of sixty files. */
+export async function setup(): Promise<() => void> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
+  await buildForTests(folder);
+  compileCommand(path.join(folder, 'command'));
+  process.env[BUILT_FOLDER] = folder;
   return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /*
  * Git's paths are bytes. In this room they are texts with one character a byte (`latin1`), so that what git said can be
  * given back to it as it was; only what is shown is decoded.
@@ -31,9 +33,14 @@ function quoted(byte: number): string {
   return byte < 0x20 || byte >= 0x7f ? `\\${byte.toString(8).padStart(3, '0')}` : String.fromCharCode(byte);
 }
 
-/** Where a path of git's lies, for Node's file operations. */
-export function bytesBelow(folder: string, path: string): Buffer {
-  return Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, 'latin1')]);
+/**
+ * Where a path of git's lies, for Node's file operations. On Windows it is a text: names are none of bytes there, and for
+ * texts alone Node gets past 260 characters and past names of devices.
+ */
+export function pathBelow(folder: string, path: string): Buffer | string {
+  const bytes = Buffer.from(path, 'latin1');
+  if (process.platform === 'win32') return join(folder, bytes.toString('utf8'));
+  return Buffer.concat([Buffer.from(`${folder}/`), bytes]);
 }
 
 /** The records of an output that was asked for with `-z`, each once. */

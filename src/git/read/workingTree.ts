@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { type Result, fail, messageOf, ok } from '../../core/shared/errors';
 import type { Repository } from '../../core/shared/ports';
 import { waitsFor } from './blockedGit';
-import { bytesBelow, recordsOf, shownPath } from './gitPath';
+import { pathBelow, recordsOf, shownPath } from './gitPath';
 import { indexStamp, knownTree, noteKnown } from './knownTree';
 import { Slices } from '../../system/slices';
 import { type IndexPorts, OwnIndex } from './ownIndex';
@@ -147,7 +147,7 @@ async function forgetYoung(
   const slices = new Slices(SLICE_MS);
   const young: Entry[] = [];
   for (const entry of entries.value.values()) {
-    const stat = lstatSync(bytesBelow(repository.worktree, entry.path), { throwIfNoEntry: false });
+    const stat = lstatSync(pathBelow(repository.worktree, entry.path), { throwIfNoEntry: false });
     if (stat !== undefined && stat.ctimeMs > began - YOUNG_MS) young.push(entry);
     await slices.turn();
   }
@@ -163,7 +163,7 @@ async function put(git: Git, entries: readonly Entry[]): Promise<Result<void>> {
 }
 
 function isThere(repository: Repository, path: string): boolean {
-  return lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false }) !== undefined;
+  return lstatSync(pathBelow(repository.worktree, path), { throwIfNoEntry: false }) !== undefined;
 }
 
 /**

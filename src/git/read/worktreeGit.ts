@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { FileSystem, Repository } from '../../core/shared/ports';
 import { runGit, withoutHooks } from './gitCommand';
-import { bytesBelow } from './gitPath';
+import { pathBelow } from './gitPath';
 import { ensureFolder } from '../../system/files/atomicFile';
 
 /* How git is run on an index of our own. */
@@ -76,7 +76,7 @@ export function gitOf(repository: Repository, env: Readonly<Record<string, strin
 export async function filtersOf(repository: Repository, git: Git, attributes: readonly string[]): Promise<string> {
   const config = await git(['config', '-z', '--get-regexp', '^(filter|core)\\.']);
   const shared = Buffer.from(join(repository.commonDir, 'info', 'attributes'));
-  const own = attributes.map((path) => bytesBelow(repository.worktree, path));
+  const own = attributes.map((path) => pathBelow(repository.worktree, path));
   const stamps = [shared, ...own].map((path) => {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     return stat === undefined ? '-' : `${path.toString('latin1')}:${stat.ino}:${stat.size}:${stat.ctimeMs}`;
@@ -108,7 +108,7 @@ export async function update(repository: Repository, git: Git, changed: readonly
 
 /** A folder, pipe or device that lies where a tracked file was; a submodule is none. */
 function isNoContent(repository: Repository, path: string): boolean {
-  const stat = lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false });
+  const stat = lstatSync(pathBelow(repository.worktree, path), { throwIfNoEntry: false });
   return stat !== undefined && !hasContent(repository, path, stat);
 }
 
@@ -116,11 +116,11 @@ function isNoContent(repository: Repository, path: string): boolean {
 export function hasContent(
   repository: Repository,
   path: string,
-  stat = lstatSync(bytesBelow(repository.worktree, path), { throwIfNoEntry: false }),
+  stat = lstatSync(pathBelow(repository.worktree, path), { throwIfNoEntry: false }),
 ): boolean {
   if (stat === undefined) return false;
   if (stat.isFile() || stat.isSymbolicLink()) return true;
-  return stat.isDirectory() && existsSync(bytesBelow(repository.worktree, `${path}/.git`));
+  return stat.isDirectory() && existsSync(pathBelow(repository.worktree, `${path}/.git`));
 }
 
 /** Records as git reads them with `-z`. */

@@ -1,5 +1,5 @@
 import { type BigIntStats, lstatSync } from 'node:fs';
-import { bytesBelow } from '../../git/read/gitPath';
+import { pathBelow } from '../../git/read/gitPath';
 import { codeOf } from '../../system/files/fileErrors';
 import { parentsOf, type TreePath } from '../../core/snapshot/treePath';
 
@@ -25,7 +25,7 @@ function kindOf(stat: BigIntStats): FileLook['kind'] {
 export function lookAt(worktree: string, path: TreePath): FileLook | undefined {
   let stat: BigIntStats | undefined;
   try {
-    stat = lstatSync(bytesBelow(worktree, path), { bigint: true, throwIfNoEntry: false });
+    stat = lstatSync(pathBelow(worktree, path), { bigint: true, throwIfNoEntry: false });
   } catch (error) {
     if (codeOf(error) === 'ENOTDIR') return undefined;
     throw error;

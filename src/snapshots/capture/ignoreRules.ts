@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { ok } from '../../core/shared/errors';
 import { refuse } from '../../core/snapshot/problem';
 import { type TreePath, isUnsafePath } from '../../core/snapshot/treePath';
-import { bytesBelow } from '../../git/read/gitPath';
+import { pathBelow } from '../../git/read/gitPath';
 import { ensureFolder } from '../../system/files/atomicFile';
 import type { PrivateCall, PrivateGit } from '../storage/privateGit';
 import { type ReadSnapshot, readBlobs } from '../storage/snapshotTree';
@@ -83,7 +83,7 @@ async function writeRules(
     if (isUnsafePath(path)) continue;
     makeParents(files, worktree, path);
     files.write(plain, Buffer.from(text, 'latin1'));
-    files.rename(plain, bytesBelow(worktree, path));
+    files.rename(plain, pathBelow(worktree, path));
   }
   return ok(undefined);
 }
@@ -93,7 +93,7 @@ function makeParents(files: SnapshotPorts['files'], worktree: string, path: Tree
   for (const part of path.split('/').slice(0, -1)) {
     at = at === '' ? part : `${at}/${part}`;
     try {
-      files.makeFolder(bytesBelow(worktree, at), 0o700);
+      files.makeFolder(pathBelow(worktree, at), 0o700);
     } catch {
       // It is there already; anything else shows when the file is put into it.
     }

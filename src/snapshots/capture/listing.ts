@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ok } from '../../core/shared/errors';
 import { type LeftOut, type LeftOutReason } from '../../core/snapshot/snapshotRecord';
 import { type TreePath, isUnsafePath, isWithin, parentsOf, quotePath } from '../../core/snapshot/treePath';
-import { bytesBelow } from '../../git/read/gitPath';
+import { pathBelow } from '../../git/read/gitPath';
 import { ParentLook, lookAt, tryLookAt } from './fileLook';
 import { ignoredNow } from './ignoreRules';
 import type { PrivateGit } from '../storage/privateGit';
@@ -227,7 +227,7 @@ function readRules(worktree: string, paths: readonly TreePath[]): [TreePath, str
     try {
       const look = lookAt(worktree, path);
       if (look?.kind !== 'file' || look.size > MAX_RULE_BYTES) return [];
-      return [[path, readFileSync(bytesBelow(worktree, path), 'latin1')]];
+      return [[path, readFileSync(pathBelow(worktree, path), 'latin1')]];
     } catch {
       return [];
     }

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { PlanReason } from '../../core/snapshot/restorePlan';
 import { type TreePath, isUnsafePath, parentsOf } from '../../core/snapshot/treePath';
-import { bytesBelow } from '../../git/read/gitPath';
+import { pathBelow } from '../../git/read/gitPath';
 import { renameWithRetry, unlinkWithRetry } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
 import { Slices } from '../../system/slices';
@@ -109,14 +109,14 @@ export class Application {
   }
 
   private remove({ path }: RestoreStep): void {
-    unlinkWithRetry(this.files, bytesBelow(this.worktree, path));
+    unlinkWithRetry(this.files, pathBelow(this.worktree, path));
     this.touched(path);
     this.removed += 1;
   }
 
   private write({ path }: RestoreStep, at: number): void {
     this.makeParents(path);
-    const full = bytesBelow(this.worktree, path);
+    const full = pathBelow(this.worktree, path);
     if (tryLookAt(this.worktree, path)?.kind === 'folder') this.removeEmptyFolders(path);
     renameWithRetry(this.files, stagedPath(this.worktree, this.journal.stage, at), full);
     this.touched(path);
@@ -125,7 +125,7 @@ export class Application {
 
   /** Removes a folder in which there are only folders; what is in none of them stays, and fails it. */
   private removeEmptyFolders(folder: TreePath): void {
-    const full = bytesBelow(this.worktree, folder);
+    const full = pathBelow(this.worktree, folder);
     for (const entry of readdirSync(full, { encoding: 'buffer', withFileTypes: true }))
       if (entry.isDirectory()) this.removeEmptyFolders(`${folder}/${entry.name.toString('latin1')}`);
     this.files.removeEmptyFolder(full);
@@ -133,14 +133,14 @@ export class Application {
 
   private setMode({ path, goal }: RestoreStep): void {
     if (goal === undefined) return;
-    this.files.chmod(bytesBelow(this.worktree, path), goal.permissions);
+    this.files.chmod(pathBelow(this.worktree, path), goal.permissions);
     this.written += 1;
   }
 
   private makeParents(path: TreePath): void {
     for (const parent of parentsOf(path)) {
       if (tryLookAt(this.worktree, parent) !== undefined) continue;
-      this.files.makeFolder(bytesBelow(this.worktree, parent), 0o777);
+      this.files.makeFolder(pathBelow(this.worktree, parent), 0o777);
       this.touched(parent);
     }
   }
@@ -154,7 +154,7 @@ export class Application {
     for (const folder of [...emptied].sort((a, b) => depth(b) - depth(a))) {
       if (needed.has(folder) || tryLookAt(this.worktree, folder)?.kind !== 'folder') continue;
       try {
-        this.files.removeEmptyFolder(bytesBelow(this.worktree, folder));
+        this.files.removeEmptyFolder(pathBelow(this.worktree, folder));
         this.touched(folder);
       } catch (error) {
         // Something is in it that stays.
@@ -172,7 +172,7 @@ export class Application {
     const there = [...this.folders].filter(
       (folder) => folder === '' || tryLookAt(this.worktree, folder)?.kind === 'folder',
     );
-    await this.files.syncAll?.(there.map((folder) => bytesBelow(this.worktree, folder)));
+    await this.files.syncAll?.(there.map((folder) => pathBelow(this.worktree, folder)));
   }
 }
 

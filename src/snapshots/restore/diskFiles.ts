@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { ok } from '../../core/shared/errors';
 import type { TreePath } from '../../core/snapshot/treePath';
-import { bytesBelow } from '../../git/read/gitPath';
+import { pathBelow } from '../../git/read/gitPath';
 import { type FileLook, ParentLook, tryLookAt } from '../capture/fileLook';
 import type { PrivateGit } from '../storage/privateGit';
 import { quotedLine } from '../capture/roomCheck';
@@ -26,7 +26,7 @@ export type DiskContent = DiskFile | 'unreadable' | undefined;
 
 /** The bytes of a link: where it leads. */
 export function linkBytes(worktree: string, path: TreePath): Buffer {
-  return readlinkSync(bytesBelow(worktree, path), { encoding: 'buffer' });
+  return readlinkSync(pathBelow(worktree, path), { encoding: 'buffer' });
 }
 
 /** The id of a blob in git's way. */

@@ -10,7 +10,7 @@ import {
 } from '../../core/snapshot/restorePlan';
 import { type TreePath, isWithin } from '../../core/snapshot/treePath';
 import type { GitOperation } from '../../core/task/worktreeState';
-import { bytesBelow } from '../../git/read/gitPath';
+import { pathBelow } from '../../git/read/gitPath';
 import { operationIn } from '../../git/read/operation';
 import { readHead } from '../../git/read/refs';
 import { SnapshotContents, entryChanges, modeChanges, permissionsOf, unknownPaths } from '../storage/contents';
@@ -218,7 +218,7 @@ async function factsFor(
     }
     return looks.get(path);
   };
-  const isRepository = (folder: TreePath): boolean => existsSync(bytesBelow(worktree, `${folder}/.git`));
+  const isRepository = (folder: TreePath): boolean => existsSync(pathBelow(worktree, `${folder}/.git`));
   const reasonThen = (path: TreePath) =>
     absent.has(path) ? ('not_checked_out_then' as const) : isUnknown(path) ? ('left_out_then' as const) : undefined;
   return ok({
@@ -243,7 +243,7 @@ function problemOf(found: DiskContent, captured: FileEntry | undefined): 'unread
 }
 
 function filesBelow(worktree: string, folder: TreePath, isRepository: (folder: TreePath) => boolean): TreePath[] {
-  const entries = readdirSync(bytesBelow(worktree, folder), { encoding: 'buffer', withFileTypes: true });
+  const entries = readdirSync(pathBelow(worktree, folder), { encoding: 'buffer', withFileTypes: true });
   return entries.flatMap((entry) => {
     const path = `${folder}/${entry.name.toString('latin1')}`;
     if (!entry.isDirectory()) return [path];

@@ -163,11 +163,14 @@ export class NodeFileSystem implements FileSystem {
   async syncAll(paths: readonly FilePath[]): Promise<void> {
     // Each of these waits for the disk on a thread of its own, and the disk writes for all of them at once.
     const rest = [...paths];
+    const isWindows = process.platform === 'win32';
     const work = async (): Promise<void> => {
       for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
-        const handle = await fs.promises.open(native(path), 'r');
+        if (isWindows && (await fs.promises.stat(native(path))).isDirectory()) continue;
+        // Windows syncs only what is open for writing.
+        const handle = await fs.promises.open(native(path), isWindows ? 'r+' : 'r');
         try {
-          if (process.platform !== 'win32' || !(await handle.stat()).isDirectory()) await handle.sync();
+          await handle.sync();
         } finally {
           await handle.close();
         }

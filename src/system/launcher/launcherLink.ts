@@ -102,7 +102,7 @@ function canBeWritten(folder: string, mayBeMade: boolean): boolean {
 function samePath(a: string, b: string): boolean {
   const real = (path: string): string => {
     try {
-      return realpathSync(path);
+      return realpathSync.native(path);
     } catch {
       return resolve(path);
     }

@@ -41,7 +41,7 @@ const home = path.join(base, 'home');
 /** Tasks whose `last` step (by index) no agent may pass. */
 const TASKS = {
   review: { last: 1, steps: [{ name: 'work' }, { name: 'review', type: 'human' }, { name: 'after' }] },
-  check: { last: 0, steps: [{ name: 'work', validation: ['false'] }, { name: 'after' }] },
+  check: { last: 0, steps: [{ name: 'work', validation: ['exit 1'] }, { name: 'after' }] },
   validate: { last: 0, steps: [{ name: 'validate', type: 'validation', validation: ['true', 'false'] }] },
   first: { last: 0, steps: [{ name: 'review', type: 'human', idempotent: true, max_attempts: 1 }] },
 } as const;

@@ -28,7 +28,7 @@ describe.concurrent('what a human allows', { timeout: 60_000 }, () => {
       desk.template(
         'checked',
         { name: 'work', validation: [LONG, TRICKY, 'a    b'] },
-        { name: 'next', validation: ['true'] },
+        { name: 'next', validation: ['exit 0'] },
       );
       const { code, err, out } = await desk.run('start', 'Look', '--template', 'checked', ...more);
       expect(code, err).toBe(0);

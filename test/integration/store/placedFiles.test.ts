@@ -70,7 +70,7 @@ function tried(index: number): readonly (readonly string[])[] {
 /** A desk with a task that has a receipt, an owner and an inbox item; and the files of its store. */
 async function worked(name: string): Promise<{ desk: Desk; files: string[] }> {
   const desk = new Desk(cli, name);
-  desk.template('own', { name: 'one', validation: ['true'] }, { name: 'two' });
+  desk.template('own', { name: 'one', validation: ['exit 0'] }, { name: 'two' });
   await desk.ok('start', 'Sample', '-t', 'own');
   await desk.ok('step', 'start');
   await desk.ok('validate');

@@ -51,7 +51,8 @@ export class BuiltCli {
 
   /** The environment of its runs: nothing of this machine's but the PATH. Files are captured only where a test asks for it. */
   environment(more: CliRun['env'] = {}): NodeJS.ProcessEnv {
-    const own = { PATH: process.env['PATH'], HOME: this.home, ATLAS_HOME: this.root, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
+    const home = { HOME: this.home, USERPROFILE: this.home, ATLAS_HOME: this.root };
+    const own = { PATH: process.env['PATH'], ...home, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
     const git = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
     return { ...own, ...git, ATLAS_SNAPSHOTS: 'off', ...more };
   }

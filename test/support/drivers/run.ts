@@ -19,7 +19,7 @@ export async function run(command: string, args: readonly string[], options: Run
     cwd: options.cwd,
     env: options.env,
     stdio: ['ignore', shown ? 'inherit' : 'pipe', shown ? 'inherit' : 'pipe'],
-    shell: process.platform === 'win32', // npm is a .cmd file there
+    shell: process.platform === 'win32' && command === 'npm', // a .cmd file there
   });
   if (options.background === true && child.pid !== undefined)
     os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { type WindowsLayout, windowsPath } from './layout.mts';
+
+/** What a Windows program wrote, and how it ended. */
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How a Windows program is started. */
+export interface RunOptions {
+  /** Beside what every program has. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** After which it is killed, in ms. */
+  readonly limitMs?: number;
+}
+
+/** Parts of Wine that no test needs: menus, .NET and a browser, which would be offered for download. */
+const LEFT_OUT = 'winemenubuilder.exe,mscoree,mshtml=';
+/** Programs of ours that stand where Wine has its own. */
+const OURS = 'taskkill.exe=n';
+/** How long Wine's server waits for the next program, in s: to start it takes longer than to start a program. */
+const SERVER_PATIENCE_S = 60;
+
+/** Runs Windows programs under Wine. */
+export class WindowsMachine {
+  constructor(private readonly layout: WindowsLayout) {}
+
+  /** Makes Wine's folder, of a Windows 10. */
+  async prepare(): Promise<void> {
+    await this.must('wineboot.exe', ['--init']);
+    const version = ['HKCU\\Software\\Wine', '/v', 'Version', '/t', 'REG_SZ', '/d', 'win10', '/f'];
+    await this.must('reg.exe', ['add', ...version]);
+    const programs = path.join(this.layout.prefix, 'drive_c', 'windows', 'system32');
+    rmSync(path.join(programs, 'taskkill.exe'), { force: true });
+    cpSync(path.join(this.layout.system, 'taskkill.exe'), path.join(programs, 'taskkill.exe'));
+    const git = await this.must('git.exe', ['--version']);
+    const node = await this.must('node.exe', ['--version']);
+    console.log(`Windows: ${git.trim()}, Node ${node.trim()}`);
+  }
+
+  private async must(program: string, args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(program, args);
+    if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code} under Wine: ${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Has Wine's server stay between two programs, and a while after the last. */
+  async keepServer(): Promise<void> {
+    const server = path.join(path.dirname(this.wine()), 'wineserver');
+    const child = spawn(server, [`-p${SERVER_PATIENCE_S}`], { env: this.environment({}), stdio: 'ignore' });
+    await once(child, 'close');
+  }
+
+  /** Runs a program to its end. Its output goes through files: Windows' Node can't write to a pipe of Unix. */
+  async run(program: string, args: readonly string[], { env = {}, cwd, limitMs = 0 }: RunOptions = {}): Promise<Ran> {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-wine-'));
+    const files = { stdout: path.join(folder, 'stdout'), stderr: path.join(folder, 'stderr') };
+    const [out, err] = [openSync(files.stdout, 'w'), openSync(files.stderr, 'w')];
+    try {
+      const child = spawn(this.wine(), [program, ...args], {
+        env: this.environment(env),
+        stdio: ['ignore', out, err],
+        timeout: limitMs,
+        killSignal: 'SIGKILL',
+        ...(cwd !== undefined && { cwd }),
+      });
+      const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+      const stderr = readFileSync(files.stderr, 'utf8') + (signal === null ? '' : `\nkilled by ${signal}`);
+      return { code: code ?? 1, stdout: readFileSync(files.stdout, 'utf8'), stderr };
+    } finally {
+      closeSync(out);
+      closeSync(err);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  private wine(): string {
+    if (this.layout.wine === undefined) throw new Error('Wine is not installed');
+    return this.layout.wine;
+  }
+
+  /** Nothing of this machine's environment: its paths mean nothing there. */
+  private environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+    const { prefix, git, node, system } = this.layout;
+    mkdirSync(prefix, { recursive: true });
+    return {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      // Names of files are UTF-8 on this side.
+      LC_ALL: 'C.UTF-8',
+      WINEPREFIX: prefix,
+      WINEDEBUG: '-all',
+      WINEDLLOVERRIDES: `${LEFT_OUT};${OURS}`,
+      WINEPATH: [system, path.dirname(git), path.dirname(node)].map(windowsPath).join(';'),
+      // Wine's Windows is one that this Node doesn't know by its number.
+      NODE_SKIP_PLATFORM_CHECK: '1',
+      ...env,
+    };
+  }
+}
