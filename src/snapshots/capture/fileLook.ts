@@ -67,6 +67,17 @@ export class ParentLook {
     return undefined;
   }
 
+  /** Whether a path can't be looked at since a link above it leads to itself. */
+  isBehindLoop(path: TreePath): boolean {
+    if (this.firstOdd(path)?.kind !== 'link') return false;
+    try {
+      lookAt(this.worktree, path);
+      return false;
+    } catch (error) {
+      return codeOf(error) === 'ELOOP';
+    }
+  }
+
   /** As {@link tryLookAt}; what only a link on the way leads to isn't at the path. */
   tryLookAt(path: TreePath): FileLook | undefined {
     return this.firstOdd(path) === undefined ? tryLookAt(this.worktree, path) : undefined;

@@ -77,7 +77,7 @@ export async function listDifferences(
   const isNew = cache === undefined;
   const [listed, compared] = await Promise.all([
     git.records([...OTHERS, ...among], call, into(others)),
-    isNew ? ok('') : git.records(['diff-files', '--name-status', '-z', ...among], call, into(status)),
+    isNew ? ok('') : compareWithIndex(git, index, among, into(status)),
   ]);
   if (!listed.ok) return listed;
   if (!compared.ok) return compared;
@@ -114,6 +114,24 @@ export async function listDifferences(
   });
   const isRule = ([path]: readonly [TreePath, string]): boolean => !differences.changed.has(path);
   return ok({ ...differences, rules: ruleFiles.filter(isRule) });
+}
+
+/** What git says of a path below a link that leads to itself. */
+const LOOP = /: Too many levels of symbolic links$/mu;
+
+/** Status and path of each file that isn't as the index has it. What lies behind a link in a circle is gone; git alone only complains. */
+async function compareWithIndex(
+  git: PrivateGit,
+  index: string,
+  among: readonly string[],
+  take: (records: string[]) => void,
+): Promise<Outcome<string>> {
+  const compared = await git.records(['diff-files', '--name-status', '-z', ...among], { index }, take);
+  if (!compared.ok || !LOOP.test(compared.value)) return compared;
+  const parents = new ParentLook(git.place.worktree);
+  return git.records(['ls-files', '-c', '-z', ...among], { index }, (paths) => {
+    for (const path of paths) if (parents.isBehindLoop(path)) take(['D', path]);
+  });
 }
 
 /** What is new, as the user's git sees it, and the ignore files among it that are ignored themselves. */

@@ -1,5 +1,5 @@
 import { lstatSync, utimesSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 
@@ -10,6 +10,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.useRealTimers();
   world.dispose();
 });
 
@@ -88,6 +89,35 @@ describe('a capture', () => {
       const { contents } = await world.open();
       expect(unwrap(await contents.read(snapshot.tree, 'a', 100))?.bytes.toString()).toBe(`two ${round % 10}`);
     }
+  });
+
+  it('misses what lies behind a link that leads to itself, and counts it as gone', async () => {
+    world.write('.gitignore', '/ignored\n');
+    for (const path of ['folder/a', 'folder/deep/b', 'ignored/c', 'other/d']) world.write(path, path);
+    world.git('add', '-A', '-f');
+    // What was changed just now is looked at again in any case.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    const { snapshot: whole } = await world.capture();
+    expect(whole.files).toBe(5);
+    for (const path of ['folder', 'ignored']) {
+      world.remove(path);
+      world.link(path, path);
+    }
+    const { snapshot } = await world.capture();
+    const { contents } = await world.open();
+    const paths = unwrap(await contents.list(snapshot.tree)).map(({ path }) => path);
+    expect(paths).toEqual(['.gitignore', 'folder', 'other/d']);
+    expect(snapshot.files).toBe(3);
+    const { paths: planned } = unwrap(await (await world.open()).preview({ tree: whole.tree }));
+    expect(planned.map(({ path, action }) => `${action} ${path}`)).toContain('blocked ignored/c');
+    unwrap(await world.restore(whole.tree));
+    expect(Object.keys(world.picture()).sort()).toEqual([
+      '.gitignore',
+      'folder/a',
+      'folder/deep/b',
+      'ignored',
+      'other/d',
+    ]);
   });
 });
 
