@@ -23,7 +23,7 @@ const ALLOWED = [
   /^dist\/(parts|editor)\/[a-zA-Z0-9]+\.js$/,
   /^dist\/webview\/[a-zA-Z]+\.(js|css)$/,
   /^dist\/package\.json$/,
-  /^dist\/schemas\/[a-z]+\.schema\.json$/,
+  /^dist\/schemas\/[a-z-]+\.schema\.json$/,
   /^l10n\/bundle\.l10n(\.[a-z-]+)?\.json$/,
   /^media\/([a-zA-Z0-9-]+\/)*[a-zA-Z0-9-]+\.(svg|png|md)$/,
 ];

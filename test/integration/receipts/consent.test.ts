@@ -36,12 +36,12 @@ describe.concurrent('what a human allows', { timeout: 60_000 }, () => {
       expect(lines).toContain(`  ${LONG}`);
       expect(lines).toContain(String.raw`  $'echo safe\x1b[2K\x0d\u202e# ;touch hidden\nrm -rf x'`);
       expect(lines).toContain(String.raw`  $'a\x20\x20\x20\x20b'`);
-      expect(lines).toContain('  true');
+      expect(lines).toContain('  exit 0');
       // eslint-disable-next-line no-control-regex -- what a terminal acts on
       expect(err).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u202e]/u);
       if (more[0] === '--json') {
         const said = JSON.parse(out) as { commands: string[] };
-        expect(said.commands).toEqual([LONG, TRICKY, 'a    b', 'true']);
+        expect(said.commands).toEqual([LONG, TRICKY, 'a    b', 'exit 0']);
       }
     },
   );
