@@ -110,7 +110,8 @@ export class BuiltCli {
   }
 
   dispose(): void {
-    rmSync(this.base, { recursive: true, force: true });
+    // What a hook left to a process of its own may still be at its last file.
+    rmSync(this.base, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
