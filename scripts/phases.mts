@@ -15,8 +15,6 @@ export interface Phase {
   readonly command: readonly [string, ...string[]];
   /** Whether it runs at once with the phase after it. */
   readonly withNext?: boolean;
-  /** Whether what runs at once with it goes first: it takes what that leaves of the processors. */
-  readonly background?: boolean;
   /** Set for a runner: the folder of its tests (the phase is skipped only when that is absent) and its report's form. */
   readonly tests?: { readonly folder: string; readonly report: 'vitest' | 'mocha' };
 }
@@ -34,11 +32,11 @@ export function isPresent(phase: Phase): boolean {
 }
 
 /** Runs a phase; rejects when its command fails, and when its report is missing or counts no test. */
-export async function runPhase({ name, command: [program, ...args], tests, background = false }: Phase): Promise<void> {
+export async function runPhase({ name, command: [program, ...args], tests }: Phase): Promise<void> {
   const report = reportOf(name);
   mkdirSync(REPORTS, { recursive: true });
   if (tests !== undefined) rmSync(report, { force: true }); // an old one must not count
-  await run(program, args, { cwd: PROJECT, output: 'inherit', background });
+  await run(program, args, { cwd: PROJECT, output: 'inherit' });
   const { passed, failed } = count([{ name, command: [program], ...(tests && { tests }) }]);
   if (tests !== undefined && passed + failed === 0) throw new Error(`${name} ran no test`);
   if (failed > 0) throw new Error(`${name}: ${failed} failed`);

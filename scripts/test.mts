@@ -34,6 +34,7 @@ const PHASES: readonly Phase[] = [
   vitest('unit'),
   { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   vitest('integration'),
+  vitest('crash'),
   {
     name: 'host',
     command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
@@ -46,8 +47,6 @@ const PHASES: readonly Phase[] = [
     command: [TSX, 'scripts/hostSuite.mts', '--version', '4.139.1', '--report', reportOf('host-newest')],
     tests: { folder: 'test/host', report: 'mocha' },
   },
-  // A window leaves a third of two cores, and has to be as quick as for people.
-  { ...vitest('crash'), withNext: true, background: true },
   vitest('e2e'),
   // Real agents, which are installed on first use: over half a gigabyte.
   vitest('agents'),

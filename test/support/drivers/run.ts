@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import os from 'node:os';
 
 /** How {@link run} starts a command. */
 export interface RunOptions {
@@ -8,8 +7,6 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** `inherit` shows the command's output and returns an empty string; `pipe` (default) returns it. */
   readonly output?: 'inherit' | 'pipe';
-  /** Whether it and what it starts let other programs go first. */
-  readonly background?: boolean;
 }
 
 /** Runs a command to its end and returns its standard output without the last newline; rejects on another exit code than 0. */
@@ -21,8 +18,6 @@ export async function run(command: string, args: readonly string[], options: Run
     stdio: ['ignore', shown ? 'inherit' : 'pipe', shown ? 'inherit' : 'pipe'],
     shell: process.platform === 'win32' && command === 'npm', // a .cmd file there
   });
-  if (options.background === true && child.pid !== undefined)
-    os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
   let out = '';
   let err = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
