@@ -22,7 +22,7 @@ const ALLOWED = [
   /^dist\/(extension|window|cli|command|hook)\.js$/,
   /^dist\/(parts|editor)\/[a-zA-Z0-9]+\.js$/,
   /^dist\/webview\/[a-zA-Z]+\.(js|css)$/,
-  /^dist\/package\.json$/,
+  /^dist\/(package\.json|stop\.sh)$/,
   /^dist\/schemas\/[a-z-]+\.schema\.json$/,
   /^l10n\/bundle\.l10n(\.[a-z-]+)?\.json$/,
   /^media\/([a-zA-Z0-9-]+\/)*[a-zA-Z0-9-]+\.(svg|png|md)$/,
