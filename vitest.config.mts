@@ -16,16 +16,8 @@ export default defineConfig({
   test: {
     maxWorkers: MAX_WORKERS,
     projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['test/unit/**/*.test.ts'],
-          // The properties that are tried on random input take seconds on a busy machine.
-          testTimeout: 20_000,
-          // What is pure leaves nothing behind: modules are loaded once, not once a file.
-          isolate: false,
-        },
-      },
+      // The properties that are tried on random input take seconds on a busy machine.
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 20_000 } },
       {
         test: {
           name: 'integration',
