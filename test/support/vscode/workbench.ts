@@ -288,6 +288,8 @@ export class Workbench {
   /** What the editor tells of a row while the pointer rests on it. A row that is drawn again forgets the pointer, which then comes anew. */
   async hoverOf(row: Locator): Promise<Locator> {
     const hover = this.page.locator('.workbench-hover .hover-contents');
+    const { width, height } = this.page.viewportSize() ?? { width: 1280, height: 800 };
+    const editor = { x: width * 0.75, y: height / 2 };
     for (let tries = 1; ; tries += 1) {
       await row.hover();
       try {
@@ -295,7 +297,8 @@ export class Workbench {
         return hover;
       } catch (error) {
         if (!(error instanceof errors.TimeoutError) || tries === MAX_TRIES) throw error;
-        await this.page.locator('.editor-instance').first().hover();
+        // To a place rather than an element: a webview may lie over it.
+        await this.page.mouse.move(editor.x, editor.y);
       }
     }
   }
