@@ -169,8 +169,8 @@ describe('the inbox in a window', () => {
       await tree.redraw();
       assert.deepEqual(drawn.splice(0).flat(), [root], 'it has gone to the top');
       await rows(root);
-      // A claim that is renewed changes what the tooltip says, and nothing else.
-      unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }, 3_600_000));
+      // A claim that is renewed for longer changes what the tooltip says, and nothing else.
+      unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }, 7_200_000));
       await model.look();
       await tree.redraw();
       const [row] = await tree.getChildren(root);
