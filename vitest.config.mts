@@ -45,7 +45,7 @@ export default defineConfig({
           include: ['test/agents/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 600_000,
-          globalSetup: BUILT,
+          globalSetup: [BUILT, 'test/support/agents/installed.ts'],
         },
       },
       {

@@ -9,7 +9,7 @@ import { silentLog, systemPorts } from '../../src/service/ports';
 import { ObservedDesk } from '../support/agents/observedDesk';
 import type { Turn } from '../support/agents/scriptedModel';
 import { until } from '../support/drivers/taskFiles';
-import { REAL_AGENTS_HERE } from './agentsHere';
+import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 /* Whatever a real agent does to the files, by its own tools or by a shell: each checkpoint gives back those of its moment. */
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ObservedDesk } from '../support/agents/observedDesk';
 import type { Turn } from '../support/agents/scriptedModel';
-import { REAL_AGENTS_HERE } from './agentsHere';
+import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 /*
  * Real agents that say that they are done: kept while no receipt covers what they changed, three times at the same files, and

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RealAgent } from '../support/agents/install';
 import { ObservedDesk, type ShownSession } from '../support/agents/observedDesk';
 import type { Turn } from '../support/agents/scriptedModel';
-import { REAL_AGENTS_HERE } from './agentsHere';
+import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 /* Real agents on a scripted model, killed at random tool calls: what HOOK.md then says has to be true, and all there is. */
 

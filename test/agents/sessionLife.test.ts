@@ -4,7 +4,7 @@ import type { RunningAgent } from '../support/agents/agentDesk';
 import type { RealAgent } from '../support/agents/install';
 import { ObservedDesk } from '../support/agents/observedDesk';
 import type { Turn } from '../support/agents/scriptedModel';
-import { REAL_AGENTS_HERE } from './agentsHere';
+import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 /* What happens to sessions of real agents: forked, compacted, in worktrees, with subagents, several at once, asleep. */
 

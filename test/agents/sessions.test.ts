@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ObservedDesk } from '../support/agents/observedDesk';
 import type { Turn } from '../support/agents/scriptedModel';
 import { SECRETS } from '../support/fixtures/secrets';
-import { REAL_AGENTS_HERE } from './agentsHere';
+import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 /* Real agents that are observed: handed over, left alone, without a place for reports, and with secrets. */
 

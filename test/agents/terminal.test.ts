@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ObservedDesk, type ShownSession } from '../support/agents/observedDesk';
 import type { Turn } from '../support/agents/scriptedModel';
 import { TerminalProgram } from '../support/agents/terminal';
-import { REAL_AGENTS_HERE } from './agentsHere';
+import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 /* A real Codex in a terminal, where it asks its user: what is told of a session that nobody kills. */
 

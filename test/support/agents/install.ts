@@ -44,6 +44,7 @@ const PACKAGES: Readonly<Record<RealAgent, Package>> = {
   },
 };
 
+/** One at a time: it is done before the test files begin, which then find it. */
 async function installed(name: string, spec: string, check: (folder: string) => boolean): Promise<string> {
   const folder = path.join(CACHE, `${name}-${spec.slice(spec.lastIndexOf('@') + 1)}`);
   if (check(folder)) return folder;

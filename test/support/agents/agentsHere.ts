@@ -1,4 +1,4 @@
-import { type RealAgent, REAL_AGENTS } from '../support/agents/install';
+import { type RealAgent, REAL_AGENTS } from './install';
 
 const wanted = process.env['ATLAS_REAL_AGENTS']?.split(',');
 
