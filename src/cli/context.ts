@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { AtlasError, messageOf } from '../core/shared/errors';
 import type { Caller } from '../core/transition/events';
 import type { ProcessIdentity } from '../core/recovery/liveness';
@@ -164,7 +165,7 @@ export class CliContext {
 
   /** As {@link readText}, byte for byte. */
   async readBytes(file: string, maxBytes: number): Promise<Buffer> {
-    if (file !== '-') return readFileBytes(file, maxBytes);
+    if (file !== '-') return readFileBytes(file, maxBytes, this.folder);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of this.stdin) {
@@ -177,18 +178,14 @@ export class CliContext {
   }
 }
 
-/** All of a text file; throws `not_found` or `unreadable`. */
-export async function readTextFile(file: string, maxBytes: number): Promise<string> {
-  return (await readFileBytes(file, maxBytes)).toString('utf8');
-}
-
-async function readFileBytes(file: string, maxBytes: number): Promise<Buffer> {
+/** All of a file; throws `not_found` or `unreadable`. */
+async function readFileBytes(file: string, maxBytes: number, folder: string): Promise<Buffer> {
   const [{ NodeFileSystem }, { codeOf }] = await Promise.all([
     import('../system/files/nodeFileSystem'),
     import('../system/files/fileErrors'),
   ]);
   try {
-    return Buffer.from(new NodeFileSystem().read(file, maxBytes));
+    return Buffer.from(new NodeFileSystem().read(path.resolve(folder, file), maxBytes));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') throw new AtlasError('not_found', `There is no file ${oneLine(file)}.`);
     throw new AtlasError('unreadable', `${oneLine(file)} could not be read: ${messageOf(error)}`, { cause: error });

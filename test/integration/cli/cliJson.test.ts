@@ -50,7 +50,7 @@ async function tried(
   const receipts = lines.some(({ args }) => args.includes('RECEIPT')) ? await desk.ok('receipts', 'list') : '';
   const isOfFiles = lines.some(({ args }) => args.includes('CHECKPOINT'));
   const checkpoints = isOfFiles ? [...(await desk.ok('checkpoint', 'list')).matchAll(/^ckpt-\w+/gmu)] : [];
-  for (const { args, exit, env = {}, input } of lines) {
+  for (const [index, { args, exit, env = {}, input }] of lines.entries()) {
     const words = args.map((word) => {
       if (word === 'CHECKPOINT') return checkpoints[0]?.[0] ?? '';
       if (word === 'CHECKPOINT2') return checkpoints[1]?.[0] ?? '';
@@ -61,8 +61,9 @@ async function tried(
     const asked = at === -1 ? [...words, option] : [...words.slice(0, at), option, ...words.slice(at)];
     const label = `atlas ${asked.join(' ')}`;
     const how = { env, ...(input === undefined ? {} : { input }) };
-    // That nothing is said is the command's doing, whatever process runs it; `--json` is looked at from outside.
-    const said = await (option === '-q' ? desk.runHere(how, ...asked) : desk.runWith(how, ...asked));
+    // What is said is the command's doing, whatever process runs it; the first document of each is looked at from outside.
+    const isApart = option !== '-q' && index === 0;
+    const said = await (isApart ? desk.runWith(how, ...asked) : desk.runHere(how, ...asked));
     expect(said.code, `${label}\n${said.out}${said.err}`).toBe(exit);
     judge(said, label, words);
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BuiltCli } from '../../support/drivers/cli';
-import { Desk } from '../../support/drivers/cliDesk';
+import { Desk, type Printed } from '../../support/drivers/cliDesk';
 
 /* Many commands at once on one task: none is lost, and none sees half of another. */
 
@@ -15,6 +15,9 @@ afterAll(() => {
   cli.dispose();
 });
 
+/** A command with `--json` in a process of its own. */
+const apart = async (desk: Desk, ...args: readonly string[]): Promise<Printed> => cli.json(desk.how(), ...args);
+
 it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task', { timeout: 60_000 }, async () => {
   const desk = new Desk(cli, 'parallel');
   await desk.running();
@@ -22,14 +25,14 @@ it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task',
   const watcher = (async () => {
     const seen: number[] = [];
     while (!going.signal.aborted) {
-      const status = await desk.json('status');
+      const status = await apart(desk, 'status');
       expect(status).toMatchObject({ exit: 0, success: true, notes: [], task: { state: 'step_running' } });
       seen.push(Number(status['checkpoints']));
     }
     return seen;
   })();
   const names = Array.from({ length: MANY }, (_each, index) => `checkpoint ${index}`);
-  const made = await Promise.all(names.map(async (name) => desk.json('checkpoint', name))).finally(() => {
+  const made = await Promise.all(names.map(async (name) => apart(desk, 'checkpoint', name))).finally(() => {
     going.abort();
   });
   const seen = await watcher;
@@ -48,7 +51,7 @@ it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task',
 it('ten starts at once are ten tasks of one workspace', { timeout: 60_000 }, async () => {
   const desk = new Desk(cli, 'starts');
   const made = await Promise.all(
-    Array.from({ length: MANY }, async (_each, index) => desk.json('start', `task ${index}`)),
+    Array.from({ length: MANY }, async (_each, index) => apart(desk, 'start', `task ${index}`)),
   );
   expect(made.map(({ exit }) => exit)).toEqual(made.map(() => 0));
   const tasks = made.map((each) => each['task'] as { task_id: string; workspace_id: string });

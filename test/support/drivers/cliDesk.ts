@@ -70,9 +70,11 @@ export class Desk {
    * start them. Commands whose own process is an owner, or that stand in for another, are started all the same.
    */
   async runHere(more: CliRun, ...args: readonly string[]): Promise<Said> {
-    if (OWN_PROCESS.test(args.join(' '))) return this.runWith(more, ...args);
-    let [out, err] = ['', ''];
     const { folder = this.folder, env, input = '' } = this.how(more);
+    // What captures files leaves that to a process of its own.
+    const isApart = OWN_PROCESS.test(args.join(' ')) || env?.['ATLAS_SNAPSHOTS'] === 'on';
+    if (isApart) return this.runWith(more, ...args);
+    let [out, err] = ['', ''];
     const code = await runCli(args, {
       env: this.cli.environment(env),
       folder,
@@ -86,16 +88,21 @@ export class Desk {
     return { code, out, err };
   }
 
-  /** Runs it, which has to succeed, and gives what it printed. */
+  /** Runs it here, which has to succeed, and gives what it printed. */
   async ok(...args: readonly string[]): Promise<string> {
-    const said = await this.run(...args);
+    const said = await this.runHere({}, ...args);
     expect(said.code, `atlas ${args.join(' ')}\n${said.out}${said.err}`).toBe(0);
     return said.out;
   }
 
-  /** Runs it with `--json`. */
+  /** Runs it here with `--json`, and gives the document; throws where that isn't one. */
   async json(...args: readonly string[]): Promise<Printed> {
-    return this.cli.json(this.how(), ...args);
+    const { code, out, err } = await this.runHere({}, ...args, '--json');
+    try {
+      return { ...(JSON.parse(out) as Record<string, unknown>), exit: code };
+    } catch (error) {
+      throw new Error(`atlas ${args.join(' ')} printed no JSON: ${out}${err}`, { cause: error });
+    }
   }
 
   /** The state of the task that it is about here. */

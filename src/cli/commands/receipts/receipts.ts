@@ -8,7 +8,7 @@ import { type BundleReport, exportBundle, isGood, verifyBundle } from '../../../
 import { parsePublicKeys } from '../../../signing/publicKeys';
 import type { StoredTask } from '../../../core/task/storedTask';
 import type { Handler } from '../../parse/commandLine';
-import { type CliContext, readTextFile } from '../../context';
+import type { CliContext } from '../../context';
 import { type Answer, EXIT } from '../../render/output';
 import { MAX_TEXT, bundledData, describeCurrency, describeReceipt, receiptData, summaryOf } from './receiptText';
 import { writeOutput } from '../outputFile';
@@ -29,7 +29,7 @@ export const verify: Handler = async (context, call) => {
   const bundle = await context.readText(call.operands[0] ?? '', MAX_BUNDLE_BYTES);
   const keyFile = call.text('keys');
   const trusted =
-    keyFile === undefined ? undefined : unwrap(parsePublicKeys(await readTextFile(keyFile, MAX_KEYS_BYTES)));
+    keyFile === undefined ? undefined : unwrap(parsePublicKeys(await context.readText(keyFile, MAX_KEYS_BYTES)));
   const verified = await verifyBundle(bundle, trusted, call.flag('allowShort'));
   if (verified.ok) return answerOf(verified.value, keyFile);
   const { code, message, hint } = verified.error;
