@@ -51,7 +51,7 @@ function ofMarkdown(text: string): Partial<Told> {
 /** What a surface says; what it says nothing of is absent. Only the one that is looked at first needs its own process. */
 async function tells(desk: Desk, surface: Surface, isFirst: boolean): Promise<Partial<Told>> {
   const run = async (...args: readonly string[]) =>
-    isFirst ? desk.runWith({ input: '{}' }, ...args) : desk.runHere({ input: '{}' }, ...args);
+    isFirst ? desk.apartWith({ input: '{}' }, ...args) : desk.runWith({ input: '{}' }, ...args);
   if (surface === 'status') {
     const { out } = await run('status', '--json');
     const said = JSON.parse(out) as { task: { state: string }; next: string };

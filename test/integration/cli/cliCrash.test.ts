@@ -62,7 +62,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     async (name, args) => {
       const desk = new Desk(cli, `silent ${name.replaceAll(/\W+/gu, '_')}`);
       const ref = await desk.running('task', 'Sample', 6 * MINUTE);
-      const said = await desk.run(...args);
+      const said = await desk.apart(...args);
       const hook = hookOf(desk, ref);
       expect(crashes(hook), said.out + said.err).toBe(1);
       const found = hook.history.find(({ trigger }) => trigger === 'crash_detected');
@@ -101,7 +101,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
   ])('is crashed for whoever %s', async (name, args) => {
     const desk = new Desk(cli, `half ${name.replaceAll(' ', '_')}`);
     const ref = await desk.running('task', 'Sample', 60 * MINUTE);
-    expect((await desk.run(...args)).code).toBe(4);
+    expect((await desk.apart(...args)).code).toBe(4);
     expect(crashes(hookOf(desk, ref))).toBe(1);
   });
 
@@ -131,7 +131,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
   ])('is told to whoever wakes up by %s, and from then on by everything', async (name, args, says) => {
     const desk = new Desk(cli, `told by ${name}`);
     const ref = await desk.running('task', 'Sample', 60 * MINUTE);
-    const said = await desk.runWith({ input: '{}' }, ...args);
+    const said = await desk.apartWith({ input: '{}' }, ...args);
     expect(said.out).toMatch(says);
     expect(hookOf(desk, ref)).toMatchObject({ state: 'recovering', recovery: { crash_type: 'timeout' } });
     const before = everything(desk.root);
@@ -141,7 +141,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     expect(await desk.ok('status')).toMatch(/^State: +Interrupted[^]*^Next: +RECOVER: /mu);
     expect(await desk.ok('hook', 'synopsis')).toContain("' interrupted. ");
     expect(everything(desk.root), 'it is recorded once').toBe(before);
-    const again = await desk.runWith({ input: '{}' }, 'lifecycle', 'session-start');
+    const again = await desk.apartWith({ input: '{}' }, 'lifecycle', 'session-start');
     expect(again.out).not.toMatch(/RESUME|BEGIN/u);
     expect(crashes(hookOf(desk, ref))).toBe(1);
   });
@@ -153,7 +153,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     expect(first).toMatchObject({ exit: 0, changed: true });
     const after = hookOf(desk, ref);
     for (const agent of [{}, { CLAUDECODE: '1' }]) {
-      const said = await desk.runWith({ env: agent }, 'recover');
+      const said = await desk.apartWith({ env: agent }, 'recover');
       expect(said.out + said.err).toMatch(/isn't interrupted|waiting for a human/u);
     }
     expect(hookOf(desk, ref)).toEqual(after);
@@ -167,7 +167,7 @@ describe.concurrent('a task that was silent for too long', { timeout: 60_000 }, 
     const before = hookOf(desk, ref);
     const plain = await desk.json('recover');
     expect(plain).toMatchObject({ exit: 0, changed: false });
-    const agent = await desk.runWith({ env: { CLAUDECODE: '1' } }, 'recover', '--take-over');
+    const agent = await desk.apartWith({ env: { CLAUDECODE: '1' } }, 'recover', '--take-over');
     expect(agent).toMatchObject({ code: 4 });
     expect(agent.err).toContain('Only a human may take over');
     expect(hookOf(desk, ref)).toEqual(before);
@@ -185,7 +185,7 @@ describe.concurrent('a task whose owner died', { timeout: 60_000 }, () => {
     expect(await owner.speaks()).toBe('owns');
     await desk.ok('step', 'note', 'x');
     await owner.kill();
-    const said = await desk.run('step', 'note', 'x', '--step', 'implement', '--attempt', '1');
+    const said = await desk.apart('step', 'note', 'x', '--step', 'implement', '--attempt', '1');
     expect(said).toMatchObject({ code: 4, out: '' });
     expect(hookOf(desk, ref)).toMatchObject({ state: 'recovering', recovery: { crash_type: 'signal' } });
     expect(said.err).toMatch(/\nYou can run: .*atlas resume/u);

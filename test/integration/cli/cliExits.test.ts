@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** Refused with this code, as text and as JSON: the text on standard error alone, and nothing beside the document. */
 async function refused(desk: Desk, exit: number, code: string, args: readonly string[], env = {}): Promise<string> {
-  const said = await desk.runWith({ env }, ...args);
+  const said = await desk.apartWith({ env }, ...args);
   expect(said, args.join(' ')).toMatchObject({ code: exit, out: '' });
   expect(said.err).toMatch(/^atlas: \S[^]*\n$/u);
   await refusedAsJson(desk, exit, code, args, env);
@@ -34,7 +34,7 @@ async function refused(desk: Desk, exit: number, code: string, args: readonly st
 async function refusedAsJson(desk: Desk, exit: number, code: string, args: readonly string[], env = {}): Promise<void> {
   const at = args.indexOf('--');
   const asked = at === -1 ? [...args, '--json'] : [...args.slice(0, at), '--json', ...args.slice(at)];
-  const json = await desk.runWith({ env }, ...asked);
+  const json = await desk.apartWith({ env }, ...asked);
   expect(json, args.join(' ')).toMatchObject({ code: exit, err: '' });
   const printed = JSON.parse(json.out) as { error: Record<string, unknown> };
   expect(printed, args.join(' ')).toMatchObject({ success: false, error: { code } });
@@ -75,7 +75,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
   it('1 where a validation failed', async () => {
     const desk = new Desk(cli, 'failed');
     await desk.running();
-    const said = await desk.run('validate', '--command', 'git no-such-command');
+    const said = await desk.apart('validate', '--command', 'git no-such-command');
     expect(said.code).toBe(1);
     expect(said.out).toMatch(/^Failed: /mu);
     const json = await desk.json('validate', '--command', 'git no-such-command');
@@ -114,15 +114,15 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
       ['status', '--task', '../escape'],
       ['status', '--workspace', '../escape'],
     ]);
-    expect((await desk.run('statsu')).err).toMatch(/Did you mean status\?/u);
-    expect((await desk.run('status', '--tsak', 'x')).err).toMatch(/Did you mean --task\?/u);
+    expect((await desk.apart('statsu')).err).toMatch(/Did you mean status\?/u);
+    expect((await desk.apart('status', '--tsak', 'x')).err).toMatch(/Did you mean --task\?/u);
   });
 
   it('2 where a write could mean several tasks, and lists them', async () => {
     const desk = new Desk(cli, 'several');
     const refs = [await desk.running('task', 'First'), await desk.running('task', 'Second')];
     for (const line of [['checkpoint', 'x'], ['step', 'note', 'x'], ['abandon'], ['run', '--', 'true'], ['resume']]) {
-      const text = (await desk.run(...line)).err;
+      const text = (await desk.apart(...line)).err;
       for (const { id } of refs) expect(text).toContain(`\n  ${id} Running `);
     }
   });
@@ -200,13 +200,13 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     for (const [index, name] of others.entries()) {
       const value = name === 'CURSOR_EXTENSION_HOST_ROLE' ? 'agent-exec' : '1';
       const line = HUMAN_ONLY[index % HUMAN_ONLY.length] ?? ['abandon'];
-      const said = await desk.runWith({ env: { [name]: value } }, ...line);
+      const said = await desk.apartWith({ env: { [name]: value } }, ...line);
       expect(said, name).toMatchObject({ code: 4, out: '' });
       expect(said.err, name).toContain('Only a human may ');
     }
-    expect((await desk.runWith({ env: { [first]: '0' } }, 'approve')).err).not.toContain('Only a human');
+    expect((await desk.apartWith({ env: { [first]: '0' } }, 'approve')).err).not.toContain('Only a human');
     // The plan itself is no decision.
-    const recovered = await desk.runWith({ env: { [first]: '1' } }, 'recover', '--dry-run');
+    const recovered = await desk.apartWith({ env: { [first]: '1' } }, 'recover', '--dry-run');
     expect(recovered.code).toBe(0);
     const state = desk.digest();
     expect(state === before).toBe(true);
@@ -219,9 +219,9 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     await desk.ok('validate');
     await desk.ok('receipts', 'export', '--output', 'bundle.json');
     const bundle = path.join(desk.folder, 'bundle.json');
-    expect((await desk.run('receipts', 'verify', 'bundle.json')).code).toBe(0);
+    expect((await desk.apart('receipts', 'verify', 'bundle.json')).code).toBe(0);
     writeFileSync(bundle, readFileSync(bundle, 'utf8').replaceAll('git --version', 'git --forged'));
-    expect((await desk.run('receipts', 'verify', 'bundle.json')).code).toBe(5);
+    expect((await desk.apart('receipts', 'verify', 'bundle.json')).code).toBe(5);
     const file = desk.fileOf(ref, 'hook.json');
     const hook = JSON.parse(readFileSync(file, 'utf8')) as { receipts: { receipt_id: string; exit_code: number }[] };
     const [receipt] = hook.receipts;
@@ -239,7 +239,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     expect(await holder.speaks()).toBe('held');
     const began = performance.now();
     const [text, json] = await Promise.all([
-      desk.run('checkpoint', 'x'),
+      desk.apart('checkpoint', 'x'),
       desk.json('step', 'note', 'x', '--step', 'implement', '--attempt', '1'),
     ]);
     expect(performance.now() - began).toBeGreaterThan(4500);
@@ -247,9 +247,9 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     expect(text.err).toContain(`Timed out waiting for the task's lock: process ${holder.process.pid} holds it`);
     expect(json).toMatchObject({ exit: 6, error: { code: 'lock_timeout' } });
     // Reading needs no lock.
-    expect((await desk.run('status')).code).toBe(0);
+    expect((await desk.apart('status')).code).toBe(0);
     await holder.kill();
-    expect((await desk.run('checkpoint', 'x')).code).toBe(0);
+    expect((await desk.apart('checkpoint', 'x')).code).toBe(0);
   });
 
   it('7 for a store that is damaged or from a newer version', async () => {
@@ -268,7 +268,7 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     writeFileSync(file, 'no JSON');
     writeFileSync(desk.fileOf(ref, 'journal.jsonl'), 'no journal\n');
     await allRefused(desk, 7, 'damaged', [['status'], ['checkpoint', 'x'], ['receipts', 'list']]);
-    const doctor = await desk.run('doctor');
+    const doctor = await desk.apart('doctor');
     expect(doctor.code).toBe(1);
   });
 

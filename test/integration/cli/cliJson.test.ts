@@ -63,7 +63,7 @@ async function tried(
     const how = { env, ...(input === undefined ? {} : { input }) };
     // What is said is the command's doing, whatever process runs it; the first document of each is looked at from outside.
     const isApart = option !== '-q' && index === 0;
-    const said = await (isApart ? desk.runWith(how, ...asked) : desk.runHere(how, ...asked));
+    const said = await (isApart ? desk.apartWith(how, ...asked) : desk.runWith(how, ...asked));
     expect(said.code, `${label}\n${said.out}${said.err}`).toBe(exit);
     judge(said, label, words);
   }

@@ -16,7 +16,7 @@ afterAll(() => {
 });
 
 /** A command with `--json` in a process of its own. */
-const apart = async (desk: Desk, ...args: readonly string[]): Promise<Printed> => cli.json(desk.how(), ...args);
+const json = async (desk: Desk, ...args: readonly string[]): Promise<Printed> => cli.json(desk.how(), ...args);
 
 it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task', { timeout: 60_000 }, async () => {
   const desk = new Desk(cli, 'parallel');
@@ -25,14 +25,14 @@ it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task',
   const watcher = (async () => {
     const seen: number[] = [];
     while (!going.signal.aborted) {
-      const status = await apart(desk, 'status');
+      const status = await json(desk, 'status');
       expect(status).toMatchObject({ exit: 0, success: true, notes: [], task: { state: 'step_running' } });
       seen.push(Number(status['checkpoints']));
     }
     return seen;
   })();
   const names = Array.from({ length: MANY }, (_each, index) => `checkpoint ${index}`);
-  const made = await Promise.all(names.map(async (name) => apart(desk, 'checkpoint', name))).finally(() => {
+  const made = await Promise.all(names.map(async (name) => json(desk, 'checkpoint', name))).finally(() => {
     going.abort();
   });
   const seen = await watcher;
@@ -51,7 +51,7 @@ it('ten checkpoints at once are ten, and who looks meanwhile sees a whole task',
 it('ten starts at once are ten tasks of one workspace', { timeout: 60_000 }, async () => {
   const desk = new Desk(cli, 'starts');
   const made = await Promise.all(
-    Array.from({ length: MANY }, async (_each, index) => apart(desk, 'start', `task ${index}`)),
+    Array.from({ length: MANY }, async (_each, index) => json(desk, 'start', `task ${index}`)),
   );
   expect(made.map(({ exit }) => exit)).toEqual(made.map(() => 0));
   const tasks = made.map((each) => each['task'] as { task_id: string; workspace_id: string });
@@ -64,7 +64,7 @@ it('of two that complete one step, one does', { timeout: 60_000 }, async () => {
   desk.template('two', { name: 'first', type: 'ai' }, { name: 'second', type: 'ai' });
   await desk.running('two');
   const line = ['step', 'complete', 'first', '--attempt', '1'];
-  const ended = await Promise.all([desk.run(...line), desk.run(...line)]);
+  const ended = await Promise.all([desk.apart(...line), desk.apart(...line)]);
   expect(ended.map(({ code }) => code).sort()).toEqual([0, 4]);
   expect(await desk.ok('status')).toMatch(/^State: +Ready \(second, step 2 of 2, attempt 1 of /mu);
 });

@@ -94,10 +94,10 @@ describe.concurrent('the worktree', { timeout: 60_000 }, () => {
     mkdirSync(bin);
     symlinkSync(process.execPath, path.join(bin, 'node'));
     const without = { env: { PATH: bin } };
-    const shown = await desk.runWith(without, 'hook', 'show');
+    const shown = await desk.apartWith(without, 'hook', 'show');
     expect(shown.out).toContain("Which files are uncommitted isn't known: git did not answer. Run `git status`.");
-    expect((await desk.runWith(without, 'checkpoint', 'without git')).code).toBe(0);
-    expect((await desk.runWith(without, 'status')).code).toBe(0);
+    expect((await desk.apartWith(without, 'checkpoint', 'without git')).code).toBe(0);
+    expect((await desk.apartWith(without, 'status')).code).toBe(0);
   });
 });
 

@@ -34,6 +34,12 @@ export const DESTRUCTIVE =
 /** What runs other programs, is known by its process, or reads files that lie beside it. */
 const OWN_PROCESS = /^(run|mcp|validate|receipts|lifecycle|worker run|worker claim)\b/u;
 
+/** Keeps an error that was said, for {@link ERRORS_SAID}. */
+function kept(said: Said): Said {
+  if (said.code !== 0) ERRORS_SAID.push(said.out + said.err);
+  return said;
+}
+
 /** A repository with a store of its own, in which somebody sits and types `atlas`. */
 export class Desk {
   readonly folder: string;
@@ -53,27 +59,21 @@ export class Desk {
     return { folder: this.folder, ...more, env: { ATLAS_HOME: this.root, ...this.env, ...more.env } };
   }
 
-  /** Runs it to its end. */
+  /** Runs it here to its end. */
   async run(...args: readonly string[]): Promise<Said> {
     return this.runWith({}, ...args);
   }
 
-  /** As `run`, with something else around it. */
-  async runWith(more: CliRun, ...args: readonly string[]): Promise<Said> {
-    const said = await this.cli.runIn(this.how(more), ...args);
-    if (said.code !== 0) ERRORS_SAID.push(said.out + said.err);
-    return said;
-  }
-
   /**
-   * As `runWith`, in this process, which takes a fifth of the time: for what says nothing of processes, beside tests that
-   * start them. Commands whose own process is an owner, or that stand in for another, are started all the same.
+   * As `run`, with something else around it. Being in this process takes a fifth of the time of one of its own: for what says
+   * nothing of processes, beside tests that start them. Commands whose own process is an owner, or that stand in for another,
+   * are started all the same.
    */
-  async runHere(more: CliRun, ...args: readonly string[]): Promise<Said> {
+  async runWith(more: CliRun, ...args: readonly string[]): Promise<Said> {
     const { folder = this.folder, env, input = '' } = this.how(more);
     // What captures files leaves that to a process of its own.
     const isApart = OWN_PROCESS.test(args.join(' ')) || env?.['ATLAS_SNAPSHOTS'] === 'on';
-    if (isApart) return this.runWith(more, ...args);
+    if (isApart) return this.apartWith(more, ...args);
     let [out, err] = ['', ''];
     const code = await runCli(args, {
       env: this.cli.environment(env),
@@ -85,19 +85,29 @@ export class Desk {
         ...{ columns: undefined, errColumns: undefined, colors: false },
       },
     });
-    return { code, out, err };
+    return kept({ code, out, err });
+  }
+
+  /** Runs it to its end in a process of its own. */
+  async apart(...args: readonly string[]): Promise<Said> {
+    return this.apartWith({}, ...args);
+  }
+
+  /** As `apart`, with something else around it. */
+  async apartWith(more: CliRun, ...args: readonly string[]): Promise<Said> {
+    return kept(await this.cli.runIn(this.how(more), ...args));
   }
 
   /** Runs it here, which has to succeed, and gives what it printed. */
   async ok(...args: readonly string[]): Promise<string> {
-    const said = await this.runHere({}, ...args);
+    const said = await this.run(...args);
     expect(said.code, `atlas ${args.join(' ')}\n${said.out}${said.err}`).toBe(0);
     return said.out;
   }
 
   /** Runs it here with `--json`, and gives the document; throws where that isn't one. */
   async json(...args: readonly string[]): Promise<Printed> {
-    const { code, out, err } = await this.runHere({}, ...args, '--json');
+    const { code, out, err } = await this.run(...args, '--json');
     try {
       return { ...(JSON.parse(out) as Record<string, unknown>), exit: code };
     } catch (error) {

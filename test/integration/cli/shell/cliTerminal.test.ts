@@ -143,7 +143,7 @@ describe.concurrent('off a terminal', { timeout: 60_000 }, () => {
     '"%s" has no colour and nothing is cut',
     async (_name, args) => {
       const env = { FORCE_COLOR: '1', COLUMNS: '40', TERM: 'xterm-256color' };
-      const said = await desk.runWith({ env }, ...args);
+      const said = await desk.apartWith({ env }, ...args);
       expect(said.out + said.err).not.toContain(ESC);
       expect(said.out).not.toContain('…');
     },
