@@ -10,7 +10,7 @@ import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 /* Real agents on a scripted model, killed at random tool calls: what HOOK.md then says has to be true, and all there is. */
 
 /** Kills of each agent, where it isn't said how many: OpenCode takes eight times as long as Codex for one. */
-const SHARE: Readonly<Record<RealAgent, number>> = { codex: 40, opencode: 10, claude: 20 };
+const SHARE: Readonly<Record<RealAgent, number>> = { codex: 44, opencode: 6, claude: 20 };
 const KILLS = process.env['ATLAS_SESSION_KILLS'];
 const SEED = Number(process.env['ATLAS_SESSION_SEED'] ?? '1');
 const TURNS = 6;
