@@ -78,12 +78,7 @@ export class BuiltCli {
     how: CliRun,
     ...args: readonly string[]
   ): Promise<Record<string, unknown> & { readonly exit: number | null }> {
-    const { code, out, err } = await this.runIn(how, ...args, '--json');
-    try {
-      return { ...(JSON.parse(out) as Record<string, unknown>), exit: code };
-    } catch (error) {
-      throw new Error(`atlas ${args.join(' ')} printed no JSON: ${out}${err}`, { cause: error });
-    }
+    return printed(await this.runIn(how, ...args, '--json'), args);
   }
 
   /** Writes a file to the folder in which it runs, and gives its name. */
@@ -112,6 +107,18 @@ export class BuiltCli {
   dispose(): void {
     // What a hook left to a process of its own may still be at its last file.
     rmSync(this.base, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+/** The document that a command printed with `--json`, and what it exited with; throws where that isn't one. */
+export function printed(
+  { code, out, err }: Said,
+  args: readonly string[],
+): Record<string, unknown> & { readonly exit: number | null } {
+  try {
+    return { ...(JSON.parse(out) as Record<string, unknown>), exit: code };
+  } catch (error) {
+    throw new Error(`atlas ${args.join(' ')} printed no JSON: ${out}${err}`, { cause: error });
   }
 }
 

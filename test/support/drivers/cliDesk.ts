@@ -9,7 +9,7 @@ import { unwrap } from '../../../src/core/shared/errors';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
-import type { BuiltCli, CliRun, Said } from './cli';
+import { type BuiltCli, type CliRun, type Said, printed } from './cli';
 import { contentsOf } from '../fixtures/store';
 
 /** A document that `--json` printed, with what the command exited with. */
@@ -107,12 +107,7 @@ export class Desk {
 
   /** Runs it here with `--json`, and gives the document; throws where that isn't one. */
   async json(...args: readonly string[]): Promise<Printed> {
-    const { code, out, err } = await this.run(...args, '--json');
-    try {
-      return { ...(JSON.parse(out) as Record<string, unknown>), exit: code };
-    } catch (error) {
-      throw new Error(`atlas ${args.join(' ')} printed no JSON: ${out}${err}`, { cause: error });
-    }
+    return printed(await this.run(...args, '--json'), args);
   }
 
   /** The state of the task that it is about here. */
