@@ -110,9 +110,19 @@ export class AgentPresence {
     if (!made.ok) this.atlas.ports.log.warn('The interval checkpoint failed.', { error: made.error.message });
   }
 
+  /** Takes back what {@link start} recorded, where no agent could be started: nobody was at work. */
+  withdraw(): void {
+    this.stop();
+    this.safely(() => this.atlas.owners.withdraw(this.ref));
+  }
+
+  private stop(): void {
+    for (const timer of this.timers) clearInterval(timer);
+  }
+
   /** Records how the agent ended, and what that means for the step that it left. */
   async end(exit: AgentExit): Promise<{ readonly meant: AgentEnd; readonly task: StoredTask | undefined }> {
-    for (const timer of this.timers) clearInterval(timer);
+    this.stop();
     this.follow();
     if (this.bound !== '') this.safely(() => this.atlas.owners.signOff(this.ref, exit));
     const read = this.atlas.catalog.read(this.ref);

@@ -56,6 +56,11 @@ export class OwnerStore {
     });
   }
 
+  /** Forgets that this process was an owner: its work never began. */
+  withdraw(ref: TaskRef): void {
+    this.remove(this.pathOf(ref));
+  }
+
   /** Notes that this machine stood still in a span (ms) that this process lived through. */
   slept(ref: TaskRef, from: number, until: number): void {
     const own = this.readFile(this.pathOf(ref));

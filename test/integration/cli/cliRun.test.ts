@@ -136,6 +136,14 @@ describe.concurrent('what the agent gets', { timeout: 60_000 }, () => {
     expect(out).toBe('got --json -q --task x\n');
   });
 
+  it('is to be seen at work before it does its first thing', async () => {
+    const desk = new Desk(cli, 'first thing');
+    const ref = await desk.running();
+    const owners = desk.fileOf(ref, 'owners');
+    const { out } = await agent(desk, 'cat "$OWNERS"/*.json', { OWNERS: owners });
+    expect(JSON.parse(out)).toMatchObject({ kind: 'agent', step_index: 0, attempt: 1 });
+  });
+
   it('is what was typed into us, and what it says is said', async () => {
     const desk = new Desk(cli, 'streams');
     await desk.running();

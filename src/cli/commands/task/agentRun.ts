@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
-import { AtlasError } from '../../../core/shared/errors';
+import { AtlasError, messageOf } from '../../../core/shared/errors';
 import { STATE_LABELS } from '../../../core/task/labels';
 import { isTerminal } from '../../../core/task/taskRecord';
 import { oneLine } from '../../../core/shared/text';
@@ -39,9 +39,12 @@ export const runAgent: Handler = async (context, call) => {
     ATLAS_AGENT: basename(program),
     ATLAS_SYNOPSIS: synopsisOf(atlas.ports, stored),
   };
-  const exit = await runChild([program, ...args], env, context.json, () => presence.start(config.checkpointIntervalMs));
-  // Nobody was at work then, so nothing is recorded.
-  if ('problem' in exit) throw new AtlasError('not_found', `${oneLine(program)} could not be started: ${exit.problem}`);
+  // Before the agent starts: its own first command, and whoever looks then, finds it at work.
+  presence.start(config.checkpointIntervalMs);
+  const exit = await runChild([program, ...args], env, context.json).catch((error: unknown) => {
+    presence.withdraw();
+    throw new AtlasError('not_found', `${oneLine(program)} could not be started: ${messageOf(error)}`);
+  });
   const ended = await presence.end(exit);
   const task = ended.task ?? stored;
   const data: AnswerData<'run'> = {
@@ -74,9 +77,8 @@ async function runChild(
   [program = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
   json: boolean,
-  onStart: () => void,
-): Promise<AgentExit | { readonly problem: string }> {
-  return new Promise((resolve) => {
+): Promise<AgentExit> {
+  return new Promise((resolve, reject) => {
     const agent: { child?: ChildProcess } = {};
     const passOn = (signal: NodeJS.Signals): void => void agent.child?.kill(signal);
     const stay = (): void => undefined;
@@ -85,17 +87,19 @@ async function runChild(
     process.on('SIGINT', stay);
     const child = spawn(program, args, { stdio: ['inherit', json ? process.stderr : 'inherit', 'inherit'], env });
     agent.child = child;
-    const settle = (exit: AgentExit | { readonly problem: string }): void => {
+    const release = (): void => {
       for (const signal of PASSED_ON) process.off(signal, passOn);
       process.off('SIGINT', stay);
-      resolve(exit);
     };
-    child.on('spawn', onStart);
-    child.on('error', (error) => {
-      settle({ problem: error.message });
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      // A signal that could not be passed on: the agent lives.
+      if (error.syscall === 'kill') return;
+      release();
+      reject(error);
     });
     child.on('exit', (code, signal) => {
-      settle({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) });
+      release();
+      resolve({ ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) });
     });
   });
 }
