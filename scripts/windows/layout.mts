@@ -32,7 +32,7 @@ export function windowsLayout(): WindowsLayout {
     folder,
     prefix: path.join(folder, 'prefix'),
     node: path.join(folder, 'node', 'node.exe'),
-    git: path.join(folder, 'git', 'git.exe'),
+    git: path.join(folder, 'git-for-windows', 'mingw64', 'bin', 'git.exe'),
     system: path.join(folder, `system-${source}`),
     wine: WINE_PROGRAMS.find((program) => existsSync(program)),
   };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { type WindowsLayout, windowsPath } from './layout.mts';
@@ -27,6 +27,21 @@ const LEFT_OUT = 'winemenubuilder.exe,mscoree,mshtml=';
 const OURS = 'taskkill.exe=n';
 /** How long Wine's server waits for the next program, in s: to start it takes longer than to start a program. */
 const SERVER_PATIENCE_S = 60;
+
+/** In the environment of a program, and of all that it starts: which run they belong to. */
+const MARK = 'ATLAS_WINDOWS_RUN';
+
+/** Ends the processes of a run: Wine's programs outlive the one that started them, even where it was killed. */
+function endMarked(run: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      if (environment.includes(`${MARK}=${run}`)) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // Another user's, or gone meanwhile.
+    }
+  }
+}
 
 /** Runs Windows programs under Wine. */
 export class WindowsMachine {
@@ -58,14 +73,17 @@ export class WindowsMachine {
     await once(child, 'close');
   }
 
-  /** Runs a program to its end. Its output goes through files: Windows' Node can't write to a pipe of Unix. */
+  /**
+   * Runs a program to its end, and ends what it left running. Its output goes through files: Windows' Node can't write
+   * to a pipe of Unix.
+   */
   async run(program: string, args: readonly string[], { env = {}, cwd, limitMs = 0 }: RunOptions = {}): Promise<Ran> {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-wine-'));
     const files = { stdout: path.join(folder, 'stdout'), stderr: path.join(folder, 'stderr') };
     const [out, err] = [openSync(files.stdout, 'w'), openSync(files.stderr, 'w')];
     try {
       const child = spawn(this.wine(), [program, ...args], {
-        env: this.environment(env),
+        env: this.environment({ ...env, [MARK]: folder }),
         stdio: ['ignore', out, err],
         timeout: limitMs,
         killSignal: 'SIGKILL',
@@ -75,6 +93,7 @@ export class WindowsMachine {
       const stderr = readFileSync(files.stderr, 'utf8') + (signal === null ? '' : `\nkilled by ${signal}`);
       return { code: code ?? 1, stdout: readFileSync(files.stdout, 'utf8'), stderr };
     } finally {
+      endMarked(folder);
       closeSync(out);
       closeSync(err);
       rmSync(folder, { recursive: true, force: true });

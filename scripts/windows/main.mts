@@ -15,7 +15,7 @@ import { type RanFile, runTests } from './runTests.mts';
 const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 const CANNOT_TELL = `What this can't tell: Wine is a stand-in. It has no NTFS, no virus scanner and no PowerShell; no power is cut, and no
-window of VS Code is opened. Git is compiled without its shell, so git hooks and pushes to a path are left out.`;
+window of VS Code is opened. The shell of Git for Windows can start nothing beside itself there (Cygwin's fork), so that hooks that do are left out.`;
 
 function summarize(files: readonly RanFile[]): { passed: number; failed: number } {
   const tests = files.flatMap((file) => file.tests);
