@@ -21,20 +21,22 @@ export interface RunOptions {
   readonly limitMs?: number;
 }
 
-/** Parts of Wine that no test needs: menus, .NET and a browser, which would be offered for download. */
-const LEFT_OUT = 'winemenubuilder.exe,mscoree,mshtml=';
+/** Parts of Wine that no test needs: menus, .NET and a browser, which would be offered for download, and the debugger. */
+const LEFT_OUT = 'winemenubuilder.exe,winedbg.exe,mscoree,mshtml=';
 /** Programs of ours that stand where Wine has its own. */
 const OURS = 'taskkill.exe=n';
-/** How long Wine's server waits for the next program, in s: to start it takes longer than to start a program. */
-const SERVER_PATIENCE_S = 60;
 
 /** In the environment of a program, and of all that it starts: which run they belong to. */
 const MARK = 'ATLAS_WINDOWS_RUN';
+
+/** What Wine itself keeps running for all programs, started by whichever came first. */
+const SERVERS = /^(?:wineserver|services|winedevice|plugplay|svchost|rpcss|explorer)/;
 
 /** Ends the processes of a run: Wine's programs outlive the one that started them, even where it was killed. */
 function endMarked(run: string): void {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
+      if (SERVERS.test(readFileSync(`/proc/${pid}/comm`, 'utf8'))) continue;
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
       if (environment.includes(`${MARK}=${run}`)) process.kill(Number(pid), 'SIGKILL');
     } catch {
@@ -66,11 +68,21 @@ export class WindowsMachine {
     return stdout;
   }
 
-  /** Has Wine's server stay between two programs, and a while after the last. */
+  /** Has Wine's server stay until {@link stopServer}: to start it takes longer than to start a program. */
   async keepServer(): Promise<void> {
+    await this.server('-p');
+    // Its services start with the first program, and are nobody's.
+    await this.must('cmd.exe', ['/c', 'ver']);
+  }
+
+  /** Ends Wine's server, and with it whatever still runs. */
+  async stopServer(): Promise<void> {
+    await this.server('-k');
+  }
+
+  private async server(option: string): Promise<void> {
     const server = path.join(path.dirname(this.wine()), 'wineserver');
-    const child = spawn(server, [`-p${SERVER_PATIENCE_S}`], { env: this.environment({}), stdio: 'ignore' });
-    await once(child, 'close');
+    await once(spawn(server, [option], { env: this.environment({}), stdio: 'ignore', detached: true }), 'exit');
   }
 
   /**

@@ -51,7 +51,7 @@ async function main(): Promise<void> {
     ...LIMITS,
     skippedIn: values['no-left-out'] ? () => [] : skippedIn,
     ...(values.test !== undefined && { namePattern: values.test }),
-  });
+  }).finally(() => machine.stopServer());
   rmSync(bundled.folder, { recursive: true, force: true });
   const { passed, failed } = summarize(ran);
   if (values.report !== undefined)

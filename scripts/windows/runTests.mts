@@ -11,7 +11,7 @@ import type { WindowsMachine } from './machine.mts';
 /** Each runs in a process of its own, like with Vitest; more at once only makes timings worse. */
 const AT_ONCE = Math.min(2, os.availableParallelism());
 /** What stands still for that long is counted as failed, in ms. */
-const FILE_LIMIT_MS = 300_000;
+const FILE_LIMIT_MS = 240_000;
 
 /** A file's results. */
 export interface RanFile extends FileResult {

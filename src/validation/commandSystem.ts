@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, execFile, spawn } from 'node:chil
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { AtlasError } from '../core/shared/errors';
+import { taskkill, windowsPrograms } from '../system/taskkill';
 import { closeWriteEnds, makePipes } from './commandPipes';
 import { processTable } from './processTable';
 import { type CommandTree, ProcessTree, type TreeRoot, comesTrue } from './processTree';
@@ -119,10 +120,9 @@ class WindowsTree implements CommandTree {
 
 /** Programs are named in full: Windows would look for them in the command's own folder first. */
 function windowsSystem(port: ProcessPort, env: NodeJS.ProcessEnv): CommandSystem {
-  const programs = `${env['SystemRoot'] ?? 'C:\\Windows'}\\System32`;
   return {
     platform: 'win32',
-    argv: (command) => [`${programs}\\cmd.exe`, '/d', '/s', '/c', `"${command}"`],
+    argv: (command) => [`${windowsPrograms(env)}\\cmd.exe`, '/d', '/s', '/c', `"${command}"`],
     launch: async (argv, options) => {
       const child = await started(port, argv, {
         cwd: options.cwd,
@@ -131,8 +131,10 @@ function windowsSystem(port: ProcessPort, env: NodeJS.ProcessEnv): CommandSystem
         windowsVerbatimArguments: true,
         windowsHide: true,
       });
-      const end = (pid: number): Promise<void> =>
-        port.run(`${programs}\\taskkill.exe`, ['/pid', String(pid), '/t', '/f']);
+      const end = (pid: number): Promise<void> => {
+        const { file, args } = taskkill(pid, env);
+        return port.run(file, args);
+      };
       const tree = new WindowsTree(rootOf(child), end);
       return { child, stdout: readable(child.stdout), stderr: readable(child.stderr), tree };
     },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CommandRuns } from '../support/drivers/commandRuns';
+import { CommandRuns, isRunning } from '../support/drivers/commandRuns';
 import { until } from '../support/drivers/taskFiles';
 
 /* Commands as Windows runs them: by `cmd.exe`, in trees of processes that are ended and never signalled. */
@@ -26,14 +26,6 @@ beforeEach(() => {
 afterEach(() => {
   runs.dispose();
 });
-
-function lives(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 describe('a command in cmd.exe', () => {
   it.each([
@@ -88,11 +80,11 @@ describe('a tree of processes', () => {
   it.each(['timeout', 'cancelled'] as const)('is ended whole: %s', async (ended) => {
     const run = runs.start('node tree.js 2', ended === 'timeout' ? { timeoutMs: 8000 } : {});
     const [, pid] = /leaf (\d+)\./u.exec(await run.says('.')) ?? [];
-    expect(lives(Number(pid))).toBe(true);
+    expect(isRunning(Number(pid))).toBe(true);
     if (ended === 'cancelled') run.cancel();
     const outcome = await run.outcome();
     expect(outcome).toMatchObject({ ended, signal: 'SIGKILL' });
     expect(outcome.exitCode).not.toBe(0);
-    await until('the leaf is gone', () => !lives(Number(pid)));
+    await until('the leaf is gone', () => !isRunning(Number(pid)));
   });
 });

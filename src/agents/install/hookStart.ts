@@ -17,6 +17,11 @@ export function hookStarts(command: readonly string[]): readonly string[] {
   return [BY_NAME, inShell(command)];
 }
 
+/** Whether a hook's command can be found, as far as that can be told without running it: by its name on the PATH. */
+export function isFound(command: string, env: NodeJS.ProcessEnv): boolean {
+  return !command.startsWith(`${BY_NAME} `) || isOnPath(env);
+}
+
 function inShell(command: readonly string[]): string {
   // A backslash means something else to the shell in which hosts on Windows may run hooks.
   const words = command.map((word) => (process.platform === 'win32' ? word.replaceAll('\\', '/') : word));

@@ -1,10 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { count, oneLine } from '../../core/shared/text';
+import { taskkill } from '../../system/taskkill';
 import type { Ids } from '../../core/shared/ports';
 import type { EventLog } from '../lifecycle/eventLog';
 import type { Host, HostEvent } from '../hosts/hosts';
+import { isFound } from './hookStart';
 import { CHECK_VARIABLE } from '../lifecycle/lifecycleContext';
 
+const WINDOWS = process.platform === 'win32';
+/** How a shell of Unix exits that doesn't find a command. */
+const NOT_FOUND = 127;
 /** More than any answer has, in bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Set by a host in its triggers' and cleaning sessions, whose hooks answer nothing. */
@@ -55,7 +60,7 @@ export async function tryHook(ports: TrialPorts, { host, event, command, folder 
   for (const name of OF_SESSIONS) Reflect.deleteProperty(env, name);
   const answer = await answerOf(command, { cwd: folder, env }, inputOf(host, event, folder), event.seconds * 1000);
   const ms = ports.elapsed() - began;
-  const problem = typeof answer === 'string' ? answer : problemOf(host, event, answer);
+  const problem = typeof answer === 'string' ? answer : problemOf(host, event, answer, isFound(command, env));
   const unlogged = (): string | undefined => {
     const entry = ports.log.entries().findLast((each) => each.check === check);
     if (entry === undefined) return 'It answered, but another store recorded the call. ATLAS_HOME differs there.';
@@ -87,17 +92,18 @@ async function answerOf(
   timeoutMs: number,
 ): Promise<Answered | string> {
   return new Promise((resolve) => {
-    const posix = process.platform !== 'win32';
-    const child = spawn(command, { ...options, shell: true, detached: posix, windowsHide: true });
+    const child = spawn(command, { ...options, shell: true, detached: !WINDOWS, windowsHide: true });
     const parts = { out: [] as Buffer[], err: [] as Buffer[] };
     let size = 0;
     const settle = (answer: Answered | string): void => {
       clearTimeout(timer);
       resolve(answer);
     };
+    let isGivenUp = false;
     const give = (problem: string): void => {
-      end(child, posix);
-      settle(problem);
+      if (isGivenUp) return;
+      isGivenUp = true;
+      void end(child, options.env).then(() => settle(problem));
     };
     const timer = setTimeout(() => give(`It did not answer within ${count(timeoutMs / 1000, 'second')}.`), timeoutMs);
     const take = (part: Buffer[]) => (bytes: Buffer) => {
@@ -108,31 +114,37 @@ async function answerOf(
     child.stdout.on('data', take(parts.out));
     child.stderr.on('data', take(parts.err));
     child.on('error', (error) => settle(`It could not be started: ${oneLine(error.message, 200)}`));
-    child.on('close', (exit) =>
-      settle({ out: Buffer.concat(parts.out).toString('utf8'), err: Buffer.concat(parts.err).toString('utf8'), exit }),
-    );
+    child.on('close', (exit) => {
+      if (isGivenUp) return;
+      settle({ out: Buffer.concat(parts.out).toString('utf8'), err: Buffer.concat(parts.err).toString('utf8'), exit });
+    });
     // One that doesn't read its input closes it.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(input));
   });
 }
 
-/** Ends the shell with what it started; on Windows the shell alone. */
-function end(child: ChildProcess, posix: boolean): void {
+/** Ends the shell with what it started. On Windows that is waited for: what ends it would end with this process. */
+async function end(child: ChildProcess, env: NodeJS.ProcessEnv): Promise<void> {
+  if (child.pid === undefined) return;
+  if (WINDOWS) {
+    const { file, args } = taskkill(child.pid, env);
+    return new Promise((resolve) => execFile(file, args, { windowsHide: true }, () => resolve()));
+  }
   try {
-    if (posix && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    else child.kill('SIGKILL');
+    process.kill(-child.pid, 'SIGKILL');
   } catch {
     // It has ended.
   }
 }
 
 /** What is wrong with an answer: hosts take exit code and form at their word. */
-function problemOf(host: Host, event: HostEvent, { out, err, exit }: Answered): string | undefined {
+function problemOf(host: Host, event: HostEvent, { out, err, exit }: Answered, found: boolean): string | undefined {
   const said = oneLine(err.trim() === '' ? out : err, 200);
   if (exit === 2 && event.block && host.name !== 'cursor')
     return err.trim() === '' ? 'It blocks the agent without giving a reason.' : undefined;
-  if (exit === 127) return `The shell can't find the command: ${said}`;
+  // The shell of Windows has no exit code of its own for that.
+  if (exit === NOT_FOUND || (WINDOWS && exit !== 0 && !found)) return `The shell can't find the command: ${said}`;
   if (exit !== 0) return `It ${exit === null ? 'was killed by a signal' : `exited with code ${exit}`}: ${said}`;
   // Claude Code takes plain text; Cursor wants an object even where there is nothing to say.
   if (host.name === 'claude' || (out === '' && host.name !== 'cursor')) return undefined;

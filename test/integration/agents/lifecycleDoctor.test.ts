@@ -7,10 +7,12 @@ import { HOSTS, HOST_NAMES, type HostName } from '../../../src/agents/hosts/host
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import { BuiltCli, type CliRun } from '../../support/drivers/cli';
 import { Desk, type Printed } from '../../support/drivers/cliDesk';
+import { isRunning } from '../../support/drivers/commandRuns';
 import { contentsOf } from '../../support/fixtures/store';
 
 /* `atlas lifecycle doctor`: every hook is fired in a real shell, as its host would. */
 
+const WINDOWS = process.platform === 'win32';
 let cli: BuiltCli;
 let desks = 0;
 
@@ -45,12 +47,17 @@ async function diagnosed(at: Desk, how: CliRun = {}): Promise<{ exit: number | n
 
 const wired = (at: Desk, host: HostName): string => path.join(at.folder, HOSTS[host].file);
 
-/** A program called `atlas` on the PATH of a desk, with these lines of shell. */
-function program(at: Desk, ...lines: string[]): CliRun {
+/** A program called `atlas` on the PATH of a desk, of Node, which has read its whole input before it does this. */
+function program(at: Desk, does: string): CliRun {
   const bin = path.join(at.folder, '..', `bin-${path.basename(at.folder)}`);
   mkdirSync(bin, { recursive: true });
-  writeFileSync(path.join(bin, 'atlas'), ['#!/bin/sh', ...lines, ''].join('\n'));
-  chmodSync(path.join(bin, 'atlas'), 0o755);
+  const script = path.join(bin, 'program.js');
+  writeFileSync(script, `process.stdin.resume().on('end', () => { ${does} });\n`);
+  const [file, text] = WINDOWS
+    ? ['atlas.cmd', `@"${process.execPath}" "${script}" %*\r\n`]
+    : ['atlas', `#!/bin/sh\nexec '${process.execPath}' '${script}'\n`];
+  writeFileSync(path.join(bin, file), text);
+  chmodSync(path.join(bin, file), 0o755);
   return { env: { PATH: `${bin}${path.delimiter}${process.env['PATH'] ?? ''}` } };
 }
 
@@ -117,16 +124,21 @@ it('finds a command that the shell does not find', async () => {
 });
 
 it.each([
-  ['fails', 'codex', 'cat > /dev/null; echo broken >&2; exit 5', 'exited with code 5: broken'],
-  ['writes more than JSON', 'codex', 'cat > /dev/null; echo welcome', 'something else is written'],
-  ['writes no object', 'vscode', 'cat > /dev/null; echo 1', 'not a JSON object'],
-  ['writes too much', 'claude', 'cat > /dev/null; yes', 'more than'],
-  ['says nothing to a host that wants JSON', 'cursor', 'cat > /dev/null', 'something else is written'],
-  ['belongs to another store', 'claude', 'cat > /dev/null', 'another store'],
-] as const)('finds an atlas that %s (%s)', async (_what, host, line, problem) => {
+  ['fails', 'codex', "console.error('broken'); process.exitCode = 5;", 'exited with code 5: broken'],
+  ['writes more than JSON', 'codex', "console.log('welcome');", 'something else is written'],
+  ['writes no object', 'vscode', 'console.log(1);', 'not a JSON object'],
+  [
+    'writes too much',
+    'claude',
+    "process.stdout.write('y'.repeat(1_000_000)); setInterval(() => 0, 60_000);",
+    'more than',
+  ],
+  ['says nothing to a host that wants JSON', 'cursor', '', 'something else is written'],
+  ['belongs to another store', 'claude', '', 'another store'],
+] as const)('finds an atlas that %s (%s)', async (_what, host, does, problem) => {
   const at = await installed(host);
   startByName(at, host);
-  const { exit, hooks } = await diagnosed(at, program(at, line));
+  const { exit, hooks } = await diagnosed(at, program(at, does));
   expect(exit).toBe(1);
   expect(hooks.find((hook) => hook.host === host)?.problem).toContain(problem);
 });
@@ -137,18 +149,24 @@ it('ends a hook that answers nothing in its time, with what it started', async (
   if (event === undefined) throw new Error('no event');
   const ports = systemPorts(at.root, '0', silentLog);
   const pids = path.join(at.folder, 'pids');
+  const waits = path.join(at.folder, 'waits.cjs');
+  writeFileSync(
+    waits,
+    `const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => 0, 60_000)']);
+     require('node:fs').writeFileSync(process.argv[2], String(child.pid));`,
+  );
   const trial = await tryHook(
     { ids: ports.ids, log: new EventLog(ports.files, ports.paths), env: process.env, elapsed: () => performance.now() },
     {
       host: HOSTS.claude,
-      event: { ...event, seconds: 1 },
-      command: `sleep 1000 & echo $! > '${pids}'; wait`,
+      event: { ...event, seconds: 3 },
+      command: `"${process.execPath}" "${waits}" "${pids}"`,
       folder: at.folder,
     },
   );
-  expect(trial.problem).toBe('It did not answer within 1 second.');
+  expect(trial.problem).toBe('It did not answer within 3 seconds.');
   const pid = Number(readFileSync(pids, 'utf8'));
-  await expect.poll(() => isAlive(pid)).toBe(false);
+  await expect.poll(() => isRunning(pid)).toBe(false);
 });
 
 it('says so where a hook is there twice, in part, or in two hosts that share', async () => {
@@ -165,12 +183,3 @@ it('says so where a hook is there twice, in part, or in two hosts that share', a
   expect(said.out + said.err).toContain('Claude Code: not all lifecycle hooks are installed');
   expect(said.out + said.err).toContain('each event arrives twice');
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
-  } catch {
-    return false;
-  }
-}

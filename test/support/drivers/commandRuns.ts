@@ -17,9 +17,18 @@ export function stateOf(pid: number): string {
   }
 }
 
-/** Whether a process runs; a zombie doesn't. */
+/** Whether a process runs; a zombie, which Windows doesn't have, doesn't. */
 export function isRunning(pid: number): boolean {
+  if (process.platform === 'win32') return answers(pid);
   return !/^(Z|$)/.test(stateOf(pid));
+}
+
+function answers(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Sends a signal to one process. Refuses 0, 1 and below: to `kill`, those are our own group and everybody's processes. */
