@@ -4,7 +4,7 @@ import path from 'node:path';
 import { OUT, PROJECT } from '../test/support/project.ts';
 import { useMemoryFolder } from './memoryFolder.mts';
 import { count, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
-import { isLaidOut, windowsLayout } from './windows/layout.mts';
+import { isLaidOut, windowsLayout } from './platforms/windows/layout.mts';
 
 const TSX = tool('tsx');
 
@@ -53,7 +53,7 @@ const PHASES: readonly Phase[] = [
   {
     // Windows' own Node and git, under Wine: minutes the first time. "npm run test:windows" runs more of them.
     name: 'windows',
-    command: [TSX, 'scripts/windows/main.mts', '--share', '--report', reportOf('windows')],
+    command: [TSX, 'scripts/platforms/main.mts', 'windows', '--share', '--report', reportOf('windows')],
     tests: { folder: 'test/windows', report: 'vitest' },
   },
   { name: 'package', command: [TSX, 'scripts/package.mts'] },

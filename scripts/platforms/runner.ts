@@ -1,4 +1,4 @@
-/* Runs one bundled test file on Windows and writes what became of its tests: `node runner.mjs <job.json>`. */
+/* Runs one bundled test file on another platform and writes what became of its tests: `node runner.mjs <job.json>`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { TestRunner } from 'vitest';
@@ -38,7 +38,7 @@ class BundleRunner extends TestRunner {
 function configOf({ testTimeout, hookTimeout, namePattern, root }: Job): ConstructorParameters<typeof TestRunner>[0] {
   const config = {
     root,
-    name: 'windows',
+    name: 'platform',
     setupFiles: [],
     passWithNoTests: false,
     testNamePattern: namePattern === undefined ? undefined : new RegExp(namePattern),
@@ -104,10 +104,10 @@ function testsIn(task: Task, above: readonly string[]): TestResult[] {
   }
 }
 
-/** Programs that tests start and Windows has none of. */
+/** Programs that tests start and a Windows has none of. */
 const UNIX_PROGRAMS = /^spawn(?:Sync)? (?:\/bin\/sh|sh|bash|mkfifo|mount|script|ln|chmod)$/u;
 
-/** What a test itself asked for in vain that this Windows doesn't have: such a test can't tell anything. */
+/** What a test itself asked for in vain that this platform doesn't have: such a test can't tell anything. */
 function missingIn(error: { stack?: string; code?: unknown; syscall?: unknown } | undefined): string | undefined {
   const isTestsOwn = /^[^\n]*\n(?:\s+at (?!.*[\\/](?:src|test)[\\/]).*\n)*\s+at .*[\\/]test[\\/]/u.test(
     error?.stack ?? '',
@@ -136,8 +136,8 @@ async function main(): Promise<void> {
   // Vitest's own timers let a process end that waits for nothing else.
   setInterval(() => undefined, 60_000);
   const job = JSON.parse(readFileSync(jobFile, 'utf8')) as Job;
-  // Wine sets them when it starts a program.
-  process.env['TEMP'] = process.env['TMP'] = job.temporary;
+  // Here, since Wine sets them when it starts a program.
+  process.env['TEMP'] = process.env['TMP'] = process.env['TMPDIR'] = job.temporary;
   const config = configOf(job);
   provideState(config, job.source);
   const stray: string[] = [];

@@ -10,7 +10,7 @@ const NATIVE = ['esbuild', 'typescript', 'playwright-core', '@napi-rs/image', 'v
 /** What Vitest would import for tests of other environments; not installed. */
 const OTHER_WORLDS = ['@edge-runtime/vm', 'happy-dom', 'jsdom', 'vscode'];
 
-/** What was bundled for Windows (absolute). */
+/** What was bundled for another platform (absolute). */
 export interface Bundled {
   /** Where all of it lies; to be removed afterwards. */
   readonly folder: string;
@@ -24,14 +24,15 @@ export interface Bundled {
 }
 
 /**
- * Bundles tests, each to a file of its own, with Vitest's runner: Vitest itself needs a native part that Wine can't load.
+ * Bundles tests, each to a file of its own, with Vitest's runner: Vitest itself needs a native part, which those platforms can't load.
  * @param tests their paths in the project
+ * @param preload the path there of what every Node loads first
  */
-export async function bundleTests(tests: readonly string[]): Promise<Bundled> {
+export async function bundleTests(tests: readonly string[], preload: string): Promise<Bundled> {
   mkdirSync(OUT, { recursive: true });
-  const folder = mkdtempSync(path.join(OUT, 'windows-'));
+  const folder = mkdtempSync(path.join(OUT, 'platform-'));
   await build({
-    entryPoints: ['scripts/windows/runner.ts', ...tests].map((file) => path.join(PROJECT, file)),
+    entryPoints: ['scripts/platforms/runner.ts', ...tests].map((file) => path.join(PROJECT, file)),
     outbase: PROJECT,
     outdir: folder,
     outExtension: { '.js': '.mjs' },
@@ -50,10 +51,10 @@ export async function bundleTests(tests: readonly string[]): Promise<Bundled> {
   const built = path.join(folder, 'built');
   mkdirSync(built);
   await buildForTests(built);
-  await bundlePrograms(['scripts/windows/preload.ts'], folder);
+  await bundlePrograms([preload], folder);
   return {
     folder,
-    runner: path.join(folder, 'scripts', 'windows', 'runner.mjs'),
+    runner: path.join(folder, 'scripts', 'platforms', 'runner.mjs'),
     preload: path.join(folder, 'preload.cjs'),
     built,
     bundleOf: (test) => path.join(folder, test.replace(/\.ts$/, '.mjs')),

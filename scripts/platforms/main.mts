@@ -1,21 +1,21 @@
 /*
- * `npm run test:windows`: tests on Windows' own Node and git for Windows, under Wine; lays out what is missing.
- * Arguments: test files or folders (all by default), `--share` (what CI runs), `--test <pattern>` (only tests of that
- * name), `--no-left-out` (also what is left out), `--report <file>`.
+ * `npm run test:windows` and `npm run test:macos`: tests on what stands in for another system; lays out what is missing.
+ * Arguments: the system, then test files or folders (all by default), `--share` (what CI runs), `--test <pattern>` (only
+ * tests of that name), `--no-left-out` (also what is left out), `--report <file>`.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { bundleTests } from './bundle.mts';
 import { chooseTests, describeLeftOut, skippedIn } from './choice.mts';
-import { installWindows } from './install.mts';
-import { WindowsMachine } from './machine.mts';
+import { MACOS } from './macos/macos.mts';
+import type { Platform } from './platform.mts';
 import { type RanFile, runTests } from './runTests.mts';
+import { WINDOWS } from './windows/windows.mts';
+
+const PLATFORMS: Readonly<Record<string, Platform>> = { windows: WINDOWS, macos: MACOS };
 
 /** Two to three times what Linux takes, on a machine that has other things to do. */
 const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000 };
-
-const CANNOT_TELL = `What this can't tell: Wine is a stand-in. It has no NTFS, no virus scanner and no PowerShell; no power is cut, and no
-window of VS Code is opened. The shell of Git for Windows can start nothing beside itself there (Cygwin's fork), so that hooks that do are left out.`;
 
 function summarize(files: readonly RanFile[]): { passed: number; failed: number } {
   const tests = files.flatMap((file) => file.tests);
@@ -42,23 +42,25 @@ async function main(): Promise<void> {
       report: { type: 'string' },
     },
   });
-  const files = chooseTests({ under: positionals, share: values.share });
+  const [name = '', ...under] = positionals;
+  const platform = PLATFORMS[name];
+  if (platform === undefined) throw new Error(`which of ${Object.keys(PLATFORMS).join(', ')}?`);
+  const all = values['no-left-out'];
+  const files = chooseTests(platform, { under, share: values.share, all });
   if (files.length === 0) throw new Error('no such tests');
-  const machine = new WindowsMachine(await installWindows());
-  await machine.keepServer();
-  const bundled = await bundleTests(files);
+  const machine = await platform.open();
+  const bundled = await bundleTests(files, platform.preload);
   const ran = await runTests(machine, bundled, files, {
     ...LIMITS,
-    skippedIn: values['no-left-out'] ? () => [] : skippedIn,
+    skippedIn: (file) => (all ? [] : skippedIn(platform, file)),
     ...(values.test !== undefined && { namePattern: values.test }),
-  }).finally(() => machine.stopServer());
+  }).finally(() => machine.close());
   rmSync(bundled.folder, { recursive: true, force: true });
   const { passed, failed } = summarize(ran);
   if (values.report !== undefined)
     writeFileSync(values.report, JSON.stringify({ numPassedTests: passed, numFailedTests: failed, files: ran }));
-  console.log(
-    `\n${describeMissing(ran)}${describeLeftOut()}\n${CANNOT_TELL}\nWindows: ${passed} passed, ${failed} failed`,
-  );
+  console.log(`\n${describeMissing(ran)}${describeLeftOut(platform)}\n${platform.cannotTell}`);
+  console.log(`${platform.name}: ${passed} passed, ${failed} failed`);
   if (failed > 0) process.exitCode = 1;
 }
 

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { run } from '../../test/support/drivers/run.ts';
+import { run } from '../../../test/support/drivers/run.ts';
 import { SYSTEM_PROGRAMS, type WindowsLayout, isLaidOut, windowsLayout } from './layout.mts';
 import { WindowsMachine } from './machine.mts';
 

@@ -1,52 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { endMarked, RUN_MARK } from '../endMarked.mts';
+import type { Machine, Ran, RunOptions } from '../platform.mts';
 import { type WindowsLayout, windowsPath } from './layout.mts';
-
-/** What a Windows program wrote, and how it ended. */
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** How a Windows program is started. */
-export interface RunOptions {
-  /** Beside what every program has. */
-  readonly env?: NodeJS.ProcessEnv;
-  readonly cwd?: string;
-  /** After which it is killed, in ms. */
-  readonly limitMs?: number;
-}
 
 /** Parts of Wine that no test needs: menus, .NET and a browser, which would be offered for download, and the debugger. */
 const LEFT_OUT = 'winemenubuilder.exe,winedbg.exe,mscoree,mshtml=';
 /** Programs of ours that stand where Wine has its own. */
 const OURS = 'taskkill.exe=n';
 
-/** In the environment of a program, and of all that it starts: which run they belong to. */
-const MARK = 'ATLAS_WINDOWS_RUN';
-
 /** What Wine itself keeps running for all programs, started by whichever came first. */
 const SERVERS = /^(?:wineserver|services|winedevice|plugplay|svchost|rpcss|explorer)/;
 
-/** Ends the processes of a run: Wine's programs outlive the one that started them, even where it was killed. */
-function endMarked(run: string): void {
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (SERVERS.test(readFileSync(`/proc/${pid}/comm`, 'utf8'))) continue;
-      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-      if (environment.includes(`${MARK}=${run}`)) process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // Another user's, or gone meanwhile.
-    }
-  }
-}
-
 /** Runs Windows programs under Wine. */
-export class WindowsMachine {
+export class WindowsMachine implements Machine {
+  readonly temporary = os.tmpdir();
+  readonly pathOf = windowsPath;
+
   constructor(private readonly layout: WindowsLayout) {}
 
   /** Makes Wine's folder, of a Windows 10. */
@@ -68,7 +41,7 @@ export class WindowsMachine {
     return stdout;
   }
 
-  /** Has Wine's server stay until {@link stopServer}: to start it takes longer than to start a program. */
+  /** Has Wine's server stay until {@link close}: to start it takes longer than to start a program. */
   async keepServer(): Promise<void> {
     await this.server('-p');
     // Its services start with the first program, and are nobody's.
@@ -76,7 +49,7 @@ export class WindowsMachine {
   }
 
   /** Ends Wine's server, and with it whatever still runs. */
-  async stopServer(): Promise<void> {
+  async close(): Promise<void> {
     await this.server('-k');
   }
 
@@ -95,7 +68,7 @@ export class WindowsMachine {
     const [out, err] = [openSync(files.stdout, 'w'), openSync(files.stderr, 'w')];
     try {
       const child = spawn(this.wine(), [program, ...args], {
-        env: this.environment({ ...env, [MARK]: folder }),
+        env: this.environment({ ...env, [RUN_MARK]: folder }),
         stdio: ['ignore', out, err],
         timeout: limitMs,
         killSignal: 'SIGKILL',
@@ -105,11 +78,15 @@ export class WindowsMachine {
       const stderr = readFileSync(files.stderr, 'utf8') + (signal === null ? '' : `\nkilled by ${signal}`);
       return { code: code ?? 1, stdout: readFileSync(files.stdout, 'utf8'), stderr };
     } finally {
-      endMarked(folder);
+      endMarked(folder, SERVERS);
       closeSync(out);
       closeSync(err);
       rmSync(folder, { recursive: true, force: true });
     }
+  }
+
+  async runNode(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    return this.run('node.exe', args, options);
   }
 
   private wine(): string {

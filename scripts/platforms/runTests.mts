@@ -5,8 +5,7 @@ import { BUILT_FOLDER } from '../../test/support/built.ts';
 import { PROJECT } from '../../test/support/project.ts';
 import type { Bundled } from './bundle.mts';
 import type { FileResult, Job } from './job.ts';
-import { windowsPath } from './layout.mts';
-import type { WindowsMachine } from './machine.mts';
+import type { Machine } from './platform.mts';
 
 /** Each runs in a process of its own, like with Vitest; more at once only makes timings worse. */
 const AT_ONCE = Math.min(2, os.availableParallelism());
@@ -28,14 +27,14 @@ export interface Limits {
   readonly skippedIn: (file: string) => readonly string[];
 }
 
-/** Runs test files on that Windows, two at once, and tells of each as it ends. */
+/** Runs test files on that platform, two at once, and tells of each as it ends. */
 export async function runTests(
-  machine: WindowsMachine,
+  machine: Machine,
   bundled: Bundled,
   files: readonly string[],
   limits: Limits,
 ): Promise<RanFile[]> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-windows-'));
+  const folder = mkdtempSync(path.join(machine.temporary, 'atlas-platform-'));
   const waiting = [...files];
   const ran: RanFile[] = [];
   const work = async (): Promise<void> => {
@@ -59,30 +58,30 @@ interface FileRun {
   readonly limits: Limits;
 }
 
-async function runFile(machine: WindowsMachine, bundled: Bundled, { file, folder, limits }: FileRun): Promise<RanFile> {
+async function runFile(machine: Machine, bundled: Bundled, { file, folder, limits }: FileRun): Promise<RanFile> {
   const { skippedIn, ...rest } = limits;
   const own = path.join(folder, file.replaceAll('/', '-'));
   const temporary = path.join(own, 'temp');
   mkdirSync(temporary, { recursive: true });
   const [jobFile, report] = [path.join(own, 'job.json'), path.join(own, 'report.json')];
   const job: Job = {
-    root: windowsPath(PROJECT),
-    source: windowsPath(path.join(PROJECT, file)),
-    bundle: windowsPath(bundled.bundleOf(file)),
-    report: windowsPath(report),
-    temporary: windowsPath(temporary),
+    root: machine.pathOf(PROJECT),
+    source: machine.pathOf(path.join(PROJECT, file)),
+    bundle: machine.pathOf(bundled.bundleOf(file)),
+    report: machine.pathOf(report),
+    temporary: machine.pathOf(temporary),
     skipped: skippedIn(file),
     ...rest,
   };
   writeFileSync(jobFile, JSON.stringify(job));
   const env = {
-    [BUILT_FOLDER]: windowsPath(bundled.built),
+    [BUILT_FOLDER]: machine.pathOf(bundled.built),
     ATLAS_SNAPSHOTS: 'off',
-    NODE_OPTIONS: `--require ${JSON.stringify(windowsPath(bundled.preload))}`,
+    NODE_OPTIONS: `--require ${JSON.stringify(machine.pathOf(bundled.preload))}`,
   };
   const start = performance.now();
-  const args = ['--enable-source-maps', windowsPath(bundled.runner), windowsPath(jobFile)];
-  const { code, stdout, stderr } = await machine.run('node.exe', args, { env, cwd: PROJECT, limitMs: FILE_LIMIT_MS });
+  const args = ['--enable-source-maps', machine.pathOf(bundled.runner), machine.pathOf(jobFile)];
+  const { code, stdout, stderr } = await machine.runNode(args, { env, cwd: PROJECT, limitMs: FILE_LIMIT_MS });
   const seconds = (performance.now() - start) / 1000;
   const result = resultIn(report) ?? {
     tests: [{ name: '(process)', state: 'failed', errors: [`ended with ${code}\n${stdout}${stderr}`] }],

@@ -1,4 +1,4 @@
-/** What the runner on Windows is told: one test file. All paths are of Windows. */
+/** What the runner is told: one test file. All paths are as programs of its platform name them. */
 export interface Job {
   readonly root: string;
   readonly source: string;
@@ -18,7 +18,7 @@ export interface TestResult {
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'skipped';
   readonly errors: readonly string[];
-  /** What it needs and this Windows doesn't have. */
+  /** What it needs and this platform doesn't have. */
   readonly missing?: string;
 }
 
