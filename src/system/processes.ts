@@ -14,6 +14,8 @@ export interface ProcessProbe {
   /** The namespace that process ids are counted in; empty where there is one only. */
   readonly pidNamespace: string;
   exists(pid: number): boolean;
+  /** Whether asking for a start time runs a program. */
+  readonly runsProgram: boolean;
   /** The start time of a process in the platform's own unit; `undefined` if it can't be had. */
   startTime(pid: number): string | undefined;
   /** Whether the process that has an id now is the one that recorded its start, by both start times. */
@@ -67,6 +69,7 @@ function linuxProbe(): ProcessProbe {
     bootId: readText('/proc/sys/kernel/random/boot_id'),
     pidNamespace: namespace,
     exists: (pid) => exists(pid) && linuxStartTime(pid) !== undefined,
+    runsProgram: false,
     startTime: linuxStartTime,
     sameStart: (now, recorded) => now === recorded,
   };
@@ -84,6 +87,7 @@ function commandProbe(ask: (pid: number) => number): ProcessProbe {
     bootId: '',
     pidNamespace: '',
     exists,
+    runsProgram: true,
     startTime: (pid) => {
       if (pid === process.pid) return String(Math.round(Date.now() - process.uptime() * 1000));
       const known = answers.get(pid);
@@ -153,12 +157,13 @@ export class SystemProcesses implements Processes {
     return this.identity;
   }
 
-  vitality(other: ProcessIdentity): Vitality {
+  vitality(other: ProcessIdentity, trustedUntil = 0): Vitality {
     const { probe } = this;
     if (other.machine_id !== probe.machineId) return 'unknown';
     if (other.boot_id !== probe.bootId) return 'rebooted';
     if (other.pid_namespace !== probe.pidNamespace) return 'unknown';
     if (!probe.exists(other.pid)) return 'dead';
+    if (probe.runsProgram && Date.now() < trustedUntil) return 'alive';
     const start = probe.startTime(other.pid);
     if (start === undefined) return probe.exists(other.pid) ? 'unknown' : 'dead';
     return other.start_time === '' || probe.sameStart(start, other.start_time) ? 'alive' : 'dead';

@@ -37,6 +37,9 @@ export const ownerFileSchema = z.looseObject({
   slept: z.optional(z.object({ from: z.string(), until: z.string() })),
 });
 
+/** For how long (ms) after a sign of life an id that is in use is taken for the process that gave it: two touches. */
+export const SIGN_TRUSTED_MS = 120_000;
+
 /** Who a process is. */
 export type ProcessIdentity = z.infer<typeof processIdentitySchema>;
 /** What an owner file says. */

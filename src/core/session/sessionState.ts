@@ -1,4 +1,4 @@
-import type { Vitality } from '../recovery/liveness';
+import { SIGN_TRUSTED_MS, type Vitality } from '../recovery/liveness';
 import { toMs } from '../shared/time';
 import type { SessionMark, SessionRecord } from './sessionRecord';
 
@@ -24,6 +24,11 @@ export const SESSION_STATE_LABELS: Readonly<Record<SessionState, string>> = {
   interrupted: 'Interrupted',
   ended: 'Ended',
 };
+
+/** Until when (ms) an id that is in use is taken for a session's process, by what it reported last. */
+export function trustedUntil({ seen_at: seen }: SessionRecord): number {
+  return toMs(seen) + SIGN_TRUSTED_MS;
+}
 
 /** Whether a turn was under way by the last that the host told. */
 export function isInTurn({ phase }: SessionRecord): boolean {

@@ -71,7 +71,11 @@ export interface FileSystem {
 /** Who this process is, and whether another lives. */
 export interface Processes {
   self(): ProcessIdentity;
-  vitality(identity: ProcessIdentity): Vitality;
+  /**
+   * @param trustedUntil until when (ms since the epoch) an id that is in use is taken for the process that had it: some
+   *   systems tell it from a later one only by a program of theirs, which takes up to half a second
+   */
+  vitality(identity: ProcessIdentity, trustedUntil?: number): Vitality;
 }
 
 /** A worktree and the repository that it belongs to; real paths. */

@@ -1,7 +1,8 @@
-import { isAbsolute, join, relative, sep } from 'node:path';
-import { isInTurn, sessionState } from '../../core/session/sessionState';
+import { join } from 'node:path';
+import { isInTurn, sessionState, trustedUntil } from '../../core/session/sessionState';
 import type { TreePath } from '../../core/snapshot/treePath';
 import { SessionRecords } from '../../store/sessions/sessionRecords';
+import { insideWorktree } from '../../system/files/worktreePath';
 import type { ServicePorts } from '../ports';
 
 /** Files of a worktree that a tool of an agent at work there names, and that has not ended as far as its host told. */
@@ -11,11 +12,12 @@ export function filesInHand(ports: ServicePorts, worktree: string): ReadonlySet<
   if (ports.files.stat(join(ports.paths.root, 'observed')) === undefined) return found;
   for (const record of new SessionRecords(ports).all()) {
     if (record.worktree !== worktree || !isInTurn(record)) continue;
-    const vitality = record.process === undefined ? undefined : ports.processes.vitality(record.process);
+    const vitality =
+      record.process === undefined ? undefined : ports.processes.vitality(record.process, trustedUntil(record));
     if (sessionState(record, vitality) === 'interrupted') continue;
     for (const { input } of record.tools) {
-      const path = input === undefined ? '' : isAbsolute(input) ? relative(worktree, input) : input;
-      if (path !== '' && !path.startsWith('..')) found.add(Buffer.from(path.split(sep).join('/')).toString('latin1'));
+      const path = input === undefined ? undefined : insideWorktree(worktree, input);
+      if (path !== undefined) found.add(Buffer.from(path).toString('latin1'));
     }
   }
   return found;

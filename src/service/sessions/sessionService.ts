@@ -8,7 +8,14 @@ import type { Vitality } from '../../core/recovery/liveness';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import { observe } from '../../core/session/observe';
 import { type SessionMark, type SessionRecord, type SessionRef, newSession } from '../../core/session/sessionRecord';
-import { becomesTask, isInTurn, retention, sessionState, taskState } from '../../core/session/sessionState';
+import {
+  becomesTask,
+  isInTurn,
+  retention,
+  sessionState,
+  taskState,
+  trustedUntil,
+} from '../../core/session/sessionState';
 import type { SessionEvent } from '../../core/session/sessionEvent';
 import { SessionRecords } from '../../store/sessions/sessionRecords';
 import { SessionSpool, type SpooledReport } from '../../store/sessions/sessionSpool';
@@ -224,9 +231,10 @@ export class SessionService {
   }
 
   /** The system is asked only of a session that may still run: some need a program of their own to answer. */
-  private vitalityOf({ process, died, phase }: SessionRecord): Vitality | undefined {
+  private vitalityOf(record: SessionRecord): Vitality | undefined {
+    const { process, died, phase } = record;
     if (process === undefined || phase === 'ended') return undefined;
-    return died === undefined ? this.ports.processes.vitality(process) : 'dead';
+    return died === undefined ? this.ports.processes.vitality(process, trustedUntil(record)) : 'dead';
   }
 
   private viewOf(record: SessionRecord): ObservedSession {

@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { type AtlasError, type Result, fail, ok } from '../../core/shared/errors';
 import { count, oneLine } from '../../core/shared/text';
 import type { ConfigIssue } from '../../core/config/configIssue';
@@ -16,8 +15,7 @@ export async function configIssues(configs: ConfigSource, worktree: string): Pro
 
 /** An issue as compilers say it: `.atlas/config.yaml:3:5: …`. Files outside the worktree have their whole path. */
 export function describeIssue({ file, position, message }: ConfigIssue, worktree: string): string {
-  const shown = insideWorktree(worktree, file) === undefined ? file : relative(worktree, file);
-  return `${oneLine(shown, 300)}:${position.line}:${position.column}: ${oneLine(message, 300)}`;
+  return `${oneLine(insideWorktree(worktree, file) ?? file, 300)}:${position.line}:${position.column}: ${oneLine(message, 300)}`;
 }
 
 /** One line on what is ignored; `undefined` where nothing is. */

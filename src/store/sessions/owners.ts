@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { defined } from '../../core/shared/defined';
-import { type Owner, type OwnerFile, ownerFileSchema } from '../../core/recovery/liveness';
+import { type Owner, type OwnerFile, SIGN_TRUSTED_MS, ownerFileSchema } from '../../core/recovery/liveness';
 import { toTimestamp } from '../../core/shared/time';
 import { ensureFolder, replaceFile, removeFile } from '../../system/files/atomicFile';
 import { codeOf } from '../../system/files/fileErrors';
@@ -105,7 +105,8 @@ export class OwnerStore {
         const stat = files.stat(path);
         const file = stat?.kind === 'file' ? this.readFile(path) : undefined;
         if (file === undefined || stat === undefined) return [];
-        return [{ path, owner: { file, vitality: processes.vitality(file.process), lastTouch: stat.mtimeMs } }];
+        const vitality = processes.vitality(file.process, stat.mtimeMs + SIGN_TRUSTED_MS);
+        return [{ path, owner: { file, vitality, lastTouch: stat.mtimeMs } }];
       });
   }
 

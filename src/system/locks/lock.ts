@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { AtlasError } from '../../core/shared/errors';
 import { type ProcessIdentity, processIdentitySchema } from '../../core/recovery/liveness';
+import { toMs } from '../../core/shared/time';
 import type { Clock, FileSystem, Ids, Processes } from '../../core/shared/ports';
 import { NO_LINKS, ensureFolder } from '../files/atomicFile';
 import { codeOf } from '../files/fileErrors';
@@ -10,6 +11,8 @@ import { jsonOf } from '../files/readJson';
 
 /** How long a caller waits for one holder of the lock, in ms, unless it says otherwise. */
 export const LOCK_TIMEOUT_MS = 5000;
+/** Far longer than a change takes, in ms. Only a holder that keeps the lock for longer is worth the question who it is. */
+const HOLDER_TRUSTED_MS = 1000;
 /** While the lock goes from one to the next nobody is stuck: a caller waits so many times as long, within what hosts give a hook. */
 const MOVING_TIMES = 4;
 /** So many changes in a row are for who keeps what the one before left, and would have to read it again after another's. */
@@ -30,7 +33,13 @@ const holderSchema = z.looseObject({ process: processIdentitySchema, taken_at: z
 /** What a lock's newest generation says. */
 export type LockState =
   | { readonly kind: 'free'; readonly generation: number }
-  | { readonly kind: 'held'; readonly generation: number; readonly holder: ProcessIdentity | undefined };
+  | {
+      readonly kind: 'held';
+      readonly generation: number;
+      readonly holder: ProcessIdentity | undefined;
+      /** Until when (ms) a process of the holder's id is taken for the holder. */
+      readonly trustedUntil: number;
+    };
 
 /** A lock that this process holds. */
 export interface HeldLock {
@@ -170,7 +179,7 @@ export class GenerationLock {
       if (generation === 0) return { kind: 'free', generation };
       try {
         const bytes = this.ports.files.read(this.pathOf(generation), MAX_LOCK_BYTES);
-        return parseLock(generation, Buffer.from(bytes).toString('utf8'));
+        return parseLock(generation, Buffer.from(bytes).toString('utf8'), this.ports.clock.now());
       } catch (error) {
         // Removed as an old generation since it was listed: a newer one is there.
         if (codeOf(error) !== 'ENOENT') throw error;
@@ -193,7 +202,7 @@ export class GenerationLock {
   /** A lock file that names nobody is from a machine that lost power before its content was on disk. */
   private isDead(state: Extract<LockState, { kind: 'held' }>): boolean {
     if (state.holder !== undefined) {
-      const vitality = this.ports.processes.vitality(state.holder);
+      const vitality = this.ports.processes.vitality(state.holder, state.trustedUntil);
       return vitality === 'dead' || vitality === 'rebooted';
     }
     const stat = this.ports.files.stat(this.pathOf(state.generation));
@@ -308,9 +317,13 @@ function delayOf(before: number): number {
   return Math.min(25, 1 + 3 * before) * (1 + Math.random());
 }
 
-function parseLock(generation: number, text: string): LockState {
+function parseLock(generation: number, text: string, now: number): LockState {
   const [first = '', second] = text.split('\n', 2);
   if (second === RELEASED.trim()) return { kind: 'free', generation };
   const parsed = holderSchema.safeParse(jsonOf(first));
-  return { kind: 'held', generation, holder: parsed.success ? parsed.data.process : undefined };
+  if (!parsed.success) return { kind: 'held', generation, holder: undefined, trustedUntil: 0 };
+  const { process: holder, taken_at: taken } = parsed.data;
+  const until = toMs(taken) + HOLDER_TRUSTED_MS;
+  // A time to come is from a clock that was moved.
+  return { kind: 'held', generation, holder, trustedUntil: until > now + HOLDER_TRUSTED_MS ? 0 : until };
 }

@@ -345,10 +345,13 @@ describe('an item whose file is', () => {
     '1.json.bak',
   ])('called %j is left alone and reported', async (name) => {
     await add(1);
+    // Where case, or a space at the end, makes no other name, it is the item.
+    const isItem = existsSync(path.join(folder, name));
     writeFileSync(path.join(folder, name), readFileSync(path.join(folder, '1.json')));
     const { open: items, findings } = unwrap(inbox.list(WS));
     expect(items.map(({ id }) => id)).toEqual([1]);
-    expect(findings).toMatchObject([{ path: path.join(folder, name), error: { code: 'invalid_name' } }]);
+    const found = { path: path.join(folder, name), error: { code: 'invalid_name' } };
+    expect(findings).toMatchObject(isItem ? [] : [found]);
     expect((await add(1))[0]?.id).toBe(2);
   });
 

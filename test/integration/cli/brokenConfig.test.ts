@@ -134,7 +134,7 @@ describe('a configuration with', () => {
   it.each([...CONFIG, ...TEMPLATES])(
     '$name: no task is started, unless a human ignores it',
     async ({ name, make, said }) => {
-      const desk = new Desk(cli, `refused ${name.replaceAll(/\W/gu, ' ')}`);
+      const desk = new Desk(cli, `refused ${name.replaceAll(/\W+/gu, '_')}`);
       make(desk);
       const refused = await desk.run('start', 'Sample');
       expect(refused).toMatchObject({ code: 1, out: '' });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -60,6 +60,21 @@ describe.runIf(process.platform !== 'win32').each([
       expect(said(platform, STARTED - 60_000)).toBe('unknown');
     },
   );
+
+  it('is not asked for while its id is trusted, unless nothing has that id', async () => {
+    const asked = path.join(folder, 'asked');
+    stands(program, `: > '${asked}'; ${script}`);
+    const probe = systemProbe(platform);
+    const processes = new SystemProcesses(probe);
+    const other = { ...processes.self(), pid: process.ppid, start_time: String(STARTED - 60_000) };
+    expect(processes.vitality(other, Date.now() + 60_000)).toBe('alive');
+    const child = spawn(process.execPath, ['-e', '']);
+    await once(child, 'close');
+    expect(processes.vitality({ ...other, pid: child.pid ?? 0 }, Date.now() + 60_000)).toBe('dead');
+    expect(existsSync(asked)).toBe(false);
+    expect(processes.vitality(other, Date.now() - 1)).toBe('dead');
+    expect(existsSync(asked)).toBe(true);
+  });
 
   it('is dead once it is gone, whatever the system answers', async () => {
     const child = spawn(process.execPath, ['-e', '']);

@@ -54,7 +54,9 @@ export class BuiltCli {
     const home = { HOME: this.home, USERPROFILE: this.home, ATLAS_HOME: this.root };
     const own = { PATH: process.env['PATH'], ...home, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
     const git = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
-    return { ...own, ...git, ATLAS_SNAPSHOTS: 'off', ...more };
+    // By which every Node is told that it is on another platform, where these tests run on one.
+    const { NODE_OPTIONS } = process.env;
+    return { ...own, ...git, ATLAS_SNAPSHOTS: 'off', ...(NODE_OPTIONS !== undefined && { NODE_OPTIONS }), ...more };
   }
 
   /** Starts `atlas`; the child's streams are its own. */

@@ -147,6 +147,7 @@ export class CrashWorld<S extends Stage = Stage> {
       machineId: 'machine',
       bootId: `boot ${this.boots}`,
       pidNamespace: '',
+      runsProgram: false,
       exists: () => true,
       startTime: () => start,
       sameStart: (a, b) => a === b,

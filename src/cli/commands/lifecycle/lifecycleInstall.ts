@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { hookStart } from '../../../agents/install/hookStart';
 import { HOSTS, HOST_NAMES, type Host, type HostName } from '../../../agents/hosts/hosts';
 import {
@@ -14,6 +13,7 @@ import { HOST_TITLES } from '../../../core/session/sessionHost';
 import type { SessionService } from '../../../service/sessions/sessionService';
 import { type FileChange, Installer } from '../../../agents/install/installer';
 import { textDiff } from '../../../agents/install/textDiff';
+import { insideWorktree } from '../../../system/files/worktreePath';
 import { AtlasError, type Result, unwrap } from '../../../core/shared/errors';
 import { oneLine, sentenceList } from '../../../core/shared/text';
 import type { Call } from '../../parse/call';
@@ -206,8 +206,7 @@ function diffOf(worktree: string, { path, leadsTo, outside, before, after }: Fil
   const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : '';
   const where = outside === true ? ', outside this repository' : '';
   const link = leadsTo === undefined ? '' : ` (symbolic link to ${oneLine(leadsTo, 500)}${where})`;
-  const name = relative(worktree, path);
-  return `${name.startsWith('..') ? path : name}${what}${link}\n${plain(textDiff(before ?? '', after ?? ''))}`;
+  return `${insideWorktree(worktree, path) ?? path}${what}${link}\n${plain(textDiff(before ?? '', after ?? ''))}`;
 }
 
 /** What would move the cursor or hide something on a terminal is left out. */

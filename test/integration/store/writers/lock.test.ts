@@ -381,6 +381,24 @@ describe('a process', () => {
     store.dispose();
   });
 
+  it('is trusted by its id for a second after it took the lock, unless that is a time to come', () => {
+    const asked: (number | undefined)[] = [];
+    const told: Processes = {
+      self: () => processes().self(),
+      vitality: (_other, until) => {
+        asked.push(until);
+        return 'alive';
+      },
+    };
+    taken(lock());
+    const file = path.join(folder, 'lock.1');
+    const content = JSON.parse(readFileSync(file, 'utf8')) as { taken_at: string };
+    expect(lock(told).tryAcquire()).toBeUndefined();
+    writeFileSync(file, JSON.stringify({ ...content, taken_at: new Date(Date.now() + 3_600_000).toISOString() }));
+    expect(lock(told).tryAcquire()).toBeUndefined();
+    expect(asked).toEqual([Date.parse(content.taken_at) + 1000, 0]);
+  });
+
   it('is told from a later one with its id, another machine, another start of it, another namespace', () => {
     const here = new SystemProcesses();
     const self = here.self();
