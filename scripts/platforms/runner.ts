@@ -78,6 +78,7 @@ function provideState(config: object, filepath: string): void {
     rpc: new Proxy({}, { get: () => done }),
     onCleanup: () => undefined,
     providedContext: {},
+    metaEnv: process.env,
   };
   Object.defineProperty(globalThis, '__vitest_worker__', { value: state, configurable: true, writable: true });
 }
@@ -108,18 +109,32 @@ function testsIn(task: Task, above: readonly string[]): TestResult[] {
 const UNIX_PROGRAMS = /^spawn(?:Sync)? (?:\/bin\/sh|sh|bash|mkfifo|mount|script|ln|chmod)$/u;
 
 /** What a test itself asked for in vain that this platform doesn't have: such a test can't tell anything. */
-function missingIn(error: { stack?: string; code?: unknown; syscall?: unknown } | undefined): string | undefined {
+function missingIn(
+  error: { message?: string; stack?: string; code?: unknown; syscall?: unknown } | undefined,
+): string | undefined {
+  if (error?.message?.includes('You installed esbuild for another platform') === true) return 'to bundle';
   const isTestsOwn = /^[^\n]*\n(?:\s+at (?!.*[\\/](?:src|test)[\\/]).*\n)*\s+at .*[\\/]test[\\/]/u.test(
     error?.stack ?? '',
   );
   if (!isTestsOwn) return undefined;
   if (error?.code === 'EPERM' && error.syscall === 'symlink') return 'symbolic links';
+  if (error?.code === 'EILSEQ') return 'names that are no UTF-8';
   if (error?.code === 'ENOENT' && UNIX_PROGRAMS.test(String(error.syscall))) return 'a program of Unix';
   return undefined;
 }
 
-function texts(errors: readonly { message?: string; stack?: string; diff?: string }[]): string[] {
-  return errors.map(({ message, stack, diff }) => [stack ?? message ?? '', diff ?? ''].join('\n').trim());
+interface Thrown {
+  readonly message?: string;
+  readonly stack?: string;
+  readonly diff?: string;
+  readonly cause?: unknown;
+}
+
+function texts(errors: readonly Thrown[]): string[] {
+  return errors.map(({ message, stack, diff, cause }) => {
+    const causes = typeof cause === 'object' && cause !== null ? texts([cause]) : [];
+    return [stack ?? message ?? '', diff ?? '', ...causes.map((each) => `caused by ${each}`)].join('\n').trim();
+  });
 }
 
 function resultOf(files: Files): FileResult {

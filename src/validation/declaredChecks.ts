@@ -54,6 +54,14 @@ class Folder {
     private readonly path: string,
   ) {}
 
+  names(): readonly string[] {
+    try {
+      return this.files.list(this.path);
+    } catch {
+      return [];
+    }
+  }
+
   has(name: string): boolean {
     try {
       return this.files.stat(join(this.path, name))?.kind === 'file';
@@ -118,8 +126,9 @@ function makeTargets(text: string): string[] {
 }
 
 function makefile(folder: Folder): DeclaredCheck[] {
-  // The order in which make itself looks for them.
-  const name = ['GNUmakefile', 'makefile', 'Makefile'].find((each) => folder.has(each));
+  // The order in which make itself looks for them. Where case makes no other name, only a list has the right one.
+  const names = folder.names();
+  const name = ['GNUmakefile', 'makefile', 'Makefile'].find((each) => names.includes(each) && folder.has(each));
   const text = name === undefined ? undefined : folder.text(name);
   if (name === undefined || text === undefined) return [];
   return checksAmong(makeTargets(text)).map((target) => ({

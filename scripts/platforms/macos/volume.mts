@@ -65,7 +65,9 @@ export async function mountVolume(): Promise<Volume> {
   const [backing, folder] = [path.join(base, 'backing'), path.join(base, 'volume')];
   mkdirSync(backing);
   mkdirSync(folder);
-  const server = spawn(program, [backing, folder, '-f', '-o', 'max_threads=10'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const server = spawn(program, [backing, folder, '-f', '-o', 'max_threads=10'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const ended = new Promise<void>((resolve) => server.on('close', () => resolve()));
   const unmount = async (): Promise<void> => {
     await run('fusermount3', ['-u', '-z', folder]);

@@ -86,6 +86,8 @@ export class WindowsMachine implements Machine {
   }
 
   async runNode(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    // Some program may have made it crash.
+    await this.server('-p');
     return this.run('node.exe', args, options);
   }
 

@@ -5,9 +5,10 @@ import { type TreePath, isUnsafePath, isWithin, parentsOf, quotePath } from '../
 import { pathBelow } from '../../git/read/gitPath';
 import { ParentLook, lookAt, tryLookAt } from './fileLook';
 import { ignoredNow } from './ignoreRules';
-import type { PrivateGit } from '../storage/privateGit';
+import { type PrivateGit, ignoresCase } from '../storage/privateGit';
 import { areExcludesOf } from '../storage/snapshotTree';
 import type { Outcome } from '../storage/snapshotPorts';
+import { asciiFolded, withoutOtherSpellings } from './spelling';
 import type { UserIndex } from './userIndex';
 import type { UserIndexFacts, WorktreeCache } from './worktreeCache';
 
@@ -68,7 +69,7 @@ export async function listDifferences(
 ): Promise<Outcome<Differences>> {
   const call = { index };
   const among = known === undefined ? [] : ['--', ...asArguments(known)];
-  const others: TreePath[] = [];
+  const untracked: TreePath[] = [];
   const own: TreePath[] = [];
   const status: string[] = [];
   const into = (list: string[]) => (records: string[]) => {
@@ -76,13 +77,13 @@ export async function listDifferences(
   };
   const isNew = cache === undefined;
   const [listed, compared] = await Promise.all([
-    git.records([...OTHERS, ...among], call, into(others)),
+    git.records([...OTHERS, ...among], call, into(untracked)),
     isNew ? ok('') : compareWithIndex(git, index, among, into(status)),
   ]);
   if (!listed.ok) return listed;
   if (!compared.ok) return compared;
   const left = [...listed.value.matchAll(UNREADABLE_FOLDER)].map(([, path = '']) => leftOut(`${path}/`, 'unreadable'));
-  const told = await othersTold(git, user, others);
+  const told = await othersTold(git, user, untracked);
   if (!told.ok) return told;
   const { seen, rules } = told.value;
   const ruleFiles = readRules(git.place.worktree, [...rules].sort());
@@ -99,11 +100,13 @@ export async function listDifferences(
   const mayMislead = facts.value.hidesRules || (!isNew && isInRepository(git.place.worktree, touched));
   const visible = await visibleOnly(git, user, { index, others: seen, mayMislead });
   if (!visible.ok) return visible;
+  const others = await withoutOtherSpellings(git, index, visible.value.others);
+  if (!others.ok) return others;
   const unseen = new Set(visible.value.own);
   // What is ignored is as it was: what of it the index has is tracked, or it would not be there.
   if (isSteady) into(own)(tracedIn(cache));
   const differences = sorted(git, {
-    others: visible.value.others,
+    others: others.value,
     own,
     unseen,
     status,
@@ -204,8 +207,11 @@ async function visibleOnly(
     if (submodule !== undefined) repositories.add(`${submodule}/`);
   }
   const own: TreePath[] = [];
+  // The index has a file by the name that it had first, and the user's git by the one that it has now.
+  const fold = ignoresCase(git.place.worktree) ? asciiFolded : (path: TreePath): string => path;
+  const seen = new Set([...visible.value].map(fold));
   const listed = await git.records(['ls-files', '-c', '-z'], { index }, (records) => {
-    for (const path of records) if (!visible.value.has(path)) own.push(path);
+    for (const path of records) if (!seen.has(fold(path))) own.push(path);
   });
   return listed.ok ? ok({ others: [...new Set([...others.filter(isVisible), ...repositories])], own }) : listed;
 }
