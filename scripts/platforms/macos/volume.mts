@@ -27,11 +27,6 @@ function programOf(): string {
   return path.join(cache, 'atlas-macos', `volume-${source}`);
 }
 
-/** Whether a volume can be mounted without anything being installed. */
-export function isVolumeReady(): boolean {
-  return existsSync(programOf()) && existsSync('/dev/fuse');
-}
-
 async function compile(): Promise<string> {
   const program = programOf();
   if (existsSync(program)) return program;
