@@ -10,6 +10,8 @@ import { REAL_AGENTS_HERE } from '../support/agents/agentsHere';
 
 const HANG: Turn = { hang: true };
 const LIMIT_MS = 60_000;
+/** How long a session takes in real time, in minutes; not in CI. */
+const MINUTES = Number(process.env['ATLAS_SESSION_MINUTES'] ?? '0');
 const write = (folder: string, name: string): Turn => ({ write: { path: path.join(folder, name), content: name } });
 
 /** How an agent goes on with what a session knows, in a new one. */
@@ -129,6 +131,28 @@ describe.each(REAL_AGENTS_HERE)('a session of %s', { timeout: LIMIT_MS }, (agent
       expect(after.filter(({ state }) => state === 'working')).toHaveLength(4);
       const status = JSON.parse((await desk.atlas(folder, 'status', '--json')).out) as Record<string, unknown>;
       for (const key of ['task', 'health', 'recovery', 'waiting']) expect(status[key], key).toEqual(before[key]);
+    },
+  );
+
+  const turns = MINUTES * 6;
+  it.runIf(turns > 0)(
+    `of ${MINUTES} minutes at work is never called interrupted`,
+    { timeout: (MINUTES + 5) * 120_000 },
+    async () => {
+      const folder = desk.repository();
+      const long = Array.from({ length: turns }, (_, at): Turn => ({ run: `sleep 10; echo ${at} >> steps.txt` }));
+      const started = await startedAt(1, folder, 'Take your time', [...long, HANG]);
+      const began = performance.now();
+      for (let turn = 2; turn <= turns; turn += 1) {
+        expect(await Promise.race([desk.model.asked(turn), started.ended]), started.printed()).toBeDefined();
+        expect(
+          (await desk.sessions(folder)).map(({ state }) => state),
+          `turn ${turn}`,
+        ).toEqual(['working']);
+      }
+      console.log(
+        `${agent}: ${turns} tools in ${Math.round((performance.now() - began) / 60_000)} min, always working`,
+      );
     },
   );
 

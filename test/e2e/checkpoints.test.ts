@@ -109,8 +109,8 @@ describe('the files of a checkpoint', () => {
     expect(existsSync(file('src/tls.ts'))).toBe(true);
     await page().getByRole('button', { name: 'Restore 3 Files' }).focus();
     await workbench.page.keyboard.press('Enter');
-    await workbench.dialog.waitFor();
-    await workbench.page.keyboard.press('Enter');
+    // Its own focus may come late, after that of the dialog before it was given back.
+    await workbench.dialog.getByRole('button', { name: 'Restore' }).press('Enter');
     await workbench.toast('3 files were restored from "Before the change".').waitFor();
     expect(read('src/config.ts')).toBe('export const port = 80;\n');
     expect(read('src/old.ts')).toBe('export const old = true;\n');
