@@ -214,10 +214,16 @@ describe.each(REAL_AGENTS_HERE)('sessions of %s', (agent) => {
     'that died name what they left running, and it ends only after somebody said so',
     async () => {
       const folder = desk.repository();
-      const loop = agent === 'claude' ? 'while :; do sleep 1; done' : 'sleep 600';
+      const loop = `touch up; ${agent === 'claude' ? 'while :; do sleep 1; done' : 'exec sleep 600'}`;
       const running = desk.start(agent, 'Start the server', folder, [write(folder, 'a.ts'), { run: loop }]);
       await Promise.race([desk.model.asked(1), running.ended]);
-      for (let shown = await desk.shown(folder); !shown?.markdown.includes(loop); shown = await desk.shown(folder))
+      // Hosts tell of a command before they start it.
+      const isUp = (): boolean => existsSync(path.join(folder, 'up'));
+      for (
+        let shown = await desk.shown(folder);
+        !shown?.markdown.includes(loop) || !isUp();
+        shown = await desk.shown(folder)
+      )
         expect(running.child.exitCode, running.printed()).toBeNull();
       running.child.kill('SIGKILL');
       await running.ended;
