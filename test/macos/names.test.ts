@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -31,4 +40,7 @@ it.each([
 
 it('has no /proc, and says how a file is spelled', () => {
   expect([process.platform, existsSync('/proc/self/stat')]).toEqual(['darwin', false]);
+  const given = path.join(realpathSync.native(folder), 'Readme');
+  writeFileSync(given, '');
+  expect(realpathSync.native(path.join(folder, 'README'))).toBe(given);
 });

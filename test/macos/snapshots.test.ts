@@ -47,3 +47,13 @@ describe.each([
     expect(Object.keys(world.picture())).toHaveLength(1);
   });
 });
+
+it('a file that git tracks by another spelling is captured, also where ignore files are not checked out', async () => {
+  world.write('sub/.gitignore', 'x\n');
+  world.write('dir/file', 'one');
+  world.commit();
+  world.git('sparse-checkout', 'set', '--no-cone', '/*', '!/sub/');
+  renameSync(world.at('dir/file'), world.at('dir/File'));
+  const { snapshot } = await world.capture();
+  expect(await pathsOf(snapshot.tree)).toContain('dir/File');
+});

@@ -200,18 +200,19 @@ async function visibleOnly(
   const visible = await user.visible();
   if (!visible.ok) return visible;
   const repositories = new Set([...visible.value].filter((path) => path.endsWith('/')));
+  // An index has a file by the name that it had first, the worktree by the one that it has now.
+  const isFolded = ignoresCase(git.place.worktree);
+  const seen = isFolded ? new Set([...visible.value].map(asciiFolded)) : visible.value;
+  const sees = (path: TreePath): boolean => seen.has(isFolded ? asciiFolded(path) : path);
   // A submodule is listed as what it is in the index, without the slash of a folder.
-  const isVisible = (path: TreePath): boolean => visible.value.has(path) || visible.value.has(path.replace(/\/$/u, ''));
+  const isVisible = (path: TreePath): boolean => sees(path) || sees(path.replace(/\/$/u, ''));
   for (const path of others) {
-    const submodule = isVisible(path) ? undefined : parentsOf(path).find((parent) => visible.value.has(parent));
+    const submodule = isVisible(path) ? undefined : parentsOf(path).find(sees);
     if (submodule !== undefined) repositories.add(`${submodule}/`);
   }
   const own: TreePath[] = [];
-  // The index has a file by the name that it had first, and the user's git by the one that it has now.
-  const fold = ignoresCase(git.place.worktree) ? asciiFolded : (path: TreePath): string => path;
-  const seen = new Set([...visible.value].map(fold));
   const listed = await git.records(['ls-files', '-c', '-z'], { index }, (records) => {
-    for (const path of records) if (!seen.has(fold(path))) own.push(path);
+    for (const path of records) if (!sees(path)) own.push(path);
   });
   return listed.ok ? ok({ others: [...new Set([...others.filter(isVisible), ...repositories])], own }) : listed;
 }
