@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import type { ProcessIdentity, Vitality } from '../core/recovery/liveness';
-import type { Processes } from '../core/shared/ports';
+import type { LifeSign, Processes } from '../core/shared/ports';
 import { codeOf } from './files/fileErrors';
 
 /** What the operating system says about processes; differs by platform, and is replaced in tests. */
@@ -138,6 +138,12 @@ export function systemProbe(platform: NodeJS.Platform = process.platform): Proce
   );
 }
 
+/** A time to come is from a clock that was moved. */
+function isTrusted({ at, trustedMs }: LifeSign): boolean {
+  const age = Date.now() - at;
+  return age >= 0 && age < trustedMs;
+}
+
 /** Names this process and tells whether another lives. Only what is provably dead is called dead. */
 export class SystemProcesses implements Processes {
   private readonly identity: ProcessIdentity;
@@ -157,13 +163,13 @@ export class SystemProcesses implements Processes {
     return this.identity;
   }
 
-  vitality(other: ProcessIdentity, trustedUntil = 0): Vitality {
+  vitality(other: ProcessIdentity, sign?: LifeSign): Vitality {
     const { probe } = this;
     if (other.machine_id !== probe.machineId) return 'unknown';
     if (other.boot_id !== probe.bootId) return 'rebooted';
     if (other.pid_namespace !== probe.pidNamespace) return 'unknown';
     if (!probe.exists(other.pid)) return 'dead';
-    if (probe.runsProgram && Date.now() < trustedUntil) return 'alive';
+    if (probe.runsProgram && sign !== undefined && isTrusted(sign)) return 'alive';
     const start = probe.startTime(other.pid);
     if (start === undefined) return probe.exists(other.pid) ? 'unknown' : 'dead';
     return other.start_time === '' || probe.sameStart(start, other.start_time) ? 'alive' : 'dead';

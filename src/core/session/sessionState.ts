@@ -1,4 +1,5 @@
 import { SIGN_TRUSTED_MS, type Vitality } from '../recovery/liveness';
+import type { LifeSign } from '../shared/ports';
 import { toMs } from '../shared/time';
 import type { SessionMark, SessionRecord } from './sessionRecord';
 
@@ -25,9 +26,9 @@ export const SESSION_STATE_LABELS: Readonly<Record<SessionState, string>> = {
   ended: 'Ended',
 };
 
-/** Until when (ms) an id that is in use is taken for a session's process, by what it reported last. */
-export function trustedUntil({ seen_at: seen }: SessionRecord): number {
-  return toMs(seen) + SIGN_TRUSTED_MS;
+/** The last sign of life of a session's process: what it reported. */
+export function signOf({ seen_at: seen }: SessionRecord): LifeSign {
+  return { at: toMs(seen), trustedMs: SIGN_TRUSTED_MS };
 }
 
 /** Whether a turn was under way by the last that the host told. */

@@ -68,14 +68,20 @@ export interface FileSystem {
   syncAll?(paths: readonly FilePath[]): Promise<void>;
 }
 
+/** That a process lived at a time (ms since the epoch), and for how long (ms) that is trusted. */
+export interface LifeSign {
+  readonly at: number;
+  readonly trustedMs: number;
+}
+
 /** Who this process is, and whether another lives. */
 export interface Processes {
   self(): ProcessIdentity;
   /**
-   * @param trustedUntil until when (ms since the epoch) an id that is in use is taken for the process that had it: some
-   *   systems tell it from a later one only by a program of theirs, which takes up to half a second
+   * @param sign its last: while that is trusted, an id that is in use is taken for the process that had it. Some systems
+   *   tell it from a later one only by a program of theirs, which takes up to half a second
    */
-  vitality(identity: ProcessIdentity, trustedUntil?: number): Vitality;
+  vitality(identity: ProcessIdentity, sign?: LifeSign): Vitality;
 }
 
 /** A worktree and the repository that it belongs to; real paths. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isInTurn, sessionState, trustedUntil } from '../../core/session/sessionState';
+import { isInTurn, sessionState, signOf } from '../../core/session/sessionState';
 import type { TreePath } from '../../core/snapshot/treePath';
 import { SessionRecords } from '../../store/sessions/sessionRecords';
 import { insideWorktree } from '../../system/files/worktreePath';
@@ -13,7 +13,7 @@ export function filesInHand(ports: ServicePorts, worktree: string): ReadonlySet<
   for (const record of new SessionRecords(ports).all()) {
     if (record.worktree !== worktree || !isInTurn(record)) continue;
     const vitality =
-      record.process === undefined ? undefined : ports.processes.vitality(record.process, trustedUntil(record));
+      record.process === undefined ? undefined : ports.processes.vitality(record.process, signOf(record));
     if (sessionState(record, vitality) === 'interrupted') continue;
     for (const { input } of record.tools) {
       const path = input === undefined ? undefined : insideWorktree(worktree, input);

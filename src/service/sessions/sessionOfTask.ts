@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { sessionSections } from '../../core/hookMarkdown/session';
 import type { SessionSections } from '../../core/hookMarkdown/view';
 import { toMs } from '../../core/shared/time';
-import { sessionState, trustedUntil } from '../../core/session/sessionState';
+import { sessionState, signOf } from '../../core/session/sessionState';
 import type { SessionRecord } from '../../core/session/sessionRecord';
 import type { TaskRef } from '../../core/task/taskRef';
 import { SessionRecords } from '../../store/sessions/sessionRecords';
@@ -27,7 +27,6 @@ export function lastMessageOf(ports: ServicePorts, ref: TaskRef): string | undef
 export function sessionOf(ports: ServicePorts, ref: TaskRef): SessionSections | undefined {
   const record = recordOf(ports, ref);
   if (record === undefined) return undefined;
-  const vitality =
-    record.process === undefined ? undefined : ports.processes.vitality(record.process, trustedUntil(record));
+  const vitality = record.process === undefined ? undefined : ports.processes.vitality(record.process, signOf(record));
   return sessionSections({ record, state: sessionState(record, vitality), survivors: [] });
 }

@@ -8,14 +8,7 @@ import type { Vitality } from '../../core/recovery/liveness';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import { observe } from '../../core/session/observe';
 import { type SessionMark, type SessionRecord, type SessionRef, newSession } from '../../core/session/sessionRecord';
-import {
-  becomesTask,
-  isInTurn,
-  retention,
-  sessionState,
-  taskState,
-  trustedUntil,
-} from '../../core/session/sessionState';
+import { becomesTask, isInTurn, retention, sessionState, taskState, signOf } from '../../core/session/sessionState';
 import type { SessionEvent } from '../../core/session/sessionEvent';
 import { SessionRecords } from '../../store/sessions/sessionRecords';
 import { SessionSpool, type SpooledReport } from '../../store/sessions/sessionSpool';
@@ -234,7 +227,7 @@ export class SessionService {
   private vitalityOf(record: SessionRecord): Vitality | undefined {
     const { process, died, phase } = record;
     if (process === undefined || phase === 'ended') return undefined;
-    return died === undefined ? this.ports.processes.vitality(process, trustedUntil(record)) : 'dead';
+    return died === undefined ? this.ports.processes.vitality(process, signOf(record)) : 'dead';
   }
 
   private viewOf(record: SessionRecord): ObservedSession {

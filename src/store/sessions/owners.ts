@@ -105,7 +105,7 @@ export class OwnerStore {
         const stat = files.stat(path);
         const file = stat?.kind === 'file' ? this.readFile(path) : undefined;
         if (file === undefined || stat === undefined) return [];
-        const vitality = processes.vitality(file.process, stat.mtimeMs + SIGN_TRUSTED_MS);
+        const vitality = processes.vitality(file.process, { at: stat.mtimeMs, trustedMs: SIGN_TRUSTED_MS });
         return [{ path, owner: { file, vitality, lastTouch: stat.mtimeMs } }];
       });
   }

@@ -37,8 +37,8 @@ export type LockState =
       readonly kind: 'held';
       readonly generation: number;
       readonly holder: ProcessIdentity | undefined;
-      /** Until when (ms) a process of the holder's id is taken for the holder. */
-      readonly trustedUntil: number;
+      /** When it was taken, in ms; NaN where the file doesn't say. */
+      readonly takenAt: number;
     };
 
 /** A lock that this process holds. */
@@ -179,7 +179,7 @@ export class GenerationLock {
       if (generation === 0) return { kind: 'free', generation };
       try {
         const bytes = this.ports.files.read(this.pathOf(generation), MAX_LOCK_BYTES);
-        return parseLock(generation, Buffer.from(bytes).toString('utf8'), this.ports.clock.now());
+        return parseLock(generation, Buffer.from(bytes).toString('utf8'));
       } catch (error) {
         // Removed as an old generation since it was listed: a newer one is there.
         if (codeOf(error) !== 'ENOENT') throw error;
@@ -202,7 +202,8 @@ export class GenerationLock {
   /** A lock file that names nobody is from a machine that lost power before its content was on disk. */
   private isDead(state: Extract<LockState, { kind: 'held' }>): boolean {
     if (state.holder !== undefined) {
-      const vitality = this.ports.processes.vitality(state.holder, state.trustedUntil);
+      const sign = { at: state.takenAt, trustedMs: HOLDER_TRUSTED_MS };
+      const vitality = this.ports.processes.vitality(state.holder, sign);
       return vitality === 'dead' || vitality === 'rebooted';
     }
     const stat = this.ports.files.stat(this.pathOf(state.generation));
@@ -317,13 +318,10 @@ function delayOf(before: number): number {
   return Math.min(25, 1 + 3 * before) * (1 + Math.random());
 }
 
-function parseLock(generation: number, text: string, now: number): LockState {
+function parseLock(generation: number, text: string): LockState {
   const [first = '', second] = text.split('\n', 2);
   if (second === RELEASED.trim()) return { kind: 'free', generation };
   const parsed = holderSchema.safeParse(jsonOf(first));
-  if (!parsed.success) return { kind: 'held', generation, holder: undefined, trustedUntil: 0 };
-  const { process: holder, taken_at: taken } = parsed.data;
-  const until = toMs(taken) + HOLDER_TRUSTED_MS;
-  // A time to come is from a clock that was moved.
-  return { kind: 'held', generation, holder, trustedUntil: until > now + HOLDER_TRUSTED_MS ? 0 : until };
+  if (!parsed.success) return { kind: 'held', generation, holder: undefined, takenAt: Number.NaN };
+  return { kind: 'held', generation, holder: parsed.data.process, takenAt: toMs(parsed.data.taken_at) };
 }

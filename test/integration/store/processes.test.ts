@@ -67,13 +67,18 @@ describe.runIf(process.platform !== 'win32').each([
     const probe = systemProbe(platform);
     const processes = new SystemProcesses(probe);
     const other = { ...processes.self(), pid: process.ppid, start_time: String(STARTED - 60_000) };
-    expect(processes.vitality(other, Date.now() + 60_000)).toBe('alive');
+    const sign = (age: number) => ({ at: Date.now() - age, trustedMs: 60_000 });
+    expect(processes.vitality(other, sign(30_000))).toBe('alive');
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'close');
-    expect(processes.vitality({ ...other, pid: child.pid ?? 0 }, Date.now() + 60_000)).toBe('dead');
+    expect(processes.vitality({ ...other, pid: child.pid ?? 0 }, sign(30_000))).toBe('dead');
     expect(existsSync(asked)).toBe(false);
-    expect(processes.vitality(other, Date.now() - 1)).toBe('dead');
-    expect(existsSync(asked)).toBe(true);
+    // Too old, and from a clock that was moved.
+    for (const age of [60_000, -3_600_000]) {
+      rmSync(asked, { force: true });
+      expect(new SystemProcesses(systemProbe(platform)).vitality(other, sign(age))).toBe('dead');
+      expect(existsSync(asked)).toBe(true);
+    }
   });
 
   it('is dead once it is gone, whatever the system answers', async () => {
