@@ -51,7 +51,7 @@ const PHASES: readonly Phase[] = [
   // Real agents, which are installed on first use: over half a gigabyte.
   vitest('agents'),
   {
-    // Windows' own Node and git, under Wine: minutes the first time. "npm run test:windows" runs more of them.
+    // Windows' own Node and git, under Wine. "npm run test:windows" runs more of them.
     name: 'windows',
     command: [TSX, 'scripts/platforms/main.mts', 'windows', '--share', '--report', reportOf('windows')],
     tests: { folder: 'test/windows', report: 'vitest' },

@@ -3,14 +3,6 @@ import path from 'node:path';
 import { PROJECT } from '../../test/support/project.ts';
 import type { Platform } from './platform.mts';
 
-/** Tests that can't tell anything on a platform, and why. */
-export interface LeftOut {
-  readonly file: string;
-  /** Only these, each by its suites' names and its own, joined by " > "; otherwise the whole file. */
-  readonly tests?: readonly string[];
-  readonly reason: string;
-}
-
 /** Which tests are asked for. */
 export interface Wanted {
   /** Files or folders of the project; none are all. */

@@ -1,4 +1,4 @@
-import type { LeftOut } from './choice.mts';
+import type { LeftOut } from './leftOut.mts';
 
 /** What a program wrote, and how it ended. */
 export interface Ran {

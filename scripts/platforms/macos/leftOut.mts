@@ -1,18 +1,10 @@
-import type { LeftOut } from '../choice.mts';
-
-/** Where the editor's own modules are replaced by Vitest's loader. */
-const MOCKS = "replaces the module `vscode`, which Vitest's loader does";
-
-const MINUTES = 'takes more than four minutes there';
+import { BUNDLED, type LeftOut, MINUTES } from '../leftOut.mts';
 
 const PROC = 'has hooks in a shell, which sees /proc here';
 
 /** What can tell nothing on a stand-in for macOS. */
 export const LEFT_OUT: readonly LeftOut[] = [
-  { file: 'test/unit/extension/receiptsPanelModel.test.ts', reason: MOCKS },
-  { file: 'test/unit/extension/rowTree.test.ts', reason: MOCKS },
-  { file: 'test/unit/extension/sameStory.test.ts', reason: MOCKS },
-  { file: 'test/unit/extension/taskPanelModel.test.ts', reason: MOCKS },
+  ...BUNDLED,
   { file: 'test/integration/agents/agentDoors.test.ts', reason: MINUTES },
   { file: 'test/integration/cli/oddWorktree.test.ts', reason: MINUTES },
   { file: 'test/integration/workers/workersBranches.test.ts', reason: MINUTES },

