@@ -1,3 +1,4 @@
+import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkTaskId, checkWorkspaceName, taskIdAt, workspaceNameFrom } from '../../../src/core/shared/ids';
@@ -70,14 +71,15 @@ describe('names', { timeout: 60_000 }, () => {
     const paths = new StorePaths('/store');
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (workspace, id) => {
-        let path: string;
+        let file: string;
         try {
-          path = paths.hook({ workspace, id });
+          file = paths.hook({ workspace, id });
         } catch {
           return;
         }
-        expect(path).toBe(`/store/workspaces/${workspace}/tasks/${id}/hook.json`);
-        expect(path).toMatch(/^\/store\/workspaces\/[\w-]+\/tasks\/[\w.-]+\/hook\.json$/u);
+        const slashed = file.replaceAll(path.sep, '/');
+        expect(slashed).toBe(`/store/workspaces/${workspace}/tasks/${id}/hook.json`);
+        expect(slashed).toMatch(/^\/store\/workspaces\/[\w-]+\/tasks\/[\w.-]+\/hook\.json$/u);
       }),
     );
     for (const name of HOSTILE) expect(() => paths.task({ workspace: 'ok', id: name })).toThrow();
