@@ -67,8 +67,11 @@ export class SessionPlaces {
     return { path, ...(stat === undefined ? {} : { size: stat.size, mtime_ms: stat.mtimeMs }) };
   }
 
-  /** A session with the files that differ now from how they were when it began; as before, where git doesn't say in time. */
-  async withChanges(record: SessionRecord): Promise<SessionRecord> {
+  /**
+   * A session with the files that differ now from how they were when it began; the same record, where git doesn't say in time.
+   * @param until for a session that is over, when (ms) its work was: what changed later is somebody else's
+   */
+  async withChanges(record: SessionRecord, until = Infinity): Promise<SessionRecord> {
     const { base, worktree } = record;
     if (base === undefined || worktree === undefined) return record;
     const repository = await this.locate(worktree);
@@ -85,10 +88,14 @@ export class SessionPlaces {
       since === undefined
         ? base.dirty.filter(({ path, ...was }) => !now.has(path) && this.differs(repository, path, was))
         : [];
-    const files: Changes['files'] = [
+    const differing: Changes['files'] = [
       ...changed,
       ...reverted.map(({ path }) => ({ path, change: 'modified' as const })),
     ];
+    // When a file was deleted can't be told.
+    const isOwn = ({ path }: { readonly path: string }): boolean =>
+      (this.seen(repository, path).mtime_ms ?? Infinity) <= until;
+    const files = this.ports.clock.now() <= until ? differing : differing.filter(isOwn);
     const open = new Set(status.files);
     return {
       ...record,

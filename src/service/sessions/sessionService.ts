@@ -41,6 +41,8 @@ const LOCK_MS = 2000;
 
 /** What a tool's shell still writes when its agent is killed, it has written after this (ms). */
 const LINGERS_MS = 5000;
+/** A look at the worktree for which git took too long is tried again for so long (ms) after the last sign of a session. */
+const LOOK_DUE_MS = 600_000;
 /** For so long (ms) after a death, what is left running counts as the session's work. */
 const LEFT_MS = 3_600_000;
 
@@ -176,15 +178,25 @@ export class SessionService {
       now = { ...now, died: { at: toTimestamp(this.ports.clock.now()), in_turn: isInTurn(now) } };
     now = await places.placed(now);
     // After the turn, the files are the user's again.
-    if (
-      isTouched ||
-      isNewlyDead ||
-      (isInTurn(now) && (now.died === undefined || (await this.leftSomething(now, left))))
-    )
-      now = await places.withChanges(await places.withBase(now));
+    const isAtWork = isInTurn(now) && (now.died === undefined || (await this.leftSomething(now, left)));
+    if (isTouched || isNewlyDead || isAtWork || this.isLookDue(now)) now = await this.looked(now, isAtWork, places);
     else if (now.task?.state === 'waiting' && sessionState(now, vitality) === 'ended')
       now = await places.withUncommitted(now);
     return this.asTask(now, config);
+  }
+
+  /** A session with what changed in its worktree; where git doesn't say in time, with a mark that it is asked again. */
+  private async looked(record: SessionRecord, isAtWork: boolean, places: SessionPlaces): Promise<SessionRecord> {
+    const { look_due: wasDue, ...plain } = record;
+    const based = await places.withBase(plain);
+    const worked = toMs(record.died?.at ?? record.phase_at) + LINGERS_MS;
+    const changed = await places.withChanges(based, wasDue === true && !isAtWork ? worked : undefined);
+    // Outside of a repository there is nothing to look at.
+    return changed === based && record.worktree !== undefined ? { ...based, look_due: true } : changed;
+  }
+
+  private isLookDue({ look_due: isDue, died, seen_at: seen }: SessionRecord): boolean {
+    return isDue === true && this.ports.clock.now() - toMs(died?.at ?? seen) < LOOK_DUE_MS;
   }
 
   /** Whether what a dead session started may still change files: it ended a moment ago, or some of it runs. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BuiltCli } from '../../support/drivers/cli';
@@ -29,11 +29,24 @@ function report(event: string, more: object = {}): void {
   expect(status).toBe(0);
 }
 
-const shown = async (): Promise<string> => (await cli.runIn({ folder }, 'sessions', 'show', 'quick')).out;
+/** The same, so many seconds ago. */
+function reportedAgo(seconds: number, event: string, more: object): void {
+  const spool = path.join(cli.root, 'observed');
+  const before = new Set(readdirSync(spool));
+  report(event, more);
+  for (const name of readdirSync(spool)) if (!before.has(name)) age(path.join(spool, name), seconds);
+}
+
+function age(file: string, seconds: number): void {
+  utimesSync(file, new Date(), new Date(Date.now() - seconds * 1000));
+}
+
+const shown = async (session = 'quick', env: Readonly<Record<string, string>> = {}): Promise<string> =>
+  (await cli.runIn({ folder, env }, 'sessions', 'show', session)).out;
 
 it('names a file that was written between the start and the first look, and none that was uncommitted before', async () => {
   writeFileSync(path.join(folder, 'before.txt'), 'before');
-  utimesSync(path.join(folder, 'before.txt'), new Date(), new Date(Date.now() - 60_000));
+  age(path.join(folder, 'before.txt'), 60);
   report('SessionStart', { source: 'startup' });
   report('UserPromptSubmit', { prompt: 'Write quickly' });
   writeFileSync(path.join(folder, 'quick.txt'), 'written');
@@ -46,4 +59,25 @@ it('names a file that was written between the start and the first look, and none
     expect(markdown).toContain('- `quick.txt` (added)');
     expect(markdown).not.toContain('before.txt');
   }
+});
+
+it('looks again, where git took too long at the end of the turn, and leaves out what was changed since', async () => {
+  const slow = path.join(cli.root, 'slow');
+  mkdirSync(slow);
+  const git = path.join(slow, 'git');
+  writeFileSync(git, '#!/bin/sh\nexec sleep 30\n');
+  chmodSync(git, 0o755);
+  const session = { session_id: 'waited', cwd: folder };
+  reportedAgo(120, 'SessionStart', { ...session, source: 'startup' });
+  reportedAgo(110, 'UserPromptSubmit', { ...session, prompt: 'Write and stop' });
+  writeFileSync(path.join(folder, 'own.txt'), 'own');
+  age(path.join(folder, 'own.txt'), 90);
+  reportedAgo(60, 'Stop', session);
+  writeFileSync(path.join(folder, 'later.txt'), 'of the user');
+  const PATH = `${slow}${path.delimiter}${process.env['PATH'] ?? ''}`;
+  expect(await shown('waited', { PATH })).not.toContain('own.txt');
+  rmSync(slow, { recursive: true });
+  const again = await shown('waited');
+  expect(again).toContain('- `own.txt` (added)');
+  expect(again).not.toContain('later.txt');
 });
