@@ -66,7 +66,7 @@ export class TrustedKeys implements Signatures {
     }
     const opened = await openPublicKeys(published);
     if (!opened.ok) return notAKey(opened.error.message);
-    return ok(new TrustedKeys(signers, new SignatureVerifier(opened.value, curve)));
+    return ok(new TrustedKeys(signers, new SignatureVerifier(opened.value, () => curve)));
   }
 
   /** The statement that a line of a note holds, or why there is none. */

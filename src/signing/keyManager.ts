@@ -78,7 +78,8 @@ export class FileKeyManager implements KeyManager {
     if (!published.ok) return published;
     const opened = await openPublicKeys([loaded.value.entry]);
     if (!opened.ok) return opened;
-    this.#loaded = { ...loaded.value, verifier: new SignatureVerifier(opened.value, await this.curve()) };
+    const curve = await this.curve();
+    this.#loaded = { ...loaded.value, verifier: new SignatureVerifier(opened.value, () => curve) };
     return ok(undefined);
   }
 

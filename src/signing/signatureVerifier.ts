@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { parseKeyPath } from '../core/receipt/keyPath';
 import type { SignedForm } from '../core/shared/ports';
 import { schemeOf } from '../core/receipt/receipt';
+import type { GoodSignatures } from './goodSignatures';
 import { verifyEd25519 } from './ed25519';
 import { type HdNode, deriveChild } from './hdNode';
 import type { PublicKey } from './publicKeys';
@@ -27,6 +28,9 @@ export type SignatureAnswer =
   /** The path is none that a receipt's key has. */
   | { readonly kind: 'no_path' };
 
+/** Thrown where a signature has to be checked for the first time, and the curve isn't loaded yet. */
+export class CurveMissing extends Error {}
+
 /** Checks receipts' signatures with public keys alone. Synchronous: under a millisecond each, microseconds again. */
 export class SignatureVerifier {
   private readonly tasks = new LruCache<HdNode>(KEPT_TASKS);
@@ -34,14 +38,16 @@ export class SignatureVerifier {
   /** The receipt's key that was derived last: two signatures are by it, and deriving costs as much as checking one. */
   private lastKey: { readonly name: string; readonly publicKey: Uint8Array } | undefined;
 
+  /** @param curve the curve, once it is loaded: without it only what is remembered, and Ed25519, is answered */
   constructor(
     private readonly keys: readonly PublicKey[],
-    private readonly curve: Secp256k1,
+    private readonly curve: () => Secp256k1 | undefined,
   ) {}
 
   /**
    * Checks a signature over a receipt's text or its envelope's encoding.
    * @param keyId which of several keys with that path it claims; without one, all are tried
+   * @param kept what was found good by earlier processes; a good answer is added to it
    */
   check(
     keyPath: string | undefined,
@@ -49,6 +55,7 @@ export class SignatureVerifier {
     message: Uint8Array,
     form: SignedForm,
     signature: Uint8Array,
+    kept?: GoodSignatures,
   ): SignatureAnswer {
     const scheme = schemeOf(keyPath);
     const path = keyPath === undefined ? undefined : parseKeyPath(keyPath);
@@ -59,15 +66,27 @@ export class SignatureVerifier {
       .update(signature)
       .digest('base64');
     const known = this.good.get(remembered);
-    if (known !== undefined) return known;
     const account = path?.account ?? keyPath;
     const candidates = this.keys.filter((key) => key.path === account && (keyId === undefined || key.keyId === keyId));
+    const answer =
+      known ??
+      fromKept(kept, remembered, candidates) ??
+      this.checkWithAny(candidates, keyPath, message, form, signature);
+    if (answer.kind === 'good') {
+      this.good.set(remembered, answer);
+      kept?.add(remembered, answer);
+    }
+    return answer;
+  }
+
+  private checkWithAny(
+    candidates: readonly PublicKey[],
+    ...signed: readonly [string, Uint8Array, SignedForm, Uint8Array]
+  ): SignatureAnswer {
     let answer: SignatureAnswer = { kind: 'unknown_key' };
     for (const key of candidates) {
-      answer = this.checkWith(key, keyPath, message, form, signature);
-      if (answer.kind !== 'good') continue;
-      this.good.set(remembered, answer);
-      break;
+      answer = this.checkWith(key, ...signed);
+      if (answer.kind === 'good') break;
     }
     return answer;
   }
@@ -84,7 +103,7 @@ export class SignatureVerifier {
     const good =
       key.scheme === 'ed25519'
         ? verifyEd25519(publicKey, ed25519Message(message, form), signature)
-        : this.curve.verify(publicKey, message, signature);
+        : this.loadedCurve().verify(publicKey, message, signature);
     const { keyId, alwaysStated } = key;
     return { kind: good ? 'good' : 'bad', keyId, publicKey: Buffer.from(publicKey).toString('hex'), alwaysStated };
   }
@@ -95,13 +114,32 @@ export class SignatureVerifier {
     const name = `${keyId}/${keyPath}`;
     if (this.lastKey?.name === name) return this.lastKey.publicKey;
     const taskKey = `${keyId}/${path.taskIndex}`;
-    const task = this.tasks.get(taskKey) ?? deriveChild(this.curve, node, path.taskIndex);
+    const curve = this.loadedCurve();
+    const task = this.tasks.get(taskKey) ?? deriveChild(curve, node, path.taskIndex);
     if (task === undefined) return undefined;
     this.tasks.set(taskKey, task);
-    const publicKey = deriveChild(this.curve, task, path.receiptIndex)?.publicKey;
+    const publicKey = deriveChild(curve, task, path.receiptIndex)?.publicKey;
     if (publicKey !== undefined) this.lastKey = { name, publicKey };
     return publicKey;
   }
+
+  private loadedCurve(): Secp256k1 {
+    const curve = this.curve();
+    if (curve === undefined) throw new CurveMissing('The curve was not loaded.');
+    return curve;
+  }
+}
+
+/** An earlier process's answer, where the key that it found is still one that may sign this. */
+function fromKept(
+  kept: GoodSignatures | undefined,
+  digest: string,
+  candidates: readonly PublicKey[],
+): SignatureAnswer | undefined {
+  const by = kept?.get(digest);
+  const key = candidates.find(({ keyId }) => keyId === by?.keyId);
+  if (by === undefined || key === undefined) return undefined;
+  return { kind: 'good', ...by, alwaysStated: key.alwaysStated };
 }
 
 /** Of a receipt's text the Go ATLAS signs the SHA-256; an envelope's encoding is signed as DSSE says. */

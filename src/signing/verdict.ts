@@ -16,7 +16,8 @@ import { malformedField } from '../core/receipt/receiptForm';
 import { count } from '../core/shared/text';
 import { type ChainRecord, chainOf, checkChain } from './chain';
 import { type Envelope, parseEnvelope, parseStatement, sha256Hex } from './envelope';
-import { type SignatureAnswer, type SignatureVerifier } from './signatureVerifier';
+import type { GoodSignatures } from './goodSignatures';
+import { CurveMissing, type SignatureAnswer, type SignatureVerifier } from './signatureVerifier';
 
 /** A task's receipts with all that a verdict on them is made from. */
 export interface TaskReceipts {
@@ -29,6 +30,8 @@ export interface TaskReceipts {
   readonly journalBroken?: boolean;
   /** The bytes of a receipt's envelope; `undefined` where there is none. */
   envelope(receiptId: string): Uint8Array | undefined;
+  /** Its signatures that were found good before. */
+  readonly good?: GoodSignatures;
 }
 
 /** How many reports are remembered, in memory only. */
@@ -49,7 +52,24 @@ export class ReceiptVerifier {
     return chainOf(task.hook.receipts, task.recorded, task.journalBroken);
   }
 
-  /** The verdict on one receipt. The same input gives a remembered answer. */
+  /** As {@link judge}; loads the curve where a signature has to be checked that never was. */
+  async judgeWith(
+    load: () => Promise<unknown>,
+    ...asked: Parameters<ReceiptVerifier['judge']>
+  ): Promise<ReceiptReport> {
+    try {
+      return this.judge(...asked);
+    } catch (error) {
+      if (!(error instanceof CurveMissing)) throw error;
+      await load();
+      return this.judge(...asked);
+    }
+  }
+
+  /**
+   * The verdict on one receipt. The same input gives a remembered answer. Throws {@link CurveMissing} where it has to be
+   * made by a verifier without a curve.
+   */
   judge(task: TaskReceipts, receipt: ValidationReceipt, chain = this.chain(task)): ReceiptReport {
     const bytes = task.envelope(receipt.receipt_id);
     const own = isOwn(task, receipt, chain);
@@ -157,7 +177,7 @@ class Examination {
     const { signature, key_path: path } = this.receipt;
     const bytes = /^(?:[0-9a-f]{2})+$/u.test(signature) ? Uint8Array.from(Buffer.from(signature, 'hex')) : undefined;
     const message = Buffer.from(this.text, 'utf8');
-    const answer = this.signatures.check(path, keyId, message, 'text', bytes ?? new Uint8Array());
+    const answer = this.signatures.check(path, keyId, message, 'text', bytes ?? new Uint8Array(), this.task.good);
     if (!this.checkKey(answer)) return;
     this.isStripped = answer.kind === 'good' && answer.alwaysStated;
     this.add(
@@ -195,7 +215,7 @@ class Examination {
   private checkStatement(envelope: Envelope, digest: string): void {
     const encoded = preAuthEncoding(envelope.payloadType, envelope.payload);
     const { key_path: path } = this.receipt;
-    const answer = this.signatures.check(path, envelope.keyId, encoded, 'envelope', envelope.signature);
+    const answer = this.signatures.check(path, envelope.keyId, encoded, 'envelope', envelope.signature, this.task.good);
     if (answer.kind !== 'good') {
       const message = "The statement's signature is not valid: the statement was altered, or another key made it.";
       this.add('statement_signature', { passed: false, message });

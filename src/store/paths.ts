@@ -88,6 +88,8 @@ export class StorePaths {
   readonly artifacts = this.inTask('artifacts');
   /** Signed statements, one a receipt. */
   readonly receipts = this.inTask('receipts');
+  /** Signatures of these that were found good. */
+  readonly verified = this.inTask('verified');
   /** What is kept of the files of checkpoints, one file a checkpoint. */
   readonly snapshots = this.inTask('snapshots');
 

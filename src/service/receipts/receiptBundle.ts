@@ -95,7 +95,8 @@ export async function verifyBundle(
   const keys = await openPublicKeys(trusted ?? stated.value);
   if (!keys.ok) return keys;
   const { task, receipts, history, chain, chain_broken: journalBroken, envelopes } = bundle.value;
-  const judge = new ReceiptVerifier(new SignatureVerifier(keys.value, await chooseSecp256k1()));
+  const curve = await chooseSecp256k1();
+  const judge = new ReceiptVerifier(new SignatureVerifier(keys.value, () => curve));
   const hook: Pick<TaskRecord, 'receipts' | 'history'> = { receipts, history };
   const facts = {
     workspaceId: task.workspace_id,

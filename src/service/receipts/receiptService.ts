@@ -8,7 +8,7 @@ import { accountsOf, derivationFor } from '../../core/receipt/keyPath';
 import { provesPass } from '../../core/receipt/receiptReport';
 import { readPublicKeys } from '../../signing/keyManager';
 import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys } from '../../signing/publicKeys';
-import { SignatureVerifier } from '../../signing/signatureVerifier';
+import { CurveMissing, SignatureVerifier } from '../../signing/signatureVerifier';
 import { type LoadSecp256k1, type Secp256k1, chooseSecp256k1 } from '../../signing/secp256k1';
 import { ReceiptVerifier, type TaskReceipts } from '../../signing/verdict';
 import { StoreKeyFolder } from '../../store/keys/keyFolder';
@@ -18,6 +18,7 @@ import type { StoredTask } from '../../core/task/storedTask';
 import { repositoryOf } from '../checkpoints/worktreeState';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
+import { SignatureMemory } from './signatureMemory';
 import { keptIn } from '../../core/shared/keptIn';
 
 /** How long receipts are looked at before others get a turn, in ms. */
@@ -44,6 +45,8 @@ export class ReceiptService {
   private judge: { readonly stamp: string; readonly judge: ReceiptVerifier } | undefined;
   private preparing: { readonly stamp: string; readonly judge: Promise<Result<ReceiptVerifier>> } | undefined;
   private loading: Promise<Secp256k1> | undefined;
+  private loaded: Secp256k1 | undefined;
+  private readonly memory: SignatureMemory;
   private readonly trees = new Map<string, Promise<Result<string>>>();
   private readonly differences = new Map<string, Promise<readonly string[]>>();
   private readonly slices = new Slices();
@@ -55,6 +58,7 @@ export class ReceiptService {
     this.files = new ReceiptFiles(ports);
     this.keys = new StoreKeyFolder(ports.paths.keys, ports);
     this.ledger = new ReceiptLedger(ports);
+    this.memory = new SignatureMemory(ports, this.keys);
   }
 
   /** Where the public keys are published. */
@@ -62,8 +66,11 @@ export class ReceiptService {
     return join(this.keys.path, PUBLIC_KEYS_FILE);
   }
 
-  /** The curve, loaded once a process. */
-  readonly curve: LoadSecp256k1 = async () => (this.loading ??= chooseSecp256k1());
+  /** The curve, loaded once a process, and only where something is signed or has to be checked for the first time. */
+  readonly curve: LoadSecp256k1 = async () => {
+    this.loaded = await (this.loading ??= chooseSecp256k1());
+    return this.loaded;
+  };
 
   /** What the key files are now: a changed one is read again. */
   private stamp(accounts: readonly string[]): string {
@@ -98,7 +105,7 @@ export class ReceiptService {
     if (!entries.ok) return entries;
     const keys = await openPublicKeys(entries.value);
     if (!keys.ok) return keys;
-    const judge = new ReceiptVerifier(new SignatureVerifier(keys.value, await this.curve()));
+    const judge = new ReceiptVerifier(new SignatureVerifier(keys.value, () => this.loaded));
     this.judge = { stamp, judge };
     return ok(judge);
   }
@@ -112,7 +119,8 @@ export class ReceiptService {
   /** Makes ready what HOOK.md needs of a task. */
   async prepareTask({ ref, hook }: TaskWithReceipts): Promise<void> {
     const reports = await this.reportsOf({ ref, hook }, hook.receipts.slice(-SHOWN), {});
-    if (!reports.ok) this.ports.log.warn('Receipts could not be verified.', { error: reports.error.message });
+    if (reports.ok) this.memory.keep(ref);
+    else this.ports.log.warn('Receipts could not be verified.', { error: reports.error.message });
   }
 
   /** The verdicts for HOOK.md, asked for one by one; none where the keys were not loaded. */
@@ -126,8 +134,14 @@ export class ReceiptService {
       get: (receiptId) => {
         const receipt = byId.get(receiptId);
         if (receipt === undefined) return undefined;
-        const { verdict, keyPath } = judge.judge(facts, receipt, chain);
-        return { verdict, ...(keyPath === undefined ? {} : { keyPath }) };
+        try {
+          const { verdict, keyPath } = judge.judge(facts, receipt, chain);
+          return { verdict, ...(keyPath === undefined ? {} : { keyPath }) };
+        } catch (error) {
+          // Another process added it since: the next change has it verified.
+          if (error instanceof CurveMissing) return undefined;
+          throw error;
+        }
       },
     };
   }
@@ -151,7 +165,7 @@ export class ReceiptService {
     const reports = new Map<string, ReceiptReport>();
     for (const [index, receipt] of receipts.entries()) {
       if (options.signal?.aborted === true) return fail('cancelled', 'The verification was cancelled.');
-      reports.set(receipt.receipt_id, judge.value.judge(facts, receipt, chain));
+      reports.set(receipt.receipt_id, await judge.value.judgeWith(this.curve, facts, receipt, chain));
       options.onProgress?.(index + 1, receipts.length);
       await turn();
     }
@@ -167,6 +181,7 @@ export class ReceiptService {
       recorded: recorded === undefined || recorded === 'broken' ? recordedReceipts(hook.history) : recorded,
       journalBroken: recorded === 'broken',
       envelope: this.files.envelopes(ref),
+      good: this.memory.of(ref),
     };
   }
 

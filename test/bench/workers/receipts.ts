@@ -1,6 +1,6 @@
 /* The parts of the bench that need a process of their own. Usage: node receipts.mjs verify|sign|heap <store>; prints JSON. */
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { HD, PrivateKey, Signature } from '@bsv/sdk';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
@@ -9,6 +9,7 @@ import { unwrap } from '../../../src/core/shared/errors';
 import { preAuthEncoding, signingText } from '../../../src/core/receipt/receipt';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
+import type { ReceiptService } from '../../../src/service/receipts/receiptService';
 import {
   deriveLeafKey,
   derivePrivateChild,
@@ -29,6 +30,8 @@ export interface Verified {
   readonly signatures: number;
   readonly first: number;
   readonly again: number;
+  /** In a process that finds on disk what an earlier one found good. */
+  readonly kept: number;
   readonly design: number;
   readonly designSignatures: number;
   readonly load: number;
@@ -76,11 +79,7 @@ async function verify(root: string): Promise<Verified> {
       design.push(performance.now() - start);
     }
   };
-  const service = await atlas.receipts();
-  const beforeLoad = performance.now();
-  unwrap(await service.prepare());
-  const load = performance.now() - beforeLoad;
-  const pass = async (): Promise<number> => {
+  const pass = async (service: ReceiptService): Promise<number> => {
     const start = performance.now();
     for (const task of tasks) {
       const reports = unwrap(await service.reports(task));
@@ -92,14 +91,25 @@ async function verify(root: string): Promise<Verified> {
   design.length = 0;
   // Half of it before and half after, so that a machine that gets slower or faster does so for both.
   someAsDesigned(10, 60);
-  const first = await pass();
-  const again = await pass();
+  const kept = await pass(await atlas.receipts());
+  const verified = tasks.map(({ ref }) => atlas.ports.paths.verified(ref));
+  const remembered = verified.map((file) => readFileSync(file));
+  for (const file of verified) rmSync(file);
+  const service = await new Atlas(atlas.ports).receipts();
+  const beforeLoad = performance.now();
+  unwrap(await service.prepare());
+  await service.curve();
+  const load = performance.now() - beforeLoad;
+  const first = await pass(service);
+  const again = await pass(service);
   someAsDesigned(60, 110);
+  for (const [at, file] of verified.entries()) writeFileSync(file, remembered[at] ?? '');
   const signatures = tasks.reduce((sum, { hook }) => sum + hook.receipts.length, 0) * SIGNATURES_OF_A_RECEIPT;
   return {
     signatures,
     first: first / signatures,
     again: again / signatures,
+    kept: kept / signatures,
     design: design.reduce((a, b) => a + b, 0) / design.length,
     designSignatures: design.length,
     load,
@@ -141,7 +151,8 @@ async function heap(): Promise<Grown> {
   const key = unwrap(parseExtendedKey(makeMasterKey(randomBytes(64)))).derive(ACCOUNT);
   const account = privateNode(key);
   const opened = unwrap(await openPublicKeys([hdEntry(ACCOUNT, key.toPublic().toString())]));
-  const verifier = new SignatureVerifier(opened, await chooseSecp256k1());
+  const chosen = await chooseSecp256k1();
+  const verifier = new SignatureVerifier(opened, () => chosen);
   // Signs as @bsv/sdk does, byte for byte, fifty times faster.
   const curve = await instantiateSecp256k1();
   let task = 0;

@@ -62,7 +62,8 @@ async function makeSample(scheme: SigningScheme): Promise<Sample> {
     envelopes.set(receipt.receipt_id, envelope);
   }
   const keys = unwrap(await openPublicKeys(published));
-  return { judge: new ReceiptVerifier(new SignatureVerifier(keys, await loadWasm())), receipts, history, envelopes };
+  const curve = await loadWasm();
+  return { judge: new ReceiptVerifier(new SignatureVerifier(keys, () => curve)), receipts, history, envelopes };
 }
 
 /** The verdict on one receipt after something of it was replaced. */

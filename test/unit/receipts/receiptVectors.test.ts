@@ -129,7 +129,7 @@ describe("the Go ATLAS's receipts", () => {
   /** Judged in a task that never heard of it, with the Go ATLAS's published key. */
   async function verdictOf(receipt: ValidationReceipt): Promise<Verdict> {
     const keys = unwrap(await openPublicKeys([ed25519Entry(goPublic)]));
-    const judge = new ReceiptVerifier(new SignatureVerifier(keys, curve));
+    const judge = new ReceiptVerifier(new SignatureVerifier(keys, () => curve));
     const hook = { receipts: [receipt], history: [] };
     const task = { workspaceId: 'w', taskId: 't', hook, recorded: [], envelope: () => undefined };
     return judge.judge(task, receipt).verdict;

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuiltCli } from '../../../support/drivers/cli';
@@ -49,10 +49,16 @@ describe('what a command loads', () => {
     expect(RARE.filter((name) => loaded.includes(name))).toEqual(['zod', 'crypto']);
   });
 
-  it('is what verifies once there is a receipt, but not what signs', async () => {
+  it('is what verifies once there is a receipt, but not what signs; and the curve only for what was never verified', async () => {
     await loadedBy('step', 'start');
     await loadedBy('validate', '--command', 'true');
     const loaded = await loadedBy('status');
-    expect(RARE.filter((name) => loaded.includes(name))).toEqual(['zod', 'crypto', 'libsecp256k1.js']);
+    expect(RARE.filter((name) => loaded.includes(name))).toEqual(['zod', 'crypto']);
+    const kept = readdirSync(cli.root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('verified'),
+    );
+    for (const file of kept) rmSync(path.join(cli.root, file));
+    const again = await loadedBy('status');
+    expect(RARE.filter((name) => again.includes(name))).toEqual(['zod', 'crypto', 'libsecp256k1.js']);
   });
 });
