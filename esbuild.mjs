@@ -18,7 +18,7 @@ const { version } = /** @type {{ version: string }} */ (manifest);
 /**
  * One row a bundle, each one CommonJS file: of what extension and command cost at their start, most was Node finding,
  * reading and linking modules, which it does one by one. What imports another row's source finds it beside itself.
- * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'hook' | 'part' | 'chunk' | 'webview' }>}
+ * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'often' | 'reading' | 'hook' | 'part' | 'chunk' | 'webview' }>}
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
@@ -26,6 +26,8 @@ const BUNDLES = [
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
   { out: 'forge', source: 'src/cli/forgeMain.ts', target: 'cli' },
   { out: 'command', source: 'src/cli/run.ts', target: 'cli' },
+  { out: 'often', source: 'src/cli/often.ts', target: 'often' },
+  { out: 'reading', source: 'src/cli/reading.ts', target: 'reading' },
   { out: 'hook', source: 'src/cli/hookMain.ts', target: 'hook' },
   { out: 'parts/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
   { out: 'parts/bsvSdk', source: 'src/signing/bsvSdk.ts', target: 'part' },
@@ -63,17 +65,29 @@ const WHOLE = {
 /** @type {import('esbuild').BuildOptions} */
 const COMMAND = { ...WHOLE, define: { ATLAS_VERSION: JSON.stringify(version) } };
 
-/** @type {Record<'extension' | 'cli' | 'hook' | 'part' | 'chunk' | 'webview', import('esbuild').BuildOptions>} */
-const TARGETS = {
-  extension: { ...WHOLE, external: ['vscode'] },
-  // `vscode` is not external here: an import of it from the command line's code fails the build.
-  cli: { ...COMMAND, banner: { js: '#!/usr/bin/env node' } },
-  hook: { ...COMMAND, plugins: [partsBeside(), readingOnly()] },
-  part: PART,
-  // A part that needs other parts, which lie beside it.
-  chunk: { ...WHOLE, plugins: [partsBeside('parts')] },
-  webview: { platform: 'browser', target: 'es2022', format: 'iife' },
+/**
+ * The parser of command lines can start other programs as its commands, which ours are not: what it would need for that
+ * takes as long to load as the parser.
+ * @type {import('esbuild').Plugin}
+ */
+const noPrograms = {
+  name: 'no-programs',
+  setup: (build) => {
+    build.onResolve({ filter: /^node:child_process$/ }, ({ importer, path: name }) =>
+      importer.includes(`${path.sep}commander${path.sep}`) ? { path: name, namespace: 'no-programs' } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: 'no-programs' }, () => ({ contents: 'module.exports = {};' }));
+  },
 };
+
+/**
+ * The file that is imported, as {@link BUNDLES} names it.
+ * @param {string} wanted
+ * @param {string} folder
+ */
+function sourceOf(wanted, folder) {
+  return path.relative(root, path.resolve(folder, `${wanted}.ts`)).replaceAll(path.sep, '/');
+}
 
 /**
  * Leaves out of a file what lies beside it.
@@ -85,7 +99,7 @@ function partsBeside(folder = '.') {
     name: 'parts-beside',
     setup: (build) => {
       build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir }) => {
-        const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
+        const file = sourceOf(wanted, resolveDir);
         const part = BUNDLES.find(({ source }) => source === file);
         if (part === undefined) return undefined;
         const beside = path.posix.relative(folder, `${part.out}.js`);
@@ -97,35 +111,84 @@ function partsBeside(folder = '.') {
 
 /** What changes tasks: where a hook has something to record after all, it is the command's. */
 const DRIVING = 'src/service/driving.ts';
+/** @param {readonly string[]} names */
+const services = (...names) => names.map((name) => `src/service/${name}.ts`);
 /** What is asked for by people only, or by what changes tasks. */
-const NOT_READING = ['git/gitHooks', 'receipts/receiptService', 'git/spoolService'].map(
-  (name) => `src/service/${name}.ts`,
-);
+const NOT_IN_HOOKS = services('git/gitHooks', 'receipts/receiptService', 'git/spoolService');
+/** What says how a task stands asks none of these. */
+const NOT_ASKED = services('git/gitHooks', 'git/spoolService', 'checkpoints/gitCheckpoints', 'inbox/inbox');
 
 /**
- * Leaves out what hooks that only read never load: they are answered while an agent waits, and every part of a file is looked
- * over before it runs.
+ * Leaves out what is loaded late and never here: agents wait for the answer, and every part of a file is looked over before it
+ * runs.
+ * @param {readonly string[]} files
  * @returns {import('esbuild').Plugin}
  */
-function readingOnly() {
+function leavingOut(files) {
   return {
-    name: 'reading-only',
+    name: 'leaving-out',
     setup: (build) => {
       build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir, kind }) => {
-        const file = path.relative(root, path.resolve(resolveDir, `${wanted}.ts`)).replaceAll(path.sep, '/');
-        const isLeftOut = kind === 'dynamic-import' && [DRIVING, ...NOT_READING].includes(file);
-        return isLeftOut ? { path: file, namespace: 'left-out' } : undefined;
+        const file = sourceOf(wanted, resolveDir);
+        return kind === 'dynamic-import' && files.includes(file) ? { path: file, namespace: 'left-out' } : undefined;
       });
       build.onResolve({ filter: /./, namespace: 'left-out' }, ({ path: part }) => ({ path: part, external: true }));
       build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path: file }) => ({
         contents:
           file === DRIVING
-            ? `exports.drivingAtlas = (ports) => require('./command.js').drivingAtlas(ports);`
-            : `throw new Error('A hook that only reads has no ${file}.');`,
+            ? `exports.drivingAtlas = (ports) => require('./often.js').drivingAtlas(ports);`
+            : `throw new Error('What is called all day has no ${file}.');`,
       }));
     },
   };
 }
+
+/** @param {readonly string[]} names */
+const handlers = (...names) => names.map((name) => `src/cli/commands/${name}.ts`);
+
+/** What changes tasks all day, and what asks how they stand: handlers are loaded by their commands, and by nothing else. */
+const CHANGING = handlers('task/step', 'checkpoint/checkpoint');
+const ASKING = handlers('task/status', 'task/hook');
+
+/**
+ * Leaves out what other commands do: it is in the whole program.
+ * @param {readonly string[]} own
+ * @returns {import('esbuild').Plugin}
+ */
+function handlersOnly(own) {
+  return {
+    name: 'handlers-only',
+    setup: (build) => {
+      build.onResolve({ filter: /^\.{1,2}\// }, ({ path: wanted, resolveDir, importer, kind }) => {
+        const file = sourceOf(wanted, resolveDir);
+        // Beside it lies the one with all handlers.
+        if (file === 'src/cli/run.ts') return { path: path.join(root, file) };
+        const isLeftOut = kind === 'dynamic-import' && /[cC]ommands\.ts$/.test(importer) && !own.includes(file);
+        return isLeftOut ? { path: file, namespace: 'other-handler' } : undefined;
+      });
+      build.onLoad({ filter: /.*/, namespace: 'other-handler' }, ({ path: file }) => ({
+        contents: `throw new Error('What is called all day has no ${file}.');`,
+      }));
+    },
+  };
+}
+
+/** @type {Record<'extension' | 'cli' | 'often' | 'reading' | 'hook' | 'part' | 'chunk' | 'webview', import('esbuild').BuildOptions>} */
+const TARGETS = {
+  extension: { ...WHOLE, external: ['vscode'] },
+  // `vscode` is not external here: an import of it from the command line's code fails the build.
+  cli: { ...COMMAND, plugins: [partsBeside(), noPrograms], banner: { js: '#!/usr/bin/env node' } },
+  often: { ...COMMAND, plugins: [handlersOnly(CHANGING), partsBeside(), noPrograms] },
+  reading: {
+    ...COMMAND,
+    plugins: [handlersOnly(ASKING), partsBeside(), noPrograms, leavingOut([DRIVING, ...NOT_ASKED])],
+  },
+  hook: { ...COMMAND, plugins: [partsBeside(), leavingOut([DRIVING, ...NOT_IN_HOOKS])] },
+  part: PART,
+  // A part that needs other parts, which lie beside it.
+  chunk: { ...WHOLE, plugins: [partsBeside('parts')] },
+  webview: { platform: 'browser', target: 'es2022', format: 'iife' },
+};
 
 /**
  * @param {typeof BUNDLES[number]} bundle
@@ -151,6 +214,8 @@ const present = BUNDLES.filter(
     existsSync(path.join(root, source)) &&
     (only !== 'cli' ||
       target === 'cli' ||
+      target === 'often' ||
+      target === 'reading' ||
       target === 'hook' ||
       target === 'chunk' ||
       (target === 'part' && out.startsWith('parts/'))),

@@ -18,8 +18,8 @@ export interface Surroundings {
   readonly folder: string;
   /** Why nothing can be done in that folder. */
   readonly folderProblem?: string;
-  readonly streams: Streams;
   readonly stdin: NodeJS.ReadStream;
+  readonly streams: Streams;
   /** The file of this program, which captures files in a process of its own; absent where nothing is to be captured. */
   readonly program?: string;
 }
@@ -30,13 +30,12 @@ export class CliContext {
   readonly folder: string;
   readonly folderProblem: string | undefined;
   readonly streams: Streams;
-  readonly stdin: NodeJS.ReadStream;
   private readonly program: string | undefined;
   private loaded: Promise<OpenAtlas> | undefined;
   private told: string | undefined;
 
   constructor(
-    surroundings: Surroundings,
+    private readonly surroundings: Surroundings,
     /** Whether the answer is one JSON document, so that nothing else may be written beside it. */
     readonly json: boolean,
     readonly quiet: boolean,
@@ -45,8 +44,11 @@ export class CliContext {
     this.folder = surroundings.folder;
     this.folderProblem = surroundings.folderProblem;
     this.streams = surroundings.streams;
-    this.stdin = surroundings.stdin;
     this.program = surroundings.program;
+  }
+
+  get stdin(): NodeJS.ReadStream {
+    return this.surroundings.stdin;
   }
 
   /** The store, for reading; what changes tasks is loaded by {@link drive}. */

@@ -37,7 +37,10 @@ export function processSurroundings(program: string): Surroundings {
   return {
     env: process.env,
     ...currentFolder(),
-    stdin: process.stdin,
+    // To open it takes as long as a short command's answer, and most ask for nothing.
+    get stdin() {
+      return process.stdin;
+    },
     program,
     streams: {
       out: (text) => process.stdout.write(text),

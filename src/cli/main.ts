@@ -18,11 +18,21 @@ function quickHook([family, name, flag, host, ...more]: readonly string[]): Quic
   return more.length === 0 ? { event, host: known } : undefined;
 }
 
+/** What agents call all day needs a part of the program only, too: which one, the first word tells, as far as it goes. */
+async function runCommand(args: readonly string[], program: string): Promise<number> {
+  const surroundings = processSurroundings(program);
+  const [first = ''] = args;
+  let code: number | undefined;
+  if (first === 'status' || first === 'hook') code = await (await import('./reading')).runReading(args, surroundings);
+  if (first === 'checkpoint' || first === 'step') code = await (await import('./often')).runOften(args, surroundings);
+  return code ?? (await import('./run')).runCli(args, surroundings);
+}
+
 async function run(args: readonly string[]): Promise<void> {
   const program = path.join(__dirname, 'cli.js');
   const hook = quickHook(args);
   if (hook === undefined) {
-    process.exitCode = await (await import('./run')).runCli(args, processSurroundings(program));
+    process.exitCode = await runCommand(args, program);
     if (args[0] !== 'lifecycle') return;
   } else process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings(program));
   // The agent waits until this process is gone: an open pipe is not waited for. What is still to be written is.

@@ -41,7 +41,17 @@ export async function runCli(
   return answering({ name, byHost: args[0] === 'lifecycle' }, context, async () => answerOf(parsed, context));
 }
 
-/** What changes tasks, for the bundle of hooks, which only reads until there is something to record. */
+/** Runs a command line if it names one of these commands; `undefined` where it doesn't. */
+export async function runNamed(
+  names: ReadonlySet<string>,
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<number | undefined> {
+  const name = commandNamed(args, COMMANDS)?.name;
+  return name !== undefined && names.has(name) ? runCli(args, surroundings) : undefined;
+}
+
+/** What changes tasks, for the bundles that only read until there is something to record. */
 export async function drivingAtlas(ports: ServicePorts): Promise<Atlas> {
   const { createAtlas } = await import('../service/createAtlas');
   return createAtlas(ports).drive();

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { defined } from '../core/shared/defined';
 import type { Logger } from '../core/shared/ports';
 import type { TaskRef } from '../core/task/taskRef';
@@ -49,6 +49,8 @@ export class CaptureStarter implements Required<Pick<ServicePorts, 'recorded' | 
 
   private start({ workspace, id }: TaskRef, args: readonly string[]): ChildProcess | undefined {
     const all = [this.program, 'checkpoint', 'capture', '--task', `${workspace}/${id}`, ...args];
+    // Most commands start nothing, and loading it takes a while.
+    const { spawn } = process.getBuiltinModule('node:child_process');
     try {
       const child = spawn(process.execPath, all, {
         ...{ cwd: this.root, detached: true, stdio: 'ignore', windowsHide: true },

@@ -87,7 +87,7 @@ export function pendingAdvice(view: HookView): Advice {
 /** A quotation that ends its sentence, with one full stop. */
 function sentenceQuoted(text: string): string {
   const quoted = prose(text);
-  return /[.!?…]$/u.test(quoted) ? `"${quoted}"` : `"${quoted}".`;
+  return /[.!?\u2026]$/u.test(quoted) ? `"${quoted}"` : `"${quoted}".`;
 }
 
 /** What has to be settled before the work goes on: something is missing, or git is in the middle of something. */

@@ -13,29 +13,12 @@ import type { CliContext } from '../../context';
 import { EXIT } from '../../render/output';
 import { table } from '../../render/table';
 import type { AnswerData } from '../schemas';
-import type { SessionData } from './sessionSchemas';
+import { sessionData } from './needed';
 
 /** What observes sessions, after a look at what hosts reported. */
 async function looked(context: CliContext): Promise<{ service: SessionService; sessions: readonly ObservedSession[] }> {
   const service = trackedSessions(await context.atlas(), context.env);
   return { service, sessions: await service.refresh() };
-}
-
-/** What JSON says of a session. */
-export function sessionData({ ref, record, state, hookPath }: ObservedSession): SessionData {
-  return {
-    session_id: ref.sessionId,
-    host: ref.host,
-    state,
-    task_state: record.task?.state ?? null,
-    task_id: record.bound?.id ?? null,
-    worktree: record.worktree ?? null,
-    started_at: record.started_at,
-    seen_at: record.seen_at,
-    request: record.first_request?.text ?? null,
-    files_changed: record.changes?.total ?? 0,
-    hook_path: hookPath ?? null,
-  };
 }
 
 /** `sessions list`: each session of the repository, the newest first. */

@@ -3,8 +3,7 @@ import { synopsisOf } from '../../../service/tasks/advice';
 import type { Handler } from '../../parse/commandLine';
 import { EXIT, toJson } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { needRecord, sessionsInNeed } from '../sessions/needed';
-import { sessionData } from '../sessions/sessions';
+import { needRecord, sessionData, sessionsInNeed } from '../sessions/needed';
 import { taken, taskData, taskToRead, taskToTell } from './taskAnswer';
 
 /** `hook show`: HOOK.md, with what has changed in the worktree since it was written. */

@@ -1,0 +1,13 @@
+import type { Surroundings } from './context';
+import { runNamed } from './run';
+
+/** What is asked of tasks all day: their handlers, and what those need, are in this file. */
+const ASKING: ReadonlySet<string> = new Set([
+  'status',
+  ...['status', 'show', 'synopsis'].map((name) => `hook ${name}`),
+]);
+
+/** Runs a command line as `runCli` does; `undefined` where it asks for another command, which is in the whole program. */
+export async function runReading(args: readonly string[], surroundings: Surroundings): Promise<number | undefined> {
+  return runNamed(ASKING, args, surroundings);
+}
