@@ -90,7 +90,9 @@ describe('the npm package', { timeout: 60_000 }, () => {
       'dist/command.js',
       'dist/forge.js',
       'dist/hook.js',
+      'dist/often.js',
       'dist/package.json',
+      'dist/reading.js',
       'package.json',
     ]);
     const parts = readdirSync(path.join(path.dirname(cli.entry), 'parts')).map((name) => `dist/parts/${name}`);
