@@ -18,7 +18,7 @@ const { version } = /** @type {{ version: string }} */ (manifest);
 /**
  * One row a bundle, each one CommonJS file: of what extension and command cost at their start, most was Node finding,
  * reading and linking modules, which it does one by one. What imports another row's source finds it beside itself.
- * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'often' | 'reading' | 'hook' | 'part' | 'chunk' | 'webview' }>}
+ * @type {ReadonlyArray<{ out: string, source: string, target: 'extension' | 'cli' | 'changing' | 'reading' | 'hook' | 'part' | 'chunk' | 'webview' }>}
  */
 const BUNDLES = [
   { out: 'extension', source: 'src/extension/main.ts', target: 'extension' },
@@ -26,7 +26,7 @@ const BUNDLES = [
   { out: 'cli', source: 'src/cli/main.ts', target: 'cli' },
   { out: 'forge', source: 'src/cli/forgeMain.ts', target: 'cli' },
   { out: 'command', source: 'src/cli/run.ts', target: 'cli' },
-  { out: 'often', source: 'src/cli/often.ts', target: 'often' },
+  { out: 'changing', source: 'src/cli/changing.ts', target: 'changing' },
   { out: 'reading', source: 'src/cli/reading.ts', target: 'reading' },
   { out: 'hook', source: 'src/cli/hookMain.ts', target: 'hook' },
   { out: 'parts/libsecp256k1', source: 'src/signing/libsecp256k1.ts', target: 'part' },
@@ -74,7 +74,9 @@ const noPrograms = {
   name: 'no-programs',
   setup: (build) => {
     build.onResolve({ filter: /^node:child_process$/ }, ({ importer, path: name }) =>
-      importer.includes(`${path.sep}commander${path.sep}`) ? { path: name, namespace: 'no-programs' } : undefined,
+      importer.includes(path.join('node_modules', 'commander', ''))
+        ? { path: name, namespace: 'no-programs' }
+        : undefined,
     );
     build.onLoad({ filter: /.*/, namespace: 'no-programs' }, () => ({ contents: 'module.exports = {};' }));
   },
@@ -109,7 +111,7 @@ function partsBeside(folder = '.') {
   };
 }
 
-/** What changes tasks: where a hook has something to record after all, it is the command's. */
+/** What changes tasks: where what only reads has something to record after all, it is in the part that changes tasks. */
 const DRIVING = 'src/service/driving.ts';
 /** @param {readonly string[]} names */
 const services = (...names) => names.map((name) => `src/service/${name}.ts`);
@@ -136,7 +138,7 @@ function leavingOut(files) {
       build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path: file }) => ({
         contents:
           file === DRIVING
-            ? `exports.drivingAtlas = (ports) => require('./often.js').drivingAtlas(ports);`
+            ? `exports.drivingAtlas = (ports) => require('./changing.js').drivingAtlas(ports);`
             : `throw new Error('What is called all day has no ${file}.');`,
       }));
     },
@@ -147,7 +149,7 @@ function leavingOut(files) {
 const handlers = (...names) => names.map((name) => `src/cli/commands/${name}.ts`);
 
 /** What changes tasks all day, and what asks how they stand: handlers are loaded by their commands, and by nothing else. */
-const CHANGING = handlers('task/step', 'checkpoint/checkpoint');
+const CHANGING = handlers('task/step', 'task/hook', 'checkpoint/checkpoint');
 const ASKING = handlers('task/status', 'task/hook');
 
 /**
@@ -173,12 +175,12 @@ function handlersOnly(own) {
   };
 }
 
-/** @type {Record<'extension' | 'cli' | 'often' | 'reading' | 'hook' | 'part' | 'chunk' | 'webview', import('esbuild').BuildOptions>} */
+/** @type {Record<'extension' | 'cli' | 'changing' | 'reading' | 'hook' | 'part' | 'chunk' | 'webview', import('esbuild').BuildOptions>} */
 const TARGETS = {
   extension: { ...WHOLE, external: ['vscode'] },
   // `vscode` is not external here: an import of it from the command line's code fails the build.
   cli: { ...COMMAND, plugins: [partsBeside(), noPrograms], banner: { js: '#!/usr/bin/env node' } },
-  often: { ...COMMAND, plugins: [handlersOnly(CHANGING), partsBeside(), noPrograms] },
+  changing: { ...COMMAND, plugins: [handlersOnly(CHANGING), partsBeside(), noPrograms] },
   reading: {
     ...COMMAND,
     plugins: [handlersOnly(ASKING), partsBeside(), noPrograms, leavingOut([DRIVING, ...NOT_ASKED])],
@@ -214,7 +216,7 @@ const present = BUNDLES.filter(
     existsSync(path.join(root, source)) &&
     (only !== 'cli' ||
       target === 'cli' ||
-      target === 'often' ||
+      target === 'changing' ||
       target === 'reading' ||
       target === 'hook' ||
       target === 'chunk' ||

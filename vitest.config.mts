@@ -16,8 +16,18 @@ export default defineConfig({
   test: {
     maxWorkers: MAX_WORKERS,
     projects: [
-      // The properties that are tried on random input take seconds on a busy machine.
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 20_000 } },
+      // Files share what they import, which takes as long as their tests. Those of the editor's part replace `vscode`, each by
+      // what it needs, and have a world of their own. Properties that are tried on random input take seconds on a busy machine.
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          exclude: ['test/unit/extension/**'],
+          testTimeout: 20_000,
+          isolate: false,
+        },
+      },
+      { test: { name: 'unit-extension', include: ['test/unit/extension/**/*.test.ts'], testTimeout: 20_000 } },
       {
         test: {
           name: 'integration',

@@ -19,7 +19,7 @@ const LATE_PACKAGES = ['marked', '@bsv/sdk', 'yaml', 'chokidar'];
 const ALLOWED = [
   /^package(\.nls(\.[a-z-]+)?)?\.json$/,
   /^(README\.md|CHANGELOG\.md|LICENSE|THIRD-PARTY-NOTICES\.txt)$/,
-  /^dist\/(extension|window|cli|command|often|reading|hook)\.js$/,
+  /^dist\/(extension|window|cli|command|changing|reading|hook)\.js$/,
   /^dist\/(parts|editor)\/[a-zA-Z0-9]+\.js$/,
   /^dist\/webview\/[a-zA-Z]+\.(js|css)$/,
   /^dist\/(package\.json|stop\.sh)$/,
@@ -42,7 +42,7 @@ const REQUIRED = [
   'dist/window.js',
   'dist/cli.js',
   'dist/command.js',
-  'dist/often.js',
+  'dist/changing.js',
   'dist/reading.js',
   'dist/hook.js',
   'dist/package.json',

@@ -17,7 +17,7 @@ function vitest(name: string): Phase {
   return {
     name,
     command: [
-      ...([tool('vitest'), 'run', '--project', name] as const),
+      ...([tool('vitest'), 'run', '--project', `${name}*`] as const),
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${reportOf(name)}`],
     ],
     tests: { folder: `test/${name}`, report: 'vitest' },

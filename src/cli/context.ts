@@ -18,8 +18,8 @@ export interface Surroundings {
   readonly folder: string;
   /** Why nothing can be done in that folder. */
   readonly folderProblem?: string;
-  readonly stdin: NodeJS.ReadStream;
   readonly streams: Streams;
+  readonly stdin: NodeJS.ReadStream;
   /** The file of this program, which captures files in a process of its own; absent where nothing is to be captured. */
   readonly program?: string;
 }

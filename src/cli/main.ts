@@ -18,13 +18,25 @@ function quickHook([family, name, flag, host, ...more]: readonly string[]): Quic
   return more.length === 0 ? { event, host: known } : undefined;
 }
 
-/** What agents call all day needs a part of the program only, too: which one, the first word tells, as far as it goes. */
+/** What may follow `checkpoint` and makes another command of it, which is in the whole program. */
+const OF_CHECKPOINTS = ['list', 'show', 'diff', 'restore', 'undo-restore', 'capture'];
+
+/**
+ * Which part of the program is enough, by the first words: what agents call all day and wait for, needs less than half of it.
+ * The parts themselves know their commands; a wrong guess only takes its time.
+ */
+function partFor([first, second = '']: readonly string[]): 'reading' | 'changing' | undefined {
+  if (first === 'status' || (first === 'hook' && (second === 'synopsis' || second === 'status'))) return 'reading';
+  if (first === 'step' || (first === 'hook' && second === 'show')) return 'changing';
+  return first === 'checkpoint' && !OF_CHECKPOINTS.includes(second) ? 'changing' : undefined;
+}
+
 async function runCommand(args: readonly string[], program: string): Promise<number> {
   const surroundings = processSurroundings(program);
-  const [first = ''] = args;
+  const part = partFor(args);
   let code: number | undefined;
-  if (first === 'status' || first === 'hook') code = await (await import('./reading')).runReading(args, surroundings);
-  if (first === 'checkpoint' || first === 'step') code = await (await import('./often')).runOften(args, surroundings);
+  if (part === 'reading') code = await (await import('./reading')).runReading(args, surroundings);
+  if (part === 'changing') code = await (await import('./changing')).runChanging(args, surroundings);
   return code ?? (await import('./run')).runCli(args, surroundings);
 }
 

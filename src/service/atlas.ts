@@ -73,7 +73,10 @@ export class Atlas {
     this.store = new TaskStore({
       ...ports,
       render: this.markdown.render,
-      prepare: async (ref, left) => this.markdown.prepare(ref, left),
+      prepare: async (ref, left) => {
+        await this.markdown.prepare(ref, left);
+        this.markdown.keep(ref);
+      },
     });
     this.events = new EventSender(reader, this.store);
     this.recovery = new RecoveryService(reader, this.store);

@@ -34,31 +34,36 @@ export class GoodSignatures {
     this.added = true;
   }
 
-  /** Whether anything was added since it was opened or sealed. */
+  /** Whether anything was added since it was opened or kept. */
   get isNew(): boolean {
     return this.added;
   }
 
+  /** Says that all is kept. */
+  wereKept(): void {
+    this.added = false;
+  }
+
   /**
-   * The bytes to keep: a line each, below a MAC, without which whoever can write a task's files could have anything found
+   * The text to keep: a line each, below a MAC, without which anybody who can write a task's files could have anything found
    * good.
+   * @param key what the MAC is made with
    * @param others what another process kept meanwhile
    */
-  seal(key: string, others: ReadonlyMap<string, SignedBy>): string {
-    this.added = false;
+  sealed(key: string, others: ReadonlyMap<string, SignedBy>): string {
     const all = [...new Map([...others, ...this.known])].slice(-MOST);
     const body = [VERSION, ...all.map(([digest, by]) => `${digest} ${by.keyId} ${by.publicKey}`)].join('\n');
     return `${mac(body, key).toString('hex')}\n${body}`;
   }
 }
 
-/** Reads what {@link GoodSignatures.seal} made; nothing, where a single byte is another. */
+/** Reads what {@link GoodSignatures.sealed} made; nothing, where it isn't that to the byte. */
 export function openGoodSignatures(text: string, key: string): ReadonlyMap<string, SignedBy> {
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
-  const claimed = Buffer.from(text.slice(0, Math.max(0, end)), 'hex');
-  const right = mac(body, key);
-  if (claimed.length !== right.length || !timingSafeEqual(claimed, right)) return new Map();
+  const claimed = text.slice(0, Math.max(0, end));
+  if (!/^[0-9a-f]{64}$/u.test(claimed) || !timingSafeEqual(Buffer.from(claimed, 'hex'), mac(body, key)))
+    return new Map();
   const [version, ...lines] = body.split('\n');
   if (version !== VERSION) return new Map();
   return new Map(

@@ -42,6 +42,11 @@ interface SecretText {
   readonly text: string;
 }
 
+/** Whether a file of the key folder holds a signing key. */
+export function isSigningKey(name: string): boolean {
+  return name === MASTER || SIGNING_SCHEMES.some((scheme) => name === ownName(scheme));
+}
+
 /** A key file's own name for a scheme, where `master.key` holds another's. */
 function ownName(scheme: SigningScheme): string {
   return `master.${scheme}.key`;

@@ -11,7 +11,7 @@ import type { Secp256k1 } from './secp256k1';
 
 /** Of how many tasks the node that their receipts' keys come from is kept. */
 const KEPT_TASKS = 256;
-/** How many good signatures are remembered, in memory only. */
+/** How many good signatures this process remembers; see {@link GoodSignatures} for others. */
 const KEPT_SIGNATURES = 20_000;
 
 /** What checking a signature says. */

@@ -1,6 +1,6 @@
 import { acceptedFailures, acceptedReceipts } from '../task/acceptedFailure';
 import { eventsOf } from '../history/historyEvent';
-import type { ValidationReceipt } from '../task/taskRecord';
+import type { TaskRecord, ValidationReceipt } from '../task/taskRecord';
 import type { TaskStep } from '../task/task';
 import { formatDuration, toMs } from '../shared/time';
 import { block, code, codeCell, flat, prose, table } from './escape';
@@ -38,10 +38,22 @@ function summaries({ hook, task }: HookView): string[] {
   });
 }
 
+/** The receipts whose verdicts HOOK.md may show: the newest, and the newest of each step. */
+export function receiptsShown({ receipts }: Pick<TaskRecord, 'receipts'>): ReadonlySet<ValidationReceipt> {
+  const shown = new Set(receipts.slice(-MAX_RECEIPTS));
+  for (const step of new Set(receipts.map(({ step_name: name }) => name)))
+    for (const each of newestOf(receipts, step)) shown.add(each);
+  return shown;
+}
+
+function newestOf(receipts: readonly ValidationReceipt[], step: string): readonly ValidationReceipt[] {
+  return receipts.filter((receipt) => receipt.step_name === step).slice(-MAX_RECEIPTS_IN_CELL);
+}
+
 function completedRow(view: HookView, step: TaskStep, index: number): string[] {
   const took = view.task.step_results.findLast((result) => result.step_index === index)?.duration_ms;
   const own = view.hook.receipts.filter((receipt) => receipt.step_name === step.name);
-  const shown = own.slice(-MAX_RECEIPTS_IN_CELL).map((receipt) => receiptMark(view, receipt));
+  const shown = newestOf(own, step.name).map((receipt) => receiptMark(view, receipt));
   const more = own.length - shown.length;
   return [
     `${index + 1}. ${prose(step.name, 64)}`,

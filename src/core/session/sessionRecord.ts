@@ -113,8 +113,8 @@ export const sessionRecordSchema = z.looseObject({
   commands: z.array(ranCommand),
   files: z.array(namedFile),
   changes: z.optional(changes),
-  /** Set where git didn't say in time what changed: it is asked again. */
-  look_due: z.optional(z.boolean()),
+  /** Set where git didn't say in time what changed: it is asked again. When the session's work had ended then, if it had. */
+  recheck: z.optional(z.object({ tries: count, ended_at: z.optional(time) })),
   list: z.optional(
     z.object({ ...said, items: z.array(z.object({ id: z.string(), text: z.string(), status: z.string() })) }),
   ),

@@ -8,6 +8,8 @@ import { PUBLIC_KEYS_FILE, type PublicKeyEntry, openPublicKeys, parsePublicKeys 
 import { StoreKeyFolder } from '../../store/keys/keyFolder';
 import type { Examination } from './report';
 
+/** What only its user may read, beside the signing keys. */
+const ALSO_SECRET = 'verdicts.key';
 const SECRET = /^master(?:\.[a-z0-9]+)?\.key(?:\.bak)?$/u;
 const OTHERS = 0o077;
 
@@ -22,7 +24,7 @@ export async function checkKeys(exam: Examination): Promise<void> {
   }
   await narrow(exam, paths.keys, 0o700);
   const secrets = files.list(paths.keys).filter((name) => SECRET.test(name));
-  for (const name of secrets) {
+  for (const name of [...secrets, ALSO_SECRET]) {
     const path = join(paths.keys, name);
     if (files.stat(path)?.kind === 'file') await narrow(exam, path, 0o600);
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import type { TaskRecord, ValidationReceipt } from '../../core/task/taskRecord';
+import { receiptsShown } from '../../core/hookMarkdown/history';
 import type { ReceiptVerdict } from '../../core/hookMarkdown/view';
 import type { Repository } from '../../core/shared/ports';
 import { type Freshness, type ReceiptReport, recordedReceipts } from '../../core/receipt/receipt';
@@ -15,6 +16,7 @@ import { StoreKeyFolder } from '../../store/keys/keyFolder';
 import { ReceiptFiles } from '../../store/receipts/receiptFiles';
 import { ReceiptLedger } from '../../store/receipts/receiptLedger';
 import type { StoredTask } from '../../core/task/storedTask';
+import type { TaskRef } from '../../core/task/taskRef';
 import { repositoryOf } from '../checkpoints/worktreeState';
 import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
@@ -25,8 +27,6 @@ import { keptIn } from '../../core/shared/keptIn';
 const SLICE_MS = 12;
 /** The most files that an outdated receipt names. */
 const MAX_FILES = 50;
-/** How many of the newest receipts HOOK.md may show, and so are looked at before it is written. */
-const SHOWN = 40;
 
 /** What a pass over receipts may be told. */
 export interface ReportOptions {
@@ -37,7 +37,7 @@ export interface ReportOptions {
 
 type TaskWithReceipts = Pick<StoredTask, 'ref'> & { readonly hook: Pick<TaskRecord, 'receipts' | 'history'> };
 
-/** Verifies receipts: reads, never signs, never makes a key. Every verdict that is shown comes from here. */
+/** Verifies receipts: reads, never signs, never makes a signing key. Every verdict that is shown comes from here. */
 export class ReceiptService {
   readonly files: ReceiptFiles;
   readonly keys: StoreKeyFolder;
@@ -117,10 +117,16 @@ export class ReceiptService {
   }
 
   /** Makes ready what HOOK.md needs of a task. */
-  async prepareTask({ ref, hook }: TaskWithReceipts): Promise<void> {
-    const reports = await this.reportsOf({ ref, hook }, hook.receipts.slice(-SHOWN), {});
-    if (reports.ok) this.memory.keep(ref);
-    else this.ports.log.warn('Receipts could not be verified.', { error: reports.error.message });
+  async prepareTask({ ref, hook }: TaskWithReceipts & { readonly hook: Pick<TaskRecord, 'state'> }): Promise<void> {
+    // A validation may add a receipt before HOOK.md is written, which is synchronous.
+    if (hook.state === 'step_validating') await this.curve();
+    const reports = await this.reportsOf({ ref, hook }, [...receiptsShown(hook)], {});
+    if (!reports.ok) this.ports.log.warn('Receipts could not be verified.', { error: reports.error.message });
+  }
+
+  /** Keeps, for other processes, which signatures of a task were found good in this one. */
+  keepGood(ref: TaskRef): void {
+    this.memory.keep(ref);
   }
 
   /** The verdicts for HOOK.md, asked for one by one; none where the keys were not loaded. */
@@ -138,7 +144,7 @@ export class ReceiptService {
           const { verdict, keyPath } = judge.judge(facts, receipt, chain);
           return { verdict, ...(keyPath === undefined ? {} : { keyPath }) };
         } catch (error) {
-          // Another process added it since: the next change has it verified.
+          // Another process added it since HOOK.md was prepared: the next change has it verified.
           if (error instanceof CurveMissing) return undefined;
           throw error;
         }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { GitStatus, Repository } from '../../core/shared/ports';
 import { toMs, toTimestamp } from '../../core/shared/time';
 import { LIMITS, type SessionRecord } from '../../core/session/sessionRecord';
@@ -69,7 +69,7 @@ export class SessionPlaces {
 
   /**
    * A session with the files that differ now from how they were when it began; the same record, where git doesn't say in time.
-   * @param until for a session that is over, when (ms) its work was: what changed later is somebody else's
+   * @param until when (ms) its work ended, for one that is over: what changed later is somebody else's, unless it was its before
    */
   async withChanges(record: SessionRecord, until = Infinity): Promise<SessionRecord> {
     const { base, worktree } = record;
@@ -92,9 +92,12 @@ export class SessionPlaces {
       ...changed,
       ...reverted.map(({ path }) => ({ path, change: 'modified' as const })),
     ];
+    const changedBefore = (record.changes?.files ?? []).map(({ path }) => join(worktree, path));
+    const named = record.files.map(({ path }) => resolve(record.cwd ?? worktree, path));
+    const known = new Set([...changedBefore, ...named]);
     // When a file was deleted can't be told.
     const isOwn = ({ path }: { readonly path: string }): boolean =>
-      (this.seen(repository, path).mtime_ms ?? Infinity) <= until;
+      known.has(join(worktree, path)) || (this.seen(repository, path).mtime_ms ?? Infinity) <= until;
     const files = this.ports.clock.now() <= until ? differing : differing.filter(isOwn);
     const open = new Set(status.files);
     return {

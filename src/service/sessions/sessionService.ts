@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SessionsConfig } from '../../core/config/config';
 import type { SessionView, Survivor } from '../../core/hookMarkdown/session';
 import { renderSessionHook } from '../../core/hookMarkdown/sessionHook';
+import { defined } from '../../core/shared/defined';
 import { messageOf } from '../../core/shared/errors';
 import type { Vitality } from '../../core/recovery/liveness';
 import { toMs, toTimestamp } from '../../core/shared/time';
@@ -41,8 +42,8 @@ const LOCK_MS = 2000;
 
 /** What a tool's shell still writes when its agent is killed, it has written after this (ms). */
 const LINGERS_MS = 5000;
-/** A look at the worktree for which git took too long is tried again for so long (ms) after the last sign of a session. */
-const LOOK_DUE_MS = 600_000;
+/** So often git is asked again what changed, where it didn't say in time: each time its files are read a little sooner. */
+const MOST_RECHECKS = 5;
 /** For so long (ms) after a death, what is left running counts as the session's work. */
 const LEFT_MS = 3_600_000;
 
@@ -179,24 +180,25 @@ export class SessionService {
     now = await places.placed(now);
     // After the turn, the files are the user's again.
     const isAtWork = isInTurn(now) && (now.died === undefined || (await this.leftSomething(now, left)));
-    if (isTouched || isNewlyDead || isAtWork || this.isLookDue(now)) now = await this.looked(now, isAtWork, places);
+    const isDue = (now.recheck?.tries ?? MOST_RECHECKS) < MOST_RECHECKS;
+    if (isTouched || isNewlyDead || isAtWork || isDue) now = await this.withChanges(now, isAtWork, places);
     else if (now.task?.state === 'waiting' && sessionState(now, vitality) === 'ended')
       now = await places.withUncommitted(now);
     return this.asTask(now, config);
   }
 
   /** A session with what changed in its worktree; where git doesn't say in time, with a mark that it is asked again. */
-  private async looked(record: SessionRecord, isAtWork: boolean, places: SessionPlaces): Promise<SessionRecord> {
-    const { look_due: wasDue, ...plain } = record;
+  private async withChanges(record: SessionRecord, isAtWork: boolean, places: SessionPlaces): Promise<SessionRecord> {
+    const { recheck, ...plain } = record;
     const based = await places.withBase(plain);
-    const worked = toMs(record.died?.at ?? record.phase_at) + LINGERS_MS;
-    const changed = await places.withChanges(based, wasDue === true && !isAtWork ? worked : undefined);
-    // Outside of a repository there is nothing to look at.
-    return changed === based && record.worktree !== undefined ? { ...based, look_due: true } : changed;
-  }
-
-  private isLookDue({ look_due: isDue, died, seen_at: seen }: SessionRecord): boolean {
-    return isDue === true && this.ports.clock.now() - toMs(died?.at ?? seen) < LOOK_DUE_MS;
+    const ended = isAtWork ? undefined : (recheck?.ended_at ?? workEnded(record));
+    // What is asked in time may still find what the session's shell wrote last.
+    const until = recheck === undefined || ended === undefined ? undefined : toMs(ended) + LINGERS_MS;
+    const changed = await places.withChanges(based, until);
+    // Outside of a repository there is nothing to ask for.
+    if (changed !== based || record.worktree === undefined) return changed;
+    const tries = isAtWork ? 1 : (recheck?.tries ?? 0) + 1;
+    return { ...based, recheck: { tries, ...defined({ ended_at: ended }) } };
   }
 
   /** Whether what a dead session started may still change files: it ended a moment ago, or some of it runs. */
@@ -317,6 +319,11 @@ export class SessionService {
       held.release();
     }
   }
+}
+
+/** When the session's work ended: with its turn, or with its process in the middle of one. */
+function workEnded({ died, phase_at: phaseAt }: SessionRecord): string {
+  return died?.in_turn === true ? died.at : phaseAt;
 }
 
 /** A status by a host's file is older than what was reported since. */

@@ -23,7 +23,7 @@ export interface CleanupResult {
 }
 
 /** What belongs to the hook and goes; task.json, task.log and artifacts stay. */
-const HOOK_FILES = ['HOOK.md', 'owners', 'receipts', 'snapshots', 'journal.jsonl', 'hook.json'];
+const HOOK_FILES = ['HOOK.md', 'owners', 'receipts', 'verified', 'snapshots', 'journal.jsonl', 'hook.json'];
 const HOOK_REMAINS = /^(?:hook\.json|HOOK\.md|journal\.jsonl)\..+$/u;
 
 /** How the folder of a destroyed workspace is called until it is gone; no workspace can be. */

@@ -42,6 +42,11 @@ export class MarkdownWriter {
     await this.receipts.prepareTask(stored);
   }
 
+  /** Keeps what was found out for {@link prepare}, for other processes: where something is written anyway. */
+  keep(ref: TaskRef): void {
+    this.receipts?.keepGood(ref);
+  }
+
   readonly render: MarkdownRenderer = (ref, hook, task, seq) =>
     renderHookMarkdown(this.inputOf({ ref, hook, task, seq }));
 

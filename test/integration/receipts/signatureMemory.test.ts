@@ -1,4 +1,14 @@
-import { copyFileSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GoodSignatures, openGoodSignatures } from '../../../src/signing/goodSignatures';
 import { type StoreCopy, TamperBench } from '../../support/fixtures/receipts/receiptStore';
@@ -40,7 +50,7 @@ async function forge(sealedWith: string): Promise<void> {
   const service = await store.atlas().receipts();
   Object.assign(service, { memory: { of: () => asked } });
   await service.reports(store.stored(bench.tasks.hd));
-  writeFileSync(file, forged.seal(sealedWith, new Map()));
+  writeFileSync(file, forged.sealed(sealedWith, new Map()));
 }
 
 describe('what was found good', () => {
@@ -119,5 +129,28 @@ describe('what was found good', () => {
     expect(await verdicts()).toEqual(VALID);
     expect(await store.markdown(bench.tasks.hd)).toContain('Signature: VALID ✓');
     expect(openGoodSignatures(readFileSync(file, 'latin1'), key()).size).toBe(6);
+  });
+
+  it('is written by changes alone: HOOK.md is shown, and receipts are listed, without', async () => {
+    rmSync(file);
+    rmSync(store.key('verdicts.key'));
+    expect(await store.atlas().hookMarkdown(store.stored(bench.tasks.hd))).toContain('Signature: VALID ✓');
+    expect(await verdicts()).toEqual(VALID);
+    expect([existsSync(file), existsSync(store.key('verdicts.key'))]).toEqual([false, false]);
+  });
+
+  it('is not kept where nothing is signed: no key is made there', async () => {
+    rmSync(file);
+    for (const name of readdirSync(store.key('.'))) if (name.endsWith('.key')) rmSync(store.key(name));
+    expect(await store.markdown(bench.tasks.hd)).toContain('Signature: VALID ✓');
+    expect([existsSync(file), existsSync(store.key('verdicts.key'))]).toEqual([false, false]);
+  });
+
+  it.runIf(process.platform !== 'win32')('does not count where others could have read the key', async () => {
+    chmodSync(store.key('verdicts.key'), 0o644);
+    store.editReceipt(bench.tasks.hd, 1, { stdout_hash: 'f'.repeat(64) });
+    await forge(key());
+    expect((await store.judge(bench.tasks.hd))[1]).toMatchObject({ verdict: 'invalid', check: 'signature' });
+    expect(statSync(store.key('verdicts.key')).mode & 0o777).toBe(0o644);
   });
 });

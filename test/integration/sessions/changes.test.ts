@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SessionRecord } from '../../../src/core/session/sessionRecord';
 import { BuiltCli } from '../../support/drivers/cli';
 
 /* Which files a session changed, where its first tool was quicker than the first look. */
@@ -61,23 +62,64 @@ it('names a file that was written between the start and the first look, and none
   }
 });
 
-it('looks again, where git took too long at the end of the turn, and leaves out what was changed since', async () => {
-  const slow = path.join(cli.root, 'slow');
-  mkdirSync(slow);
-  const git = path.join(slow, 'git');
-  writeFileSync(git, '#!/bin/sh\nexec sleep 30\n');
-  chmodSync(git, 0o755);
-  const session = { session_id: 'waited', cwd: folder };
-  reportedAgo(120, 'SessionStart', { ...session, source: 'startup' });
-  reportedAgo(110, 'UserPromptSubmit', { ...session, prompt: 'Write and stop' });
-  writeFileSync(path.join(folder, 'own.txt'), 'own');
-  age(path.join(folder, 'own.txt'), 90);
-  reportedAgo(60, 'Stop', session);
-  writeFileSync(path.join(folder, 'later.txt'), 'of the user');
-  const PATH = `${slow}${path.delimiter}${process.env['PATH'] ?? ''}`;
-  expect(await shown('waited', { PATH })).not.toContain('own.txt');
-  rmSync(slow, { recursive: true });
-  const again = await shown('waited');
-  expect(again).toContain('- `own.txt` (added)');
-  expect(again).not.toContain('later.txt');
+describe('where git took too long at the end of the turn', () => {
+  const slow = (): string => {
+    const folder = path.join(cli.root, 'slow');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, 'git'), '#!/bin/sh\nexec sleep 30\n');
+    chmodSync(path.join(folder, 'git'), 0o755);
+    return `${folder}${path.delimiter}${process.env['PATH'] ?? ''}`;
+  };
+  const put = (name: string, secondsAgo: number, text = name): void => {
+    writeFileSync(path.join(folder, name), text);
+    age(path.join(folder, name), secondsAgo);
+  };
+
+  it('asks again, and leaves out what was changed since', async () => {
+    const session = { session_id: 'waited', cwd: folder };
+    reportedAgo(120, 'SessionStart', { ...session, source: 'startup' });
+    reportedAgo(110, 'UserPromptSubmit', { ...session, prompt: 'Write and stop' });
+    put('own.txt', 90);
+    reportedAgo(60, 'Stop', session);
+    put('later.txt', 0);
+    expect(await shown('waited', { PATH: slow() })).not.toContain('own.txt');
+    // That the session ends, too, makes nothing of it that the user wrote before.
+    reportedAgo(0, 'SessionEnd', { ...session, reason: 'exit' });
+    const again = await shown('waited');
+    expect(again).toContain('- `own.txt` (added)');
+    expect(again).not.toContain('later.txt');
+  });
+
+  it('keeps what was known before, though the user changed or deleted it since', async () => {
+    const session = { session_id: 'knew', cwd: folder };
+    put('kept.txt', 200);
+    put('gone.txt', 200);
+    execFileSync('git', ['-C', folder, 'add', '.'], { env: cli.environment() });
+    execFileSync('git', ['-C', folder, 'commit', '-qm', 'before'], { env: cli.environment() });
+    reportedAgo(120, 'SessionStart', { ...session, source: 'startup' });
+    reportedAgo(110, 'UserPromptSubmit', { ...session, prompt: 'Write, delete and stop' });
+    await shown('knew');
+    put('kept.txt', 90, 'changed');
+    rmSync(path.join(folder, 'gone.txt'));
+    expect(await shown('knew')).toContain('- `kept.txt` (modified)');
+    reportedAgo(60, 'Stop', session);
+    put('kept.txt', 0, 'of the user');
+    expect(await shown('knew', { PATH: slow() })).toContain('- `kept.txt` (modified)');
+    const again = await shown('knew');
+    expect(again).toContain('- `kept.txt` (modified)');
+    expect(again).toContain('- `gone.txt` (deleted)');
+  });
+
+  it('does so a few times only', { timeout: 60_000 }, async () => {
+    const session = { session_id: 'never', cwd: folder };
+    reportedAgo(120, 'SessionStart', { ...session, source: 'startup' });
+    reportedAgo(110, 'UserPromptSubmit', { ...session, prompt: 'Write and stop' });
+    reportedAgo(60, 'Stop', session);
+    for (let looks = 0; looks < 6; looks += 1) await shown('never', { PATH: slow() });
+    const records = readdirSync(path.join(cli.root, 'sessions'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('session.json'))
+      .map((name) => JSON.parse(readFileSync(path.join(cli.root, 'sessions', name), 'utf8')) as SessionRecord);
+    const tries = records.flatMap((each) => (each.session_id === 'never' ? [each.recheck?.tries] : []));
+    expect(tries).toEqual([5]);
+  });
 });

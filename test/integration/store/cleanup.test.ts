@@ -39,6 +39,7 @@ describe('cleaning', () => {
     const { paths } = atlas.ports;
     atlas.owners.adopt(abandoned, 'window');
     writeFileSync(path.join(paths.artifacts(abandoned), 'result.txt'), 'kept');
+    writeFileSync(paths.verified(abandoned), 'x');
     writeFileSync(`${paths.hook(abandoned)}.corrupt-20260101T000000-000Z-abcd`, 'x');
     ahead = 200 * HOUR;
     const plan = atlas.cleanup.plan(RETENTION);

@@ -7,7 +7,6 @@ import { messageOf } from '../../../core/shared/errors';
 import { roughAge, toMs } from '../../../core/shared/time';
 import type { ObservedSession } from '../../../service/sessions/sessionService';
 import type { CliContext } from '../../context';
-import type { SessionData } from './sessionSchemas';
 
 const MAX_TITLE = 120;
 
@@ -60,21 +59,4 @@ function told({ ref, record, state }: ObservedSession, now: number): string {
   const since = state === 'interrupted' ? (record.died?.at ?? record.phase_at) : record.phase_at;
   const title = sessionTitle({ record }, MAX_TITLE);
   return `${HOST_TITLES[ref.host]}, ${SESSION_STATE_LABELS[state]} (${roughAge(toMs(since), now)}): "${title}"`;
-}
-
-/** What JSON says of a session. */
-export function sessionData({ ref, record, state, hookPath }: ObservedSession): SessionData {
-  return {
-    session_id: ref.sessionId,
-    host: ref.host,
-    state,
-    task_state: record.task?.state ?? null,
-    task_id: record.bound?.id ?? null,
-    worktree: record.worktree ?? null,
-    started_at: record.started_at,
-    seen_at: record.seen_at,
-    request: record.first_request?.text ?? null,
-    files_changed: record.changes?.total ?? 0,
-    hook_path: hookPath ?? null,
-  };
 }

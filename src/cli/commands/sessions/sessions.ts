@@ -13,7 +13,7 @@ import type { CliContext } from '../../context';
 import { EXIT } from '../../render/output';
 import { table } from '../../render/table';
 import type { AnswerData } from '../schemas';
-import { sessionData } from './needed';
+import { sessionData } from './sessionAnswer';
 
 /** What observes sessions, after a look at what hosts reported. */
 async function looked(context: CliContext): Promise<{ service: SessionService; sessions: readonly ObservedSession[] }> {

@@ -1,9 +1,10 @@
-import { AtlasError, unwrap } from '../../../core/shared/errors';
+import { unwrap } from '../../../core/shared/errors';
 import { synopsisOf } from '../../../service/tasks/advice';
 import type { Handler } from '../../parse/commandLine';
 import { EXIT, toJson } from '../../render/output';
 import type { AnswerData } from '../schemas';
-import { needRecord, sessionData, sessionsInNeed } from '../sessions/needed';
+import { needRecord, sessionsInNeed } from '../sessions/needed';
+import { sessionData } from '../sessions/sessionAnswer';
 import { taken, taskData, taskToRead, taskToTell } from './taskAnswer';
 
 /** `hook show`: HOOK.md, with what has changed in the worktree since it was written. */
@@ -37,7 +38,8 @@ export const exportHook: Handler = async (context, call) => {
 /** `hook synopsis`: a line on the open task for an agent's context, and at most two on sessions that need the user. */
 export const synopsis: Handler = async (context, call) => {
   const chosen = await taskToTell(context, call).catch((error: unknown) => {
-    if (error instanceof AtlasError && error.code === 'not_found') return undefined;
+    // Not by its class: what repairs a task is in another file of the program, with its own.
+    if (error instanceof Error && 'code' in error && error.code === 'not_found') return undefined;
     throw error;
   });
   if (chosen?.newer !== undefined) throw chosen.newer;

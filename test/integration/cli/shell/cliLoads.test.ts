@@ -1,6 +1,8 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHANGING } from '../../../../src/cli/changing';
+import { ASKING } from '../../../../src/cli/reading';
 import { BuiltCli } from '../../../support/drivers/cli';
 
 /** Says at the end which modules of Node, and which files, were loaded; zod leaves a mark of its own. */
@@ -60,5 +62,18 @@ describe('what a command loads', () => {
     for (const file of kept) rmSync(path.join(cli.root, file));
     const again = await loadedBy('status');
     expect(RARE.filter((name) => again.includes(name))).toEqual(['zod', 'crypto', 'libsecp256k1.js']);
+  });
+
+  it('is a part of the program for what is called all day, which has all that it needs', async () => {
+    const isPart = (file: string): boolean => ['reading.js', 'changing.js', 'command.js'].includes(file);
+    expect((await loadedBy('status', '--json')).filter(isPart)).toEqual(['reading.js']);
+    expect((await loadedBy('hook', 'synopsis')).filter(isPart)).toEqual(['reading.js']);
+    expect((await loadedBy('hook', 'show')).filter(isPart)).toEqual(['changing.js']);
+    expect((await loadedBy('checkpoint', 'By hand')).filter(isPart)).toEqual(['changing.js']);
+    expect((await loadedBy('checkpoint', 'list')).filter(isPart)).toEqual(['command.js']);
+    for (const name of [...ASKING, ...CHANGING]) {
+      // Whatever it says without arguments: its handler is there.
+      expect((await cli.runIn({ folder }, ...name.split(' '))).err, name).not.toContain('called all day');
+    }
   });
 });
