@@ -9,7 +9,8 @@ const FORBIDDEN = /[\u0000-\u001f\u007f\\/:*?"<>|]/u;
 /** What HFS+ drops from a name. */
 const IGNORED = /[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
 /** Names of devices, whatever follows the first dot. */
-const RESERVED = /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)(?:\.|$)/iu;
+const RESERVED =
+  /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)(?:\.|$)/iu;
 /** Names of eight characters and three, by which Windows knows files with longer names: `GIT~1` is `.git`, `GI7D29~1` is `.gitattributes`. */
 const SHORT = /^(?=[^.]{1,8}(?:\.|$))[^.]*~[0-9]+(?:\.[^.]{0,3})?$/u;
 /** Files that git itself reads wherever they lie. Under any other spelling they would take the place of the real ones. */
