@@ -8,8 +8,11 @@ import { run } from '../test/support/drivers/run.ts';
 import { NOTICES, thirdPartyNotices } from './thirdParty.mts';
 
 const VSIX = path.join(PROJECT, 'atlas-hooks.vsix');
-/** Snapshots and sessions took 120 KB, what verifies commits 65; a jump past this is a dependency that slipped in. */
-const BUDGET_BYTES = 1_400_000;
+/**
+ * What agents call all day is there twice, in parts that start sooner, which takes 320 KB; a jump past this is a dependency
+ * that slipped in.
+ */
+const BUDGET_BYTES = 1_750_000;
 /** What runs when a window begins, the record's schema with it; the rest of its file is only looked over. */
 const BEGIN_BUDGET_BYTES = 162_000;
 /** Packages that lie beside the window's file. */
