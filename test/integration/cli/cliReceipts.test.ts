@@ -211,6 +211,12 @@ The validation command ran and completed successfully.
     expect(printed.receipts.map((receipt) => receipt['failed_check'])).toEqual(['signature', null]);
   });
 
+  it('can not both, the bundle and its keys, come from standard input', async () => {
+    const said = await cli.runIn({ input: '{}' }, 'receipts', 'verify', '-', '--keys', '-');
+    expect(said).toMatchObject({ code: 2 });
+    expect(said.err).toContain('cannot both be read from standard input');
+  });
+
   it('says which file is not there and exits with 3', async () => {
     const said = await cli.run('receipts', 'verify', 'nowhere.json');
     expect(said).toEqual({ code: 3, out: '', err: 'atlas: There is no file nowhere.json.\n' });

@@ -26,8 +26,12 @@ const NO_RECEIPTS = 'The bundle contains no receipts.';
 
 /** `receipts verify`: checks every receipt of a bundle. */
 export const verify: Handler = async (context, call) => {
-  const bundle = await context.readText(call.operands[0] ?? '', MAX_BUNDLE_BYTES);
   const keyFile = call.text('keys');
+  if (call.operands[0] === '-' && keyFile === '-') {
+    const hint = 'Write one of them to a file, and name that.';
+    throw new AtlasError('usage', 'The bundle and its keys cannot both be read from standard input.', { hint });
+  }
+  const bundle = await context.readText(call.operands[0] ?? '', MAX_BUNDLE_BYTES);
   const trusted =
     keyFile === undefined ? undefined : unwrap(parsePublicKeys(await context.readText(keyFile, MAX_KEYS_BYTES)));
   const verified = await verifyBundle(bundle, trusted, call.flag('allowShort'));
