@@ -64,6 +64,9 @@ function withSettings(args: readonly string[], { settings = [] }: GitCall): stri
   return [...[...SETTINGS, ...settings].flatMap((setting) => ['-c', setting]), ...args];
 }
 
+/** Who was held up beyond a limit takes in this long (ms) what has happened meanwhile. */
+const HELD_UP_MS = 50;
+
 const running = new Set<ChildProcess>();
 
 /** A git that waits for something would otherwise go on waiting when nobody is left to end it. */
@@ -115,13 +118,30 @@ async function run(
   // Most of what a command answers, it reads from git's files.
   const { execFile } = process.getBuiltinModule('node:child_process');
   const encoding = bytes ? 'latin1' : 'utf8';
-  const options = { ...place, encoding, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true } as const;
+  const options = { ...place, encoding, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true } as const;
   return new Promise((resolve) => {
+    let state: 'running' | 'late' | 'ended' = 'running';
     const child = execFile(program, args, options, (error, stdout, stderr) => {
-      if (error === null) resolve(ok({ code: 0, stdout, stderr }));
+      clearTimeout(limit);
+      const isLate = state === 'late';
+      state = 'ended';
+      if (isLate) resolve({ ok: false, error: tookTooLong(`${program} ${verbOf(args)}`, timeoutMs) });
+      else if (error === null) resolve(ok({ code: 0, stdout, stderr }));
       else if (typeof error.code === 'number') resolve(ok({ code: error.code, stdout, stderr }));
-      else resolve({ ok: false, error: failure(`${program} ${verbOf(args)}`, error, timeoutMs) });
+      else resolve({ ok: false, error: failure(`${program} ${verbOf(args)}`, error) });
     });
+    // Node's own limit throws away what was printed, and calls it a success, where we were held up while git ended in time: the
+    // limit is seen first then. What has happened meanwhile is looked at before.
+    const end = (): void => {
+      if (state === 'ended') return;
+      state = 'late';
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      child.kill();
+    };
+    let limit = setTimeout(() => {
+      limit = setTimeout(end, HELD_UP_MS);
+    }, timeoutMs);
     if (!outlives) endWithUs(child);
     // Git may end before it has read everything; its exit code says why.
     child.stdin?.on('error', () => undefined);
@@ -139,10 +159,13 @@ export function gitFailed(args: readonly string[], { stderr }: GitOutput): Atlas
   return new AtlasError('git_failed', `git ${args[0] ?? ''} failed: ${oneLine(stderr, 400)}`);
 }
 
-function failure(what: string, cause: ExecFileException, timeoutMs: number): AtlasError {
+function failure(what: string, cause: ExecFileException): AtlasError {
   const because = (why: string): AtlasError => new AtlasError('git_failed', `${what} failed: ${why}`, { cause });
   if (cause.code === 'ENOENT') return because('The program or its folder was not found.');
   if (cause.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return because('It printed too much.');
-  if (cause.killed === true) return because(`It took longer than ${timeoutMs / 1000} s.`);
   return because(cause.message);
+}
+
+function tookTooLong(what: string, timeoutMs: number): AtlasError {
+  return new AtlasError('git_failed', `${what} failed: It took longer than ${timeoutMs / 1000} s.`);
 }

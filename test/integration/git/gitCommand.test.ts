@@ -76,6 +76,14 @@ describe('git', () => {
     ]);
   });
 
+  it('is not said to have printed nothing where it ended in time, and we were held up', async () => {
+    writeFileSync(path.join(folder, 'file'), 'content\n');
+    const asked = runGit(folder, ['status', '--porcelain'], { timeoutMs: 300 });
+    // Nothing of its end is seen before the limit is.
+    execFileSync('sleep', ['1']);
+    expect(unwrap(await asked).stdout).toBe('?? file\n');
+  });
+
   it("is told nothing of a caller's own repository, index or author", async () => {
     const theirs = path.join(base, 'theirs');
     git('init', '--quiet', theirs);

@@ -8,7 +8,7 @@ const dist = (...names: string[]): string => path.join(path.dirname(cli.entry), 
 const cache = (): string => dist('cache', `command.js.${process.versions.v8}-${process.arch}`);
 const ANSWER = 'has no task yet';
 const says = async (text = ANSWER): Promise<void> => {
-  const { err, out } = await cli.run('status');
+  const { err, out } = await cli.run('hook', 'checkpoints');
   expect(out + err).toContain(text);
   expect(out + err).not.toContain('cache');
 };
@@ -67,7 +67,7 @@ describe.skipIf(process.versions.node.split('.')[0] !== '20')('what was compiled
   });
 
   it('is not kept where the environment says so', async () => {
-    const { err } = await cli.runIn({ env: { NODE_DISABLE_COMPILE_CACHE: '1' } }, 'status');
+    const { err } = await cli.runIn({ env: { NODE_DISABLE_COMPILE_CACHE: '1' } }, 'hook', 'checkpoints');
     expect(err).toContain(ANSWER);
     expect(existsSync(dist('cache'))).toBe(false);
   });
