@@ -42,18 +42,18 @@ function summaries({ hook, task }: HookView): string[] {
 export function receiptsShown({ receipts }: Pick<TaskRecord, 'receipts'>): ReadonlySet<ValidationReceipt> {
   const shown = new Set(receipts.slice(-MAX_RECEIPTS));
   for (const step of new Set(receipts.map(({ step_name: name }) => name)))
-    for (const each of newestOf(receipts, step)) shown.add(each);
+    for (const each of receiptsOf(receipts, step).slice(-MAX_RECEIPTS_IN_CELL)) shown.add(each);
   return shown;
 }
 
-function newestOf(receipts: readonly ValidationReceipt[], step: string): readonly ValidationReceipt[] {
-  return receipts.filter((receipt) => receipt.step_name === step).slice(-MAX_RECEIPTS_IN_CELL);
+function receiptsOf(receipts: readonly ValidationReceipt[], step: string): readonly ValidationReceipt[] {
+  return receipts.filter((receipt) => receipt.step_name === step);
 }
 
 function completedRow(view: HookView, step: TaskStep, index: number): string[] {
   const took = view.task.step_results.findLast((result) => result.step_index === index)?.duration_ms;
-  const own = view.hook.receipts.filter((receipt) => receipt.step_name === step.name);
-  const shown = newestOf(own, step.name).map((receipt) => receiptMark(view, receipt));
+  const own = receiptsOf(view.hook.receipts, step.name);
+  const shown = own.slice(-MAX_RECEIPTS_IN_CELL).map((receipt) => receiptMark(view, receipt));
   const more = own.length - shown.length;
   return [
     `${index + 1}. ${prose(step.name, 64)}`,
