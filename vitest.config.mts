@@ -62,6 +62,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          setupFiles: 'test/support/vscode/failures.ts',
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // One at a time: two windows on two cores are as slow as people never are.

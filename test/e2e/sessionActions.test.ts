@@ -129,6 +129,12 @@ describe('a session', () => {
     await workbench.quickTitle(`Resume "${KILLED}"`);
     await workbench.quickRows('continues its own session').waitFor();
     await workbench.screenshot('session-resume-with');
+    // It stands in the middle of a flow, which ends neither by a click elsewhere nor by a panel that takes the focus.
+    await workbench
+      .webview()
+      .locator('body')
+      .click({ position: { x: 200, y: 600 } });
+    await workbench.quickRows('OpenCode').waitFor();
     await workbench.quickPick('OpenCode');
     // What runs in it is a matter of the host's tests: this host has no pseudo terminals of its own.
     await workbench.page.locator('.terminal-wrapper.active .xterm-rows').waitFor();

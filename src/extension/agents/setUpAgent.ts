@@ -96,7 +96,7 @@ interface WishItem extends vscode.QuickPickItem {
 
 async function chooseWish(desk: Desk): Promise<Wish> {
   const items = [...hookWishes(desk), ...(await observeWishes(desk))];
-  return chosen(await vscode.window.showQuickPick(items, { title: desk.title })).wish;
+  return chosen(await vscode.window.showQuickPick(items, { title: desk.title, ignoreFocusOut: true })).wish;
 }
 
 function hookWishes({ installer, host }: Desk): WishItem[] {

@@ -35,6 +35,7 @@ export const restoreFiles: CommandHandler = async (context, argument) => {
       title: vscode.l10n.t('Restore files from "{0}"', plain(item.description, 80)),
       placeHolder: vscode.l10n.t('Which files?'),
       canPickMany: true,
+      ignoreFocusOut: true,
     }),
   );
   const paths: TreePath[] = picked.map(({ path }) => path);

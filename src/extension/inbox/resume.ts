@@ -75,6 +75,7 @@ async function templateFor(session: WindowTasks, sessionId: string): Promise<str
   const picked = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('Resume Session'),
     placeHolder: vscode.l10n.t("Which agent's session is it? Set atlas.resumeCommand to skip this question."),
+    ignoreFocusOut: true,
   });
   return picked?.template;
 }

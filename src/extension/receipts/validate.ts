@@ -91,6 +91,7 @@ async function chooseCommands({ task }: StoredTask): Promise<string[]> {
             title,
             placeHolder: vscode.l10n.t('The step declares no checks. Which commands check it?'),
             canPickMany: true,
+            ignoreFocusOut: true,
           }),
         );
   const commands = picked.flatMap(({ command }) => (command === undefined ? [] : [command]));

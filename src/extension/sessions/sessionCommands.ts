@@ -77,7 +77,8 @@ async function chooseAgent(session: ObservedSession): Promise<ResumeAgent> {
   }));
   const title = vscode.l10n.t('Resume "{0}"', requestOf(session, 60));
   const placeHolder = vscode.l10n.t('Which agent?');
-  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder })).agent;
+  // It stands in the middle of a flow: what takes the focus, such as a panel that opens late, must not end that.
+  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder, ignoreFocusOut: true })).agent;
 }
 
 /** Runs `atlas resume --with` in a terminal; it asks there before it starts beside something that still runs. */
@@ -126,7 +127,7 @@ const useSessionTemplate: CommandHandler = async (context, argument) => {
     detail: template.steps.map((each) => stepLabel(each.name)).join(' → '),
   }));
   const placeHolder = vscode.l10n.t('Which template?');
-  const template = chosen(await vscode.window.showQuickPick(items, { title, placeHolder })).label;
+  const template = chosen(await vscode.window.showQuickPick(items, { title, placeHolder, ignoreFocusOut: true })).label;
   const atlas = await context.session.atlas.drive();
   const started = unwrap(await atlas.startTask({ title: sessionTitle(session), template, folder: worktree }));
   await model.service.bind(session.ref, started.ref);

@@ -38,8 +38,10 @@ export function makeHostData(options: { settings?: Settings; extensions?: readon
   const userData = path.join(root, 'data');
   const extensions = path.join(root, 'extensions');
   const settingsFile = path.join(userData, 'User', 'settings.json');
+  const machineFile = path.join(userData, 'Machine', 'settings.json');
   // The server makes no parents of the extensions folder, and then finds no extension at all.
-  for (const folder of [extensions, path.dirname(settingsFile)]) mkdirSync(folder, { recursive: true });
+  for (const folder of [extensions, path.dirname(settingsFile), path.dirname(machineFile)])
+    mkdirSync(folder, { recursive: true });
   for (const folder of options.extensions ?? []) symlinkSync(folder, path.join(extensions, extensionId(folder)), 'dir');
   const data: HostData = {
     root,
@@ -51,6 +53,8 @@ export function makeHostData(options: { settings?: Settings; extensions?: readon
     dispose: () => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
   };
   writeFileSync(settingsFile, JSON.stringify({ ...QUIET, ...options.settings }, undefined, 2));
+  // The window forgets the user's values of settings that belong to a machine, sooner or later.
+  writeFileSync(machineFile, JSON.stringify(options.settings ?? {}, undefined, 2));
   return data;
 }
 

@@ -48,6 +48,9 @@ const START_LIMIT_MS = 100_000;
 const QUICK = { timeout: 5000 };
 const MAX_TRIES = 6;
 
+/** Those that are open: what a failed test saw is told by {@link Workbench.tellWhatIsShown}. */
+const opened = new Set<Workbench>();
+
 /** A VS Code server and a window of it, driven as a person would. Close it in `afterAll` or a `finally`. */
 export class Workbench {
   #server: Server;
@@ -82,6 +85,7 @@ export class Workbench {
     const browser = await openBrowser();
     const context = await browser.newContext({ viewport: options.viewport ?? { width: 1280, height: 800 } });
     const workbench = new Workbench(host, data, server, browser, context, options);
+    opened.add(workbench);
     try {
       await workbench.openWindow();
       return workbench;
@@ -287,7 +291,8 @@ export class Workbench {
 
   /** What the editor tells of a row while the pointer rests on it. A row that is drawn again forgets the pointer, which then comes anew. */
   async hoverOf(row: Locator): Promise<Locator> {
-    const hover = this.page.locator('.workbench-hover .hover-contents');
+    // What the extension tells comes a moment after the hover opens.
+    const hover = this.page.locator('.workbench-hover .hover-contents', { hasNotText: /^Loading/u });
     const { width, height } = this.page.viewportSize() ?? { width: 1280, height: 800 };
     const editor = { x: width * 0.75, y: height / 2 };
     for (let tries = 1; ; tries += 1) {
@@ -349,8 +354,18 @@ export class Workbench {
     return file;
   }
 
+  /** Prints what the open windows show and where the focus is, and takes pictures of them: a failure elsewhere leaves nothing else. */
+  static async tellWhatIsShown(name: string): Promise<void> {
+    for (const workbench of opened) {
+      if (workbench.#page === undefined) continue;
+      await workbench.screenshot(`failed ${name.replaceAll(/[^\w ]+/gu, ' ').slice(0, 80)}`);
+      console.log(`What the window shows: ${JSON.stringify(await workbench.#page.evaluate(whatIsShown), null, 2)}`);
+    }
+  }
+
   /** Ends window, browser and server, and deletes the data. */
   async close(): Promise<void> {
+    opened.delete(this);
     await this.#browser.close();
     await this.#server.stop();
     this.data.dispose();
@@ -369,6 +384,23 @@ async function shown(page: Page): Promise<void> {
       timeout: START_LIMIT_MS,
     });
 }
+
+/** What has the focus, and the texts of what may lie over everything else. Runs in the page. */
+const whatIsShown = `(() => {
+  const texts = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility()).map((each) => each.innerText);
+  const focused = document.activeElement;
+  return {
+    focused: focused === null ? null : focused.tagName + '.' + focused.className + ' ' + (focused.getAttribute('aria-label') ?? ''),
+    pageHasFocus: document.hasFocus(),
+    dialogs: texts('.monaco-dialog-box'),
+    quickInput: texts('.quick-input-widget'),
+    notifications: texts('.notification-toast'),
+    panel: texts('.part.panel'),
+    sideBar: texts('.part.sidebar'),
+    tabs: texts('.tab'),
+    statusBar: texts('.part.statusbar'),
+  };
+})()`;
 
 /** What {@link atRest} needs of the browser that it runs in. */
 interface Drawn {

@@ -82,6 +82,7 @@ async function askBlockers(ledger: Ledger, title: string): Promise<string[]> {
     title,
     placeHolder: vscode.l10n.t('Select prerequisites (optional).'),
     canPickMany: true,
+    ignoreFocusOut: true,
   });
   return chosen(picked).map(({ value }) => value);
 }
@@ -191,6 +192,7 @@ const createConvoy: CommandHandler = async (context, argument) => {
       title,
       placeHolder: vscode.l10n.t('Select the tasks of the batch.'),
       canPickMany: true,
+      ignoreFocusOut: true,
     }),
   );
   if (picked.length === 0) return;
