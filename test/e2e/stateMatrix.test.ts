@@ -7,12 +7,19 @@ import { Workbench } from '../support/vscode/workbench';
 
 const GOLDEN = path.join(PROJECT, 'test', 'golden', 'states');
 
+/** A time zone in which it is noon at that hour (UTC). The signs of these names are the other way round. */
+function zoneAtNoon(hour: number): string {
+  return `Etc/GMT${hour < 12 ? '-' : '+'}${Math.abs(12 - hour)}`;
+}
+
 /* What tree, status bar, badge, notification, panel and command say of each state; `npm run screenshots` draws the same. */
 describe('every state on every surface', () => {
   let workspace: GitWorkspace;
   let workbench: Workbench;
 
   beforeAll(async () => {
+    // Command, extension and browser read it: what began minutes ago began today, also just after midnight.
+    process.env['TZ'] = zoneAtNoon(new Date().getUTCHours());
     workspace = await makeGitWorkspace();
     await prepareMatrix(workspace);
     Object.assign(process.env, workspace.env);
