@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -44,10 +44,6 @@ describe('the files of a checkpoint', () => {
   afterAll(async () => {
     await workbench.close();
     workspace.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name.replace(/\W+/gu, '-')}`);
   });
 
   it('are captured soon after it is recorded, and the tree says how many', async () => {

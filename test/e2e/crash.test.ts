@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/shared/errors';
 import type { TaskRecord } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
@@ -112,10 +112,6 @@ describe('a crash in the middle of a step', () => {
     before = scene.task.hook();
   });
 
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await scene.workbench.screenshot(`failed-${name}`);
-  });
-
   /** Opens the window again and waits until the task is recovered; gives the hook and how long that took. */
   const reopened = async (open: () => Promise<void>): Promise<[TaskRecord, number]> => {
     const started = (async () => {
@@ -201,10 +197,6 @@ describe('no crash', () => {
     await scene.close();
   });
 
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await scene.workbench.screenshot(`failed-${name}`);
-  });
-
   it('is a reload of the window', async () => {
     const host = await scene.owned();
     await scene.workbench.reloadByCommand();
@@ -253,10 +245,6 @@ describe('silence under a window that lives', () => {
 
   afterAll(async () => {
     await scene.close();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await scene.workbench.screenshot(`failed-${name}`);
   });
 
   it('is shown as quiet, not recovered, and ended by Still Working', async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/shared/errors';
 import type { TaskInput } from '../../src/core/transition/events';
 import { Atlas } from '../../src/service/atlas';
@@ -52,10 +52,6 @@ describe('what a person decides', () => {
   afterAll(async () => {
     await workbench.close();
     workspace.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name.replace(/\W+/gu, '-')}`);
   });
 
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeGitWorkspace, type GitWorkspace } from '../support/fixtures/gitWorkspace';
 import { TaskFiles, taskIds, until } from '../support/drivers/taskFiles';
 import { PROJECT } from '../support/project';
@@ -47,10 +47,6 @@ describe('a first task, by the keyboard alone', () => {
   afterAll(async () => {
     await workbench.close();
     workspace.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-keyboard-${name.replace(/\W+/gu, '-')}`);
   });
 
   const press = async (...keys: readonly string[]): Promise<void> => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ObservedDesk } from '../support/agents/observedDesk';
 import { OUT } from '../support/project';
 import { THEMES, type Theme, Workbench } from '../support/vscode/workbench';
@@ -51,10 +51,6 @@ describe('a session', () => {
     host.kill('SIGKILL');
     await workbench.close();
     await desk.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-session-${name}`);
   });
 
   const report = async (event: string, more: object = {}): Promise<void> => {

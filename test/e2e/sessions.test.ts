@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningAgent } from '../support/agents/agentDesk';
 import { ObservedDesk } from '../support/agents/observedDesk';
 import { OUT } from '../support/project';
@@ -38,10 +38,6 @@ describe('the Sessions view', () => {
   afterAll(async () => {
     await workbench.close();
     await desk.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name}`);
   });
 
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { Workbench } from '../support/vscode/workbench';
 
@@ -38,10 +38,6 @@ describe('Set Up Agent', () => {
   afterAll(async () => {
     await workbench.close();
     workspace.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name}`);
   });
 
   it('shows what would change, and changes nothing unless that is wanted', async () => {

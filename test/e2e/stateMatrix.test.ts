@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { PROJECT } from '../support/project';
 import { STATES, dismiss, prepareMatrix, reach, readSurfaces } from '../support/vscode/stateMatrix';
@@ -31,10 +31,6 @@ describe('every state on every surface', () => {
   afterAll(async () => {
     await workbench.close();
     workspace.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-matrix-${name.replace(/\W+/gu, '-')}`);
   });
 
   it.each(STATES)('says of %s what was reviewed', async (name, state) => {

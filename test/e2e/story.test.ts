@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSampleTask } from '../../scripts/sampleTask.mts';
 import { unwrap } from '../../src/core/shared/errors';
 import { Atlas } from '../../src/service/atlas';
@@ -48,10 +48,6 @@ describe('a task from its start to its end', () => {
     await workbench.close();
     workspace.dispose();
     expect(dialogs).toEqual([]);
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name}`);
   });
 
   const status = (text: string | RegExp): Locator => workbench.statusItem(STATUS).filter({ hasText: text });

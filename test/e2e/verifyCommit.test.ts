@@ -1,5 +1,5 @@
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VerifyTeam } from '../support/fixtures/verifyTeam';
 import { Workbench } from '../support/vscode/workbench';
 
@@ -27,10 +27,6 @@ describe('Verify Commit… in the window', () => {
   afterAll(async () => {
     await workbench.close();
     team.dispose();
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name.replace(/\W+/gu, '-')}`);
   });
 
   /** Verifies a commit by its subject; what is said of it, and its details once they are asked for. */

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unwrap } from '../../src/core/shared/errors';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { WorkerPorts } from '../../src/workers/forgeFolder';
@@ -42,10 +42,6 @@ describe('the workers', () => {
     await workbench.close();
     workspace.dispose();
     expect(dialogs).toEqual([]);
-  });
-
-  afterEach(async ({ task: { name, result } }) => {
-    if (result?.state === 'fail') await workbench.screenshot(`failed-${name}`);
   });
 
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
