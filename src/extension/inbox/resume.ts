@@ -7,6 +7,7 @@ import { checkSession } from '../../core/inbox/inbox';
 import { oneLine } from '../../core/shared/text';
 import { setting } from '../shared/config';
 import { plain } from '../shared/messages';
+import { askOne } from '../shared/questions';
 import type { WindowTasks } from '../windowTasks';
 
 const PLACE = '{{session_id}}';
@@ -48,9 +49,7 @@ export async function resumeInTerminal(
 ): Promise<void> {
   if (sessionId === undefined || sessionId === null)
     throw new AtlasError('not_found', vscode.l10n.t("Atlas doesn't know which session is waiting for this answer."));
-  const template = await templateFor(session, sessionId);
-  if (template === undefined) return;
-  const command = resumeCommand(template, sessionId);
+  const command = resumeCommand(await templateFor(session, sessionId), sessionId);
   const place = session.ownPlaces.find((each) => each.workspace === workspace);
   const terminal = vscode.window.createTerminal({
     name: vscode.l10n.t('Resume {0}', plain(trigger, 40)),
@@ -61,7 +60,7 @@ export async function resumeInTerminal(
 }
 
 /** The setting's command, else that of the host whose hooks told of the session, else the one that is chosen. */
-async function templateFor(session: WindowTasks, sessionId: string): Promise<string | undefined> {
+async function templateFor(session: WindowTasks, sessionId: string): Promise<string> {
   const own = setting('resumeCommand').trim();
   if (own !== '') return own;
   const host = hostOf(session, sessionId);
@@ -70,14 +69,13 @@ async function templateFor(session: WindowTasks, sessionId: string): Promise<str
   const items = Object.entries(RESUMING).map(([name, template]) => ({
     label: HOSTS[name as HostName].title,
     description: template.replaceAll(PLACE, sessionId),
-    template,
+    value: template,
   }));
-  const picked = await vscode.window.showQuickPick(items, {
+  return askOne({
     title: vscode.l10n.t('Resume Session'),
-    placeHolder: vscode.l10n.t("Which agent's session is it? Set atlas.resumeCommand to skip this question."),
-    ignoreFocusOut: true,
+    placeholder: vscode.l10n.t("Which agent's session is it? Set atlas.resumeCommand to skip this question."),
+    items,
   });
-  return picked?.template;
 }
 
 function hostOf({ atlas }: WindowTasks, sessionId: string): HostName | undefined {

@@ -13,6 +13,7 @@ import { chosen, field } from '../shared/arguments';
 import type { CommandContext, CommandHandler } from '../shared/context';
 import { confirm } from '../shared/dialogs';
 import { plain } from '../shared/messages';
+import { askOne } from '../shared/questions';
 import { requestOf, sessionDetails, sessionStateLabel } from './sessionRowTexts';
 import type { SessionsModel } from './sessionsModel';
 
@@ -73,12 +74,10 @@ async function chooseAgent(session: ObservedSession): Promise<ResumeAgent> {
   const items = RESUME_AGENTS.map((agent) => ({
     label: HOST_TITLES[agent],
     description: agent === session.ref.host ? vscode.l10n.t('continues its own session') : '',
-    agent,
+    value: agent,
   }));
   const title = vscode.l10n.t('Resume "{0}"', requestOf(session, 60));
-  const placeHolder = vscode.l10n.t('Which agent?');
-  // It stands in the middle of a flow: what takes the focus, such as a panel that opens late, must not end that.
-  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder, ignoreFocusOut: true })).agent;
+  return askOne({ title, placeholder: vscode.l10n.t('Which agent?'), items });
 }
 
 /** Runs `atlas resume --with` in a terminal; it asks there before it starts beside something that still runs. */
@@ -125,9 +124,9 @@ const useSessionTemplate: CommandHandler = async (context, argument) => {
     label: template.id,
     description: plain(template.description),
     detail: template.steps.map((each) => stepLabel(each.name)).join(' → '),
+    value: template.id,
   }));
-  const placeHolder = vscode.l10n.t('Which template?');
-  const template = chosen(await vscode.window.showQuickPick(items, { title, placeHolder, ignoreFocusOut: true })).label;
+  const template = await askOne({ title, placeholder: vscode.l10n.t('Which template?'), items });
   const atlas = await context.session.atlas.drive();
   const started = unwrap(await atlas.startTask({ title: sessionTitle(session), template, folder: worktree }));
   await model.service.bind(session.ref, started.ref);
