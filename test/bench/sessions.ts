@@ -34,7 +34,7 @@ async function hookRows(folder: string): Promise<Row[]> {
   spool.open('true');
   const input = report('one', folder);
   const times: Record<'empty' | 'ours', number[]> = { empty: [], ours: [] };
-  const commands = { empty: 'true', ours: `sh '${spool.scriptPath}' claude 2>/dev/null || true` };
+  const commands = { empty: 'true', ours: `sh '${spool.scriptPath}' claude tool 2>/dev/null || true` };
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const name of ['empty', 'ours'] as const)
       times[name].push(await timed(() => spawnSync('/bin/sh', ['-c', commands[name]], { input })));

@@ -124,6 +124,7 @@ describe('a session', () => {
     await workbench.quickPick(KILLED);
     await workbench.quickTitle(`Resume "${KILLED}"`);
     await workbench.quickRows('continues its own session').waitFor();
+    expect(await workbench.quickRows().first().textContent()).toContain('continues its own session');
     await workbench.screenshot('session-resume-with');
     // It stands in the middle of a flow, which ends neither by a click elsewhere nor by a panel that takes the focus.
     await workbench

@@ -69,8 +69,19 @@ export function discardingCommand(command: string): string | undefined {
   return undefined;
 }
 
+/** The words of git's that may throw changes away. */
+const MAY_DISCARD_BY_GIT = ['reset', 'clean', 'checkout', 'restore', 'switch'];
+
+/** The same as a regular expression that lets more through: what a plugin can ask for quickly, of a command. */
+export const MAY_DISCARD = String.raw`git.*(${MAY_DISCARD_BY_GIT.join('|')})|rm .*-[A-Za-z-]*[rR]`;
+
 /**
- * The same as an extended regular expression of POSIX that lets more through: what a shell can ask for quickly, of a host's
- * report of a command.
+ * The same as a function of a POSIX shell, `may_discard TEXT`, of a host's report of a command: only builtins, and patterns
+ * with one word between two stars, as shells take quadratic time for two. It knows five options together before the `r` of `rm`.
  */
-export const MAY_DISCARD = String.raw`git.*(reset|clean|checkout|restore|switch)|rm .*-[A-Za-z-]*[rR]`;
+export const MAY_DISCARD_IN_SHELL = `may_discard() {
+  case $1 in *git*) case \${1#*git} in ${MAY_DISCARD_BY_GIT.map((word) => `*${word}*`).join(' | ')}) return 0 ;; esac ;; esac
+  w='[A-Za-z-]'
+  case $1 in *'rm '*) ;; *) return 1 ;; esac
+  case \${1#*'rm '} in *-[rR]* | *-$w[rR]* | *-$w$w[rR]* | *-$w$w$w[rR]* | *-$w$w$w$w[rR]* | *-$w$w$w$w$w[rR]*) ;; *) return 1 ;; esac
+}`;

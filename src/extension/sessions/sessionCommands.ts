@@ -71,9 +71,11 @@ const resumeSessionWith: CommandHandler = async (context, argument) => {
 };
 
 async function chooseAgent(session: ObservedSession): Promise<ResumeAgent> {
-  const items = RESUME_AGENTS.map((agent) => ({
+  const own = RESUME_AGENTS.filter((agent) => agent === session.ref.host);
+  // Its own agent first: that one remembers the session.
+  const items = [...new Set([...own, ...RESUME_AGENTS])].map((agent) => ({
     label: HOST_TITLES[agent],
-    description: agent === session.ref.host ? vscode.l10n.t('continues its own session') : '',
+    description: own.includes(agent) ? vscode.l10n.t('continues its own session') : '',
     value: agent,
   }));
   const title = vscode.l10n.t('Resume "{0}"', requestOf(session, 60));

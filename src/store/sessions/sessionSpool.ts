@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import type { StorePaths } from '../paths';
-import { MAY_DISCARD } from '../../core/snapshot/discardingCommand';
+import { MAY_DISCARD_IN_SHELL } from '../../core/snapshot/discardingCommand';
 import { ensureFolder, removeFile, replaceFile } from '../../system/files/atomicFile';
 
 /** The most that waits in the spool, in bytes: what comes then is dropped and counted. */
@@ -169,8 +169,8 @@ export class SessionSpool {
 
 /**
  * The script that hooks run: the host's JSON, below a line of what its environment tells, as a file of its own that counts
- * once its last line is there. Whatever is broken, it says nothing and exits 0. Only builtins but for `head`, `grep` before a
- * tool and, once in {@link LOOK_EVERY} reports, `du`. When a session or a turn starts, `atlas` looks at its worktree in the
+ * once its last line is there. Whatever is broken, it says nothing and exits 0. Only builtins but for `head` and, once in
+ * {@link LOOK_EVERY} reports, `du`. When a session or a turn starts, `atlas` looks at its worktree in the
  * background; a command that may throw work away waits until it did.
  */
 export function spoolScript(folder: string, atlas: string): string {
@@ -198,20 +198,24 @@ while [ "$i" -lt 6 ] && [ "$p" -gt 1 ] && read -r l <"/proc/$p/stat"; do
   i=$((i + 1))
 done
 [ -n "$s" ] || p=
+${MAY_DISCARD_IN_SHELL}
 n=$d/$h.$$
 i=0
+b=
 while [ -e "$n.$i.json" ]; do i=$((i + 1)); done
 {
   printf '%s\\n' "v2 pid=\${p:-\${CLAUDE_PID-}} start=$s ci=\${CI:+1} run=\${ATLAS_AGENT:+1} entry=\${CLAUDE_CODE_ENTRYPOINT-}"
-  head -c ${MAX_REPORT_BYTES}
-  if [ "$a" = tool ]; then grep -qE '${MAY_DISCARD}' "$n.$i.json" || a=; fi
-  [ -z "$a" ] || exec 3<"$n.$i.json"
+  case $a in
+  tool) b=$(head -c ${MAX_REPORT_BYTES}) && printf %s "$b" ;;
+  *) head -c ${MAX_REPORT_BYTES} ;;
+  esac
+  [ "$a" != turn ] || exec 3<"$n.$i.json"
   printf '\\nend'
 } >"$n.$i.json"
 case $a in
 start) (${atlas} sessions refresh </dev/null &) ;;
 turn) { sed '1d;$d' <&3 | ${atlas} lifecycle turn-start --host "$h"; } & ;;
-tool) sed '1d;$d' <&3 | ${atlas} lifecycle before-discard --host "$h" ;;
+tool) if may_discard "$b"; then printf %s "$b" | ${atlas} lifecycle before-discard --host "$h"; fi ;;
 esac
 set -- "$d"/*.json
 if [ $(($# % ${LOOK_EVERY})) -eq 0 ]; then

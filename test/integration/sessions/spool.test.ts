@@ -160,6 +160,38 @@ describe('a hook', () => {
     if (existsSync(spool.folder) && statSync(spool.folder).isDirectory()) chmodSync(spool.folder, 0o700);
   });
 
+  it.each(SHELLS.filter((each) => ['sh', 'bash', 'dash'].includes(each)))(
+    'asks before what may throw work away, and before nothing else: a script run by %s',
+    (shell) => {
+      const asked = path.join(base, 'asked');
+      writeFileSync(
+        path.join(base, 'atlas'),
+        `#!/bin/sh\n[ "$*" = 'lifecycle before-discard --host claude' ] && cat >>'${asked.replaceAll("'", String.raw`'\''`)}'\n`,
+      );
+      chmodSync(path.join(base, 'atlas'), 0o755);
+      const env = { PATH: `${base}:${process.env['PATH'] ?? ''}` };
+      const ask = (text: string): string => {
+        rmSync(asked, { force: true });
+        const input = JSON.stringify({ tool_name: 'Bash', tool_input: { command: text } });
+        const { status } = spawnSync(shell, [spool.scriptPath, 'claude', 'tool'], { input, env });
+        expect(status).toBe(0);
+        const [report] = spool.read();
+        expect(report?.body).toBe(input);
+        if (report !== undefined) spool.remove([report], Date.now());
+        if (existsSync(asked)) expect(readFileSync(asked, 'utf8')).toBe(input);
+        return existsSync(asked) ? 'asked' : 'not asked';
+      };
+      for (const word of ['reset --hard', 'clean -fd', 'checkout -- a', 'restore a', 'switch -f main'])
+        expect(ask(`cd a && git -C "b c" ${word}`), word).toBe('asked');
+      for (const options of ['-r', '-rf', '-vR', '-fivdIr', '--recursive', '-f a -r'])
+        expect(ask(`git log; rm ${options} a`), options).toBe('asked');
+      const filler = 'git - rm x '.repeat(40_000);
+      expect(ask(`${filler}; git reset --hard`)).toBe('asked');
+      for (const text of ['ls', 'git status', 'git log -- src', 'rm -f src/b.ts', 'reset && git log', 'tr -r', filler])
+        expect(ask(text), text.slice(0, 30)).toBe('not asked');
+    },
+  );
+
   it('is one command that every shell understands', () => {
     expect(command('Stop')).toMatch(/^sh '?\S.*observe\.sh'? claude 2>\/dev\/null \|\| true$/u);
     expect(command()).toContain('claude tool 2>/dev/null');
