@@ -48,19 +48,20 @@ if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; there ar
 const root = realpathSync(mkdtempSync(path.join(process.env['BENCH_FOLDER'] ?? os.tmpdir(), 'atlas-bench-')));
 // What is made on the way lies on the same disk.
 for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = root;
+const rows: Row[] = [];
 try {
   const { type } = statfsSync(root);
   if (type === TMPFS)
     throw new Error('This folder lies in memory, where a sync costs nothing: name another in BENCH_FOLDER.');
   console.log(`file system type 0x${type.toString(16)}; medians; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`);
-  const rows: Row[] = [];
   for (const [name, measure] of Object.entries(PARTS)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue;
     const folder = path.join(root, name);
     mkdirSync(folder);
     rows.push(...(await measure(folder)));
   }
-  print(rows);
 } finally {
+  // What was measured before something failed took its time too.
+  print(rows);
   rmSync(root, { recursive: true, force: true });
 }

@@ -3,32 +3,23 @@
  * time (ms) that nothing else could run until all receipts were verified and drawn with their verdicts.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { EventEmitter } from 'vscode';
 import { Verdicts } from '../../../src/extension/receipts/verdicts';
-import type { WindowTasks } from '../../../src/extension/windowTasks';
+import { WindowTasks } from '../../../src/extension/windowTasks';
 import type { TreeNode } from '../../../src/extension/tasks/tree/nodes';
 import { TasksTree } from '../../../src/extension/tasks/tree/tasksTree';
 import { createAtlas } from '../../../src/service/createAtlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
-import type { TaskRef } from '../../../src/core/task/taskRef';
 import { HoldUps } from './holdUps';
 
 const [root = ''] = process.argv.slice(2);
 /** Nothing more is drawn after so long without a change, in ms. */
 const QUIET_MS = 1000;
 
-function openWindow(): { session: WindowTasks; changed: EventEmitter<TaskRef | undefined> } {
-  const atlas = createAtlas(systemPorts(root, 'bench', silentLog));
-  const changed = new EventEmitter<TaskRef | undefined>();
-  const view = (ref: TaskRef): unknown => {
-    const read = atlas.catalog.read(ref);
-    return read.ok ? { stored: read.value, diagnosis: atlas.diagnose(read.value, 300_000), findings: [] } : undefined;
-  };
-  const ownWorkspaces = (): string[] => atlas.workspaces.names();
-  const ownTasks = (): unknown => ownWorkspaces().flatMap((workspace) => atlas.catalog.openTasks(workspace));
-  const onDidChangeFiles = new EventEmitter<string>().event;
-  const session = { atlas, view, ownWorkspaces, ownTasks, onDidChange: changed.event, onDidChangeFiles };
-  return { session: session as unknown as WindowTasks, changed };
+/** The window's own object, before it began: nothing is watched, and every workspace is this window's. */
+class AllTasks extends WindowTasks {
+  override ownWorkspaces(): string[] {
+    return this.atlas.workspaces.names();
+  }
 }
 
 /** Asks for rows as the editor does: level by level, all rows of a level without a pause. */
@@ -45,7 +36,7 @@ async function draw(tree: TasksTree): Promise<number> {
   return count;
 }
 
-const { session } = openWindow();
+const session = new AllTasks(createAtlas(systemPorts(root, 'bench', silentLog)));
 await sleep(200);
 const holdUps = new HoldUps();
 const started = performance.now();
@@ -73,3 +64,4 @@ const outdated = standings.filter(({ currency }) => currency?.kind === 'outdated
 console.log(JSON.stringify({ longest, longestOnProcessor, rows, valid, outdated, blocks, ms: drawnAt - started }));
 verdicts.dispose();
 tree.dispose();
+session.dispose();
