@@ -44,23 +44,97 @@ export async function runPhase({ name, command: [program, ...args], tests }: Pha
 
 /** Sums the reports of those phases; a phase without report adds nothing. */
 export function count(phases: readonly Phase[]): Count {
-  const counts = phases.flatMap(({ name, tests }) => {
-    if (tests === undefined || !existsSync(reportOf(name))) return [];
-    return [READERS[tests.report](JSON.parse(readFileSync(reportOf(name), 'utf8')))];
-  });
+  const counts = read(phases, (reader, report) => reader.count(report));
   return {
     passed: counts.reduce((sum, { passed }) => sum + passed, 0),
     failed: counts.reduce((sum, { failed }) => sum + failed, 0),
   };
 }
 
-const READERS = {
-  vitest: (report: unknown): Count => {
-    const { numPassedTests, numFailedTests } = report as { numPassedTests: number; numFailedTests: number };
-    return { passed: numPassedTests, failed: numFailedTests };
+/** What failed by the reports of those phases, with the first lines of why: a log's last lines have to say it. */
+export function failures(phases: readonly Phase[]): string[] {
+  return read(phases, (reader, report, name) =>
+    reader.failures(report).map(({ title, why }) => `${name}: ${title}\n${firstLines(why)}`),
+  ).flat();
+}
+
+/** How many lines of a failure's reason are repeated. */
+const REASON_LINES = 12;
+
+function firstLines(text: string): string {
+  const lines = text.split('\n').slice(0, REASON_LINES);
+  return lines.map((line) => `    ${line}`).join('\n');
+}
+
+function read<T>(phases: readonly Phase[], take: (reader: Reader, report: unknown, name: string) => T): T[] {
+  return phases.flatMap(({ name, tests }) => {
+    if (tests === undefined || !existsSync(reportOf(name))) return [];
+    return [take(READERS[tests.report], JSON.parse(readFileSync(reportOf(name), 'utf8')), name)];
+  });
+}
+
+interface Failure {
+  readonly title: string;
+  readonly why: string;
+}
+
+/** What a runner's report says. */
+interface Reader {
+  readonly count: (report: unknown) => Count;
+  readonly failures: (report: unknown) => Failure[];
+}
+
+/** The parts of Vitest's report in JSON that are read. */
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages?: readonly string[] | null;
+    }[];
+  }[];
+}
+
+/** The parts of Mocha's report in JSON that are read. */
+interface MochaReport {
+  readonly stats: { readonly passes: number; readonly failures: number };
+  readonly failures: readonly {
+    readonly fullTitle: string;
+    readonly err: { readonly message?: string; readonly stack?: string };
+  }[];
+}
+
+const READERS: Readonly<Record<'vitest' | 'mocha', Reader>> = {
+  vitest: {
+    count: (report) => {
+      const { numPassedTests, numFailedTests } = report as VitestReport;
+      return { passed: numPassedTests, failed: numFailedTests };
+    },
+    failures: (report) =>
+      (report as VitestReport).testResults.flatMap(({ name, status, message, assertionResults }) => {
+        const failed = assertionResults.filter((each) => each.status === 'failed');
+        // A file that can't be loaded has no test that failed.
+        if (failed.length === 0 && status === 'failed') return [{ title: name, why: message ?? '' }];
+        return failed.map(({ fullName, failureMessages }) => ({
+          title: `${path.basename(name)}: ${fullName}`,
+          why: failureMessages?.join('\n') ?? '',
+        }));
+      }),
   },
-  mocha: (report: unknown): Count => {
-    const { stats } = report as { stats: { passes: number; failures: number } };
-    return { passed: stats.passes, failed: stats.failures };
+  mocha: {
+    count: (report) => {
+      const { stats } = report as MochaReport;
+      return { passed: stats.passes, failed: stats.failures };
+    },
+    failures: (report) =>
+      (report as MochaReport).failures.map(({ fullTitle, err }) => ({
+        title: fullTitle,
+        why: err.stack ?? err.message ?? '',
+      })),
   },
-} as const;
+};

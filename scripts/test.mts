@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { OUT, PROJECT } from '../test/support/project.ts';
 import { useMemoryFolder } from './memoryFolder.mts';
-import { count, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
+import { count, failures, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
 import { isLaidOut, windowsLayout } from './platforms/windows/layout.mts';
 
 const TSX = tool('tsx');
@@ -123,6 +123,7 @@ async function main(): Promise<void> {
   } finally {
     removeMemoryFolder();
   }
+  for (const failure of failures(phases)) console.error(failure);
   const { passed, failed } = count(phases);
   console.log(`${passed} passed, ${failed} failed`);
 }

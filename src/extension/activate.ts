@@ -5,28 +5,25 @@ import { systemPorts } from '../service/ports';
 import { BackgroundCaptures, capturesUnasked } from '../service/snapshots/backgroundCaptures';
 import { resolveRoot } from '../system/storeRoot';
 import { type AtlasApi, createApi } from './api';
-import { ReceiptLenses } from './receipts/codeLens';
 import { registerCommands } from './shared/register';
 import { watchMilestones } from './setup/milestones';
-import { watchConfig } from './setup/configProblems';
-import { watchFiles } from './checkpoints/fileActivity';
 import { offerSnapshotFiles } from './checkpoints/snapshotProvider';
-import { GitBridge } from './gitHooks/gitBridge';
+import type { GitBridge } from './gitHooks/gitBridge';
 import { watchTasks } from './tasks/notifications';
 import { LatePanels } from './panels';
 import { lazy } from '../core/shared/lazy';
 import { setting } from './shared/config';
 import { setContext } from './shared/contextKeys';
+import { LateTree } from './shared/lateTree';
 import { ChannelLogger } from './shared/log';
 import { showFailure } from './shared/messages';
 import { TextDocuments } from './shared/textDocuments';
-import { watchPullRequests } from './gitHooks/pullRequests';
 import { Verdicts } from './receipts/verdicts';
 import { needsPerson } from '../core/task/urgency';
 import { WindowTasks, rankedView } from './windowTasks';
 import { StatusBar } from './tasks/statusBar';
-import { linkIds } from './tasks/terminalLinks';
-import { TasksTree } from './tasks/tree/tasksTree';
+import type { TasksTree } from './tasks/tree/tasksTree';
+import type { TreeNode } from './tasks/tree/nodes';
 import { openFolders, watchWindow } from './setup/windowEvents';
 
 /** Composes the extension in a window, and says who disposes of what. */
@@ -35,8 +32,11 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const root = resolveRoot(process.env['ATLAS_HOME'], setting('home'));
   const session = sessionOf(extension, root, log);
   const verdicts = new Verdicts(session);
-  const tree = new TasksTree(session, verdicts);
-  const git = new GitBridge(session, log);
+  const tasks = new LateTree<TreeNode, TasksTree>(
+    async () => new (await import('./tasks/tree/tasksTree')).TasksTree(session, verdicts),
+  );
+  const git = lateGit(session, extension, log);
+  const startGit = async (): Promise<void> => (await git()).start();
   const documents = new TextDocuments();
   const inbox = lazy(async () => (await import('./inbox/inboxWindow')).openInbox(session, extension));
   const home = lazy(async () => (await import('./workers/workersHome')).openWorkersHome(session, extension));
@@ -48,7 +48,7 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   const sessions = async () => (await sessionsHome()).open();
   const host = { extensionUri: extension.extensionUri, log };
   const panels = new LatePanels(host, session, verdicts, { session, inbox, workers });
-  const shown = { session, tree, log, git, verdicts, panels, documents };
+  const shown = { session, tree: tasks.tree, log, git, verdicts, panels, documents };
   const memory = extension.globalState;
   const context = { ...shown, memory, inbox, workers, sessions, launcherFolder, terminals: new Map() };
   const launcher = import('./setup/launcherSetup').then((setup) =>
@@ -60,26 +60,22 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
     session,
     log.channel,
     verdicts,
-    tree,
-    git,
+    tasks,
     documents,
     panels,
     new StatusBar(session),
-    watchConfig(session, log),
     watchMilestones(session),
-    watchFiles(session),
     offerSnapshotFiles(session),
     watchTasks(session, extension.globalState),
-    new ReceiptLenses(session, verdicts),
-    linkIds(session),
-    watchPullRequests(session),
-    watchWindow(session, git),
-    ...tasksView(session, tree),
+    watchWindow(session, startGit),
+    ...tasksView(session, tasks),
     ...registerCommands(context),
   );
+  const editorParts = async () => (await import('./setup/editorParts')).openEditorParts(session, verdicts, extension);
   const ready = session
     .start(openFolders())
-    .then(() => git.start())
+    .then(startGit)
+    .then(editorParts)
     .then(inbox)
     .then(home)
     .then(sessionsHome)
@@ -91,10 +87,25 @@ export function openWindow(extension: vscode.ExtensionContext): AtlasApi {
   return createApi(session, verdicts, ready);
 }
 
+function lateGit(
+  session: WindowTasks,
+  extension: vscode.ExtensionContext,
+  log: ChannelLogger,
+): () => Promise<GitBridge> {
+  return lazy(async () => {
+    const { GitBridge: Bridge } = await import('./gitHooks/gitBridge');
+    const bridge = new Bridge(session, log);
+    extension.subscriptions.push(bridge);
+    return bridge;
+  });
+}
+
 /** The Tasks view, whose badge counts the tasks that need a person. */
-function tasksView(session: WindowTasks, tree: TasksTree): vscode.Disposable[] {
+function tasksView(session: WindowTasks, tree: vscode.TreeDataProvider<TreeNode>): vscode.Disposable[] {
   const view = vscode.window.createTreeView('atlas.tasks', { treeDataProvider: tree, showCollapseAll: true });
   const count = (): void => {
+    const open = session.ownWorkspaces().flatMap((workspace) => session.atlas.catalog.open(workspace));
+    setContext('atlas.hasOpenTask', open.length > 0);
     const value = session.ranked().filter((each) => needsPerson(rankedView(each))).length;
     const tooltip = value === 1 ? vscode.l10n.t('1 task needs you') : vscode.l10n.t('{0} tasks need you', value);
     if (view.badge?.value !== (value === 0 ? undefined : value))

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../core/shared/errors';
+import { lazy } from '../core/shared/lazy';
 import { isTerminal } from '../core/task/taskRecord';
 import type { Diagnosis } from '../core/recovery/liveness';
 import type { TaskConfig } from '../core/config/config';
@@ -8,19 +9,13 @@ import { worktreeOf } from '../core/task/task';
 import type { Place } from '../service/atlasReader';
 import type { OpenAtlas } from '../service/createAtlas';
 import { setContext } from './shared/contextKeys';
-import type { WindowSpool } from './gitHooks/windowSpool';
-import { WindowOwnership } from '../service/sessions/ownership';
+import type { UpkeepNews, WindowUpkeep } from './windowUpkeep';
 import { ensureFolder } from '../system/files/atomicFile';
 import type { ConfigIssue } from '../core/config/configIssue';
 import { type TaskRef, refKey } from '../core/task/taskRef';
 import { type Ranked, byUrgency } from '../core/task/urgency';
 import { StoreWatcher } from '../store/storeWatcher';
 import type { StoredTask } from '../core/task/storedTask';
-
-/** How often this window says that it lives, in ms. */
-const HEARTBEAT_MS = 60_000;
-/** How often due checkpoints, silence and deaths are looked for, in ms. */
-const TICK_MS = 10_000;
 
 /** A task with how it fares. */
 export interface TaskView {
@@ -53,14 +48,14 @@ interface Told {
   readonly captured: number | undefined;
 }
 
-/** This window's view of the store: which tasks it has, how they fare, and the work that keeps them recoverable. */
+/** This window's view of the store: which tasks it has, and how they fare. What keeps them recoverable is its upkeep's. */
 export class WindowTasks implements vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<TaskRef | undefined>();
   private readonly crashes = new vscode.EventEmitter<StoredTask>();
   private readonly watcher: StoreWatcher;
-  private readonly ownership: WindowOwnership;
-  private spool: WindowSpool | undefined;
-  private readonly timers: NodeJS.Timeout[] = [];
+  /** What keeps the tasks recoverable, loaded where the workspace is trusted. */
+  private readonly upkeep = lazy(async () => this.openUpkeep());
+  private openedUpkeep: WindowUpkeep | undefined;
   private readonly findings = new Map<string, string[]>();
   private readonly configs = new Map<string, TaskConfig>();
   private readonly fileChanges = new Map<string, number>();
@@ -69,14 +64,14 @@ export class WindowTasks implements vscode.Disposable {
   private readonly placeChanges = new vscode.EventEmitter<void>();
   private readonly touches = new vscode.EventEmitter<string>();
   private places: Place[] = [];
-  private looking: Promise<void> = Promise.resolve();
-  private shown = '';
   /** The workspaces and open tasks that the views were told of when all were looked at. */
   private listed: string | undefined;
   /** What the views were told last of each task. */
   private readonly told = new Map<string, Told>();
   private disposed = false;
 
+  /** What was wrong in the configuration files when they were read last. */
+  configIssues: readonly ConfigIssue[] = [];
   /** Sessions of agents that wait for the user, as the status bar tells of them. */
   attention: Attention | undefined;
   /** Tells of a changed task, or without a name of any. */
@@ -92,7 +87,6 @@ export class WindowTasks implements vscode.Disposable {
   readonly onDidReadConfig = this.configReads.event;
 
   constructor(readonly atlas: OpenAtlas) {
-    this.ownership = new WindowOwnership(atlas);
     this.watcher = new StoreWatcher(atlas.ports.paths, atlas.ports.log, (refs) => this.noticed(refs));
   }
 
@@ -105,17 +99,42 @@ export class WindowTasks implements vscode.Disposable {
     if (vscode.workspace.isTrusted) ensureFolder(this.atlas.ports.files, this.atlas.ports.paths.open);
     this.watcher.start(this.atlas.catalog.open());
     if (!vscode.workspace.isTrusted) return;
-    const { WindowSpool } = await import('./gitHooks/windowSpool');
-    if (this.disposed) return;
-    this.spool ??= new WindowSpool(this.atlas, this.watcher, (refs) => this.changedAll(refs));
-    await this.spool.start();
-    await this.look();
-    this.timers.push(
-      setInterval(() => this.ownership.heartbeat(), HEARTBEAT_MS),
-      setInterval(() => void this.tick(), TICK_MS),
-    );
-    void this.sweep();
-    void this.recoverRestores();
+    const upkeep = await this.upkeep();
+    if (!this.disposed) await upkeep.start();
+  }
+
+  private async openUpkeep(): Promise<WindowUpkeep> {
+    const { WindowUpkeep: Upkeep } = await import('./windowUpkeep');
+    const news: UpkeepNews = {
+      configured: (worktree, config) => this.configs.set(worktree, config),
+      configsRead: (issues) => {
+        this.configIssues = issues;
+        this.configReads.fire(issues);
+      },
+      fixed: (ref, messages) =>
+        this.findings.set(refKey(ref), [...(this.findings.get(refKey(ref)) ?? []), ...messages]),
+      crashed: (task) => this.crashes.fire(task),
+      changed: (refs) => this.changedAll(refs),
+      looked: () => this.tellNews(),
+      aged: () => this.changes.fire(undefined),
+    };
+    const upkeep = new Upkeep(this, news, this.watcher);
+    this.openedUpkeep = upkeep;
+    return upkeep;
+  }
+
+  /** Looks for crashes, commits and foreign edits now; not in an untrusted workspace. */
+  async look(): Promise<void> {
+    if (this.mayWork) await (await this.upkeep()).look();
+  }
+
+  /** Makes the checkpoints for commits and pushes of this window's repositories; not in an untrusted workspace. */
+  async scanGit(): Promise<void> {
+    if (this.mayWork) await (await this.upkeep()).scanGit();
+  }
+
+  private get mayWork(): boolean {
+    return !this.disposed && vscode.workspace.isTrusted;
   }
 
   /** Adds a folder whose tasks are this window's: a workspace folder or a repository that git found. */
@@ -212,28 +231,6 @@ export class WindowTasks implements vscode.Disposable {
     return true;
   }
 
-  /** Looks for crashes, commits and foreign edits now. One look at a time. */
-  async look(): Promise<void> {
-    this.looking = this.looking
-      .then(() => this.lookOnce())
-      .catch((error: unknown) => {
-        this.atlas.ports.log.error('Looking at the tasks failed.', { error: messageOf(error) });
-      });
-    return this.looking;
-  }
-
-  private async lookOnce(): Promise<void> {
-    if (this.disposed || !vscode.workspace.isTrusted) return;
-    if (await this.hasNewWorkspace()) await this.locatePlaces();
-    await this.readConfigs();
-    for (const workspace of this.ownWorkspaces()) {
-      for (const ref of this.atlas.catalog.open(workspace)) await this.lookAt(ref);
-    }
-    this.follow();
-    await this.scanGit();
-    this.tellNews();
-  }
-
   /** Tells of the tasks that are others than the views were told last, and of all where one came or went. */
   private tellNews(): void {
     const open = this.ownWorkspaces().flatMap((workspace) => this.atlas.catalog.open(workspace));
@@ -242,80 +239,6 @@ export class WindowTasks implements vscode.Disposable {
     if (list !== this.listed) this.changes.fire(undefined);
     else for (const ref of news) this.changes.fire(ref);
     this.listed = list;
-  }
-
-  private async readConfigs(): Promise<void> {
-    const issues = new Map<string, ConfigIssue>();
-    const worktrees = this.places.length === 0 ? [undefined] : this.places.map((place) => place.worktree);
-    for (const worktree of worktrees) {
-      const loaded = await this.atlas.configs.forWorktree(worktree);
-      if (worktree !== undefined) this.configs.set(worktree, loaded.config);
-      const templates = await this.atlas.configs.templates(worktree);
-      for (const issue of [...loaded.issues, ...templates.issues])
-        issues.set(`${issue.file}:${issue.position.line}:${issue.message}`, issue);
-    }
-    this.configReads.fire([...issues.values()]);
-  }
-
-  private async lookAt(ref: TaskRef): Promise<void> {
-    const read = this.atlas.catalog.read(ref);
-    const repairable = !read.ok && (read.error.code === 'damaged' || read.error.code === 'not_found');
-    if (repairable || (read.ok && read.value.suspect)) await this.repair(ref);
-    const settled = this.atlas.catalog.read(ref);
-    if (!settled.ok || isTerminal(settled.value.hook.state)) return;
-    const before = settled.value.hook.state;
-    if (before !== 'recovering' && this.view(ref)?.diagnosis.kind !== 'crashed') return;
-    const { recovery } = await this.atlas.drive();
-    const detected = await recovery.detect(settled.value);
-    if (!detected.ok) this.atlas.ports.log.warn('Looking for a crash failed.', { error: detected.error.message });
-    else if (detected.value.recorded || before === 'recovering') this.crashes.fire(detected.value.task);
-  }
-
-  private async repair(ref: TaskRef): Promise<void> {
-    const result = await (await this.atlas.drive()).reconcile(ref);
-    if (!result.ok) {
-      this.atlas.ports.log.warn(`Task ${refKey(ref)} can't be fixed.`, { error: result.error.message });
-      return;
-    }
-    const messages = result.value.findings.map((finding) => finding.message);
-    if (messages.length === 0) return;
-    this.findings.set(refKey(ref), [...(this.findings.get(refKey(ref)) ?? []), ...messages]);
-    for (const message of messages) this.atlas.ports.log.warn(message, { task: refKey(ref) });
-  }
-
-  /** Makes the checkpoints for commits and pushes of this window's repositories. */
-  async scanGit(): Promise<void> {
-    if (this.disposed || !vscode.workspace.isTrusted) return;
-    for (const { repository } of this.places) {
-      if (repository === undefined) continue;
-      try {
-        const made = await (await this.atlas.git()).scan(repository);
-        if (!made.ok) this.atlas.ports.log.warn('Reading commits failed.', { error: made.error.message });
-        else this.changedAll(made.value);
-      } catch (error) {
-        this.atlas.ports.log.warn('Reading commits failed.', { error: messageOf(error) });
-      }
-    }
-  }
-
-  private async tick(): Promise<void> {
-    await this.ownership.tick();
-    await this.scanGit();
-    // What the watcher missed, and what waited for another process.
-    void this.spool?.drain();
-    if (await this.hasNewWorkspace()) {
-      await this.look();
-      return;
-    }
-    const fares = this.ownTasks().map((task) => this.view(task.ref)?.diagnosis.kind ?? '');
-    if (fares.includes('crashed')) {
-      await this.look();
-      return;
-    }
-    // Ages are shown in minutes: drawing everything anew more often than that would only disturb.
-    const shown = [Math.floor(this.atlas.ports.clock.now() / 60_000), ...fares].join();
-    if (shown !== this.shown) this.changes.fire(undefined);
-    this.shown = shown;
   }
 
   private noticed(refs: readonly TaskRef[]): void {
@@ -327,7 +250,7 @@ export class WindowTasks implements vscode.Disposable {
       for (const ref of refs) {
         const read = this.atlas.catalog.read(ref);
         const suspect = read.ok && read.value.suspect && this.ownWorkspaces().includes(ref.workspace);
-        if (suspect && vscode.workspace.isTrusted) await this.lookAt(ref);
+        if (suspect && this.mayWork) await (await this.upkeep()).lookAt(ref);
         if (read.ok && isTerminal(read.value.hook.state)) this.watcher.remove(ref);
       }
       this.follow();
@@ -337,11 +260,12 @@ export class WindowTasks implements vscode.Disposable {
     });
   }
 
-  private follow(): void {
-    if (this.disposed || !vscode.workspace.isTrusted) return;
+  /** Watches this window's tasks, and owns those in flight. */
+  follow(): void {
+    if (!this.mayWork) return;
     const own = this.ownTasks().map((task) => task.ref);
     for (const ref of own) this.watcher.add(ref);
-    this.ownership.update(own, (ref) => this.view(ref)?.diagnosis.kind === 'crashed');
+    this.openedUpkeep?.own(own);
   }
 
   /** Finds the workspaces again: a folder gets one with its first task. */
@@ -362,43 +286,16 @@ export class WindowTasks implements vscode.Disposable {
   }
 
   /** A folder's first task, begun by another process before the watcher heard: nothing later would tell of it. */
-  private async hasNewWorkspace(): Promise<boolean> {
+  async hasNewWorkspace(): Promise<boolean> {
     for (const { worktree, workspace } of this.places) {
       if (workspace === undefined && (await this.atlas.locate(worktree)).workspace !== undefined) return true;
     }
     return false;
   }
 
-  /** Finishes or undoes restores of files whose process died. */
-  private async recoverRestores(): Promise<void> {
-    const { files, paths, log } = this.atlas.ports;
-    for (const task of this.ownTasks()) {
-      if (this.disposed || files.stat(paths.snapshots(task.ref)) === undefined) continue;
-      const recovered = await (await this.atlas.snapshots()).recoverIn(task);
-      if (!recovered.ok) log.warn('A restore could not be finished.', { error: recovered.error.message });
-      else if (recovered.value !== undefined) this.changed(task.ref);
-    }
-  }
-
-  private async sweep(): Promise<void> {
-    const lost: TaskRef[] = [];
-    await this.atlas.catalog.sweep(
-      (ref) => lost.push(ref),
-      () => this.disposed,
-    );
-    for (const ref of lost) {
-      const fixed = await (await this.atlas.drive()).reconcileLost(ref);
-      if (!fixed.ok) this.atlas.ports.log.warn(`Task ${refKey(ref)} is damaged.`, { error: fixed.error.message });
-    }
-    if (lost.length > 0) await this.look();
-  }
-
-  /** Signs off: a window that closes or reloads has not crashed. */
   dispose(): void {
     this.disposed = true;
-    for (const timer of this.timers) clearInterval(timer);
-    this.ownership.signOff();
-    this.spool?.withdraw();
+    this.openedUpkeep?.end();
     this.watcher.close();
     this.changes.dispose();
     this.placeChanges.dispose();

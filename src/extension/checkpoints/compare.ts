@@ -88,7 +88,7 @@ async function showDifference(
   uri: vscode.Uri,
   { path, kind }: FileDrift,
 ): Promise<void> {
-  const committed = commit === undefined ? undefined : context.git.committed(uri, commit);
+  const committed = commit === undefined ? undefined : (await context.git()).committed(uri, commit);
   const contents = committed === undefined ? undefined : await contentsOf(committed);
   const name = plain(path, 200);
   if (committed === undefined || commit === undefined || contents === undefined) {

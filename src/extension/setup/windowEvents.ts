@@ -1,6 +1,5 @@
 import * as vscode from 'vscode';
 import { affects } from '../shared/config';
-import type { GitBridge } from '../gitHooks/gitBridge';
 import type { WindowTasks } from '../windowTasks';
 
 /** The folders that this window has open. */
@@ -9,7 +8,7 @@ export function openFolders(): string[] {
 }
 
 /** What happens to the window that the session has to know: focus, folders, trust, settings. */
-export function watchWindow(session: WindowTasks, git: GitBridge): vscode.Disposable {
+export function watchWindow(session: WindowTasks, startGit: () => Promise<void>): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.window.onDidChangeWindowState(({ focused }) => {
       if (focused) void session.look();
@@ -18,7 +17,7 @@ export function watchWindow(session: WindowTasks, git: GitBridge): vscode.Dispos
       for (const folder of added) void session.addRoot(folder.uri.fsPath);
       for (const folder of removed) void session.removeRoot(folder.uri.fsPath);
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void session.start(openFolders()).then(() => git.start())),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void session.start(openFolders()).then(startGit)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (affects(event, 'home')) void offerReload();
     }),

@@ -15,9 +15,11 @@ import type { WorkersWindow } from '../workers/workersWindow';
 /** What the commands act on. */
 export interface CommandContext {
   readonly session: WindowTasks;
-  readonly tree: TasksTree;
+  /** The Tasks tree, loaded when its view is to be seen. */
+  readonly tree: () => Promise<TasksTree>;
   readonly log: ChannelLogger;
-  readonly git: GitBridge;
+  /** The Git extension's news, loaded once the tasks were looked at. */
+  readonly git: () => Promise<GitBridge>;
   readonly panels: LatePanels;
   /** What is remembered of this user, in every window. */
   readonly memory: vscode.Memento;

@@ -3,7 +3,7 @@ import { Slices } from '../../system/slices';
 
 /** How many rows of a long list are shown at once. */
 const PAGE = 50;
-/** How long rows are compared before others get a turn, in ms. */
+/** How long rows are made or compared before others get a turn, in ms. */
 const SLICE_MS = 10;
 
 interface Drawn<N> {
@@ -27,6 +27,9 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   private comparisons = 0;
   /** One comparison at a time: each goes by what the one before it had drawn. */
   private turn = Promise.resolve();
+  /** The editor asks for all rows of a list at once, and there may be a thousand. */
+  private readonly slices = new Slices(SLICE_MS);
+  private slice = Promise.resolve();
   readonly onDidChangeTreeData = this.changes.event;
 
   /** @param idOf a stable id: a row stays open and selected by it */
@@ -56,6 +59,7 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   }
 
   async getTreeItem(node: N): Promise<vscode.TreeItem> {
+    await (this.slice = this.slice.then(async () => this.slices.turn()));
     const { comparisons } = this;
     const item = await this.rowOf(node);
     this.kept(node).look = this.lookOf(node, item);

@@ -23,7 +23,7 @@ export const cleanUpHooks: CommandHandler = async (context) => {
     cleanup.run(items, () => signal.aborted),
   );
   for (const { item, message } of result.failed) context.log.warn(`${item.id} was not cleaned.`, { error: message });
-  context.tree.refresh();
+  (await context.tree()).refresh();
   await vscode.window.showInformationMessage(
     vscode.l10n.t(
       'Tasks whose files were deleted: {0}. Failed: {1}. task.json, task.log and artifacts are kept.',
@@ -106,37 +106,33 @@ export const sortTasks: CommandHandler = async (context) => {
     { label: vscode.l10n.t('Newest'), order: 'created' },
     { label: vscode.l10n.t('Title'), order: 'title' },
   ];
-  context.tree.sortBy(chosen(await vscode.window.showQuickPick(items)).order);
+  const { order } = chosen(await vscode.window.showQuickPick(items));
+  (await context.tree()).sortBy(order);
 };
 
 /** Shows one page more of the finished tasks. */
 export const showMoreTasks: CommandHandler = async (context, argument) => {
   const workspace = workspaceFrom(argument);
   if (workspace === undefined) throw new AtlasError('usage', vscode.l10n.t('Choose the row in the Tasks tree.'));
-  context.tree.showMore(workspace);
-  return Promise.resolve();
+  (await context.tree()).showMore(workspace);
 };
 
 /** Shows only the tasks that need a person. */
 export const showOnlyNeedsYou: CommandHandler = async ({ tree }) => {
-  tree.showOnlyNeedsYou(true);
-  return Promise.resolve();
+  (await tree()).showOnlyNeedsYou(true);
 };
 
 /** Shows the tasks that need nobody, too. */
 export const showAllTasks: CommandHandler = async ({ tree }) => {
-  tree.showOnlyNeedsYou(false);
-  return Promise.resolve();
+  (await tree()).showOnlyNeedsYou(false);
 };
 
 /** Shows the tasks of every workspace in the store. */
 export const showAllWorkspaces: CommandHandler = async ({ tree }) => {
-  tree.showAll(true);
-  return Promise.resolve();
+  (await tree()).showAll(true);
 };
 
 /** Shows the tasks of this window's folders. */
 export const showThisWindowsTasks: CommandHandler = async ({ tree }) => {
-  tree.showAll(false);
-  return Promise.resolve();
+  (await tree()).showAll(false);
 };

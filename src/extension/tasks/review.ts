@@ -26,9 +26,10 @@ export const reviewChanges: CommandHandler = async (context, argument) => {
     );
     return;
   }
+  const git = await context.git();
   const shown = files.slice(0, MAX_FILES).map(({ path, change }) => {
     const uri = vscode.Uri.file(join(worktree, path));
-    const before = change === 'added' ? undefined : context.git.committed(uri, commit);
+    const before = change === 'added' ? undefined : git.committed(uri, commit);
     return [uri, before, change === 'deleted' ? undefined : uri] as const;
   });
   const title = vscode.l10n.t('Changes of "{0}"', plain(task.task.description, 60));

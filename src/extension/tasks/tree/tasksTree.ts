@@ -55,7 +55,6 @@ export class TasksTree extends RowTree<TreeNode> {
   private draw(): void {
     const { changed } = this;
     this.changed = new Map();
-    this.setHasOpenTask();
     if (changed === 'all') {
       void this.redraw();
       return;
@@ -65,11 +64,6 @@ export class TasksTree extends RowTree<TreeNode> {
       if ('ref' in node) return changed.has(refKey(node.ref));
       return node.kind === 'needsYou' || workspaces.has(node.workspace);
     });
-  }
-
-  private setHasOpenTask(): void {
-    const open = this.session.ownWorkspaces().flatMap((workspace) => this.session.atlas.catalog.open(workspace));
-    setContext('atlas.hasOpenTask', open.length > 0);
   }
 
   /** Orders the tasks. */
@@ -92,7 +86,6 @@ export class TasksTree extends RowTree<TreeNode> {
     const open = new Set(this.session.atlas.catalog.open().map(({ workspace }) => workspace));
     const used = sorted.filter((name) => open.has(name) || this.session.atlas.workspaces.taskIds(name).length > 0);
     setContext('atlas.hasTask', used.length > 0);
-    this.setHasOpenTask();
     return used.map((workspace) => ({ kind: 'workspace', workspace }));
   }
 
