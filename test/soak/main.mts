@@ -1,21 +1,25 @@
 /*
- * `npm run soak`: a real window stays open on a store that another process changes ten times a second, for twenty minutes
- * (ATLAS_SOAK_MINUTES). Fails when what the extension host holds grows, or when an acknowledged change was lost.
+ * `npm run soak`: a real window stays open on a store that another process changes ten times a second, beside three agents
+ * whose sessions are observed, for twenty minutes (ATLAS_SOAK_MINUTES). Fails when what the extension host or the store holds
+ * grows, when an acknowledged change was lost, or when something wrong is said of a session.
  */
-import { appendFileSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unwrap } from '../../src/core/shared/errors';
+import { trackedSessions } from '../../src/agents/sessions/trackedSessions';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { refKey } from '../../src/core/task/taskRef';
+import { type TaskRef, refKey } from '../../src/core/task/taskRef';
 import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { buildExtensions } from '../support/vscode/probe/extensions';
 import type { Probe } from '../support/vscode/probe/probe';
 import { openProbedWindow } from '../support/vscode/probe/window';
 import { WorkerPool } from '../support/processes/workerPool';
+import { keepAgents, wrongOf } from './agents';
+import { sampleStore } from './storeSample';
 import { type Timed, trendsOf } from './trend';
 import type { Acknowledged } from './worker';
 
@@ -38,20 +42,21 @@ function minutesSince(start: number): number {
   return (performance.now() - start) / 60_000;
 }
 
-/** Changes a file of the repository and commits it, again and again. */
+/** Changes a file of the repository and commits it with what the agents wrote, again and again. */
 async function commit(workspace: GitWorkspace, start: number): Promise<void> {
   for (let count = 1; minutesSince(start) < MINUTES; count += 1) {
     appendFileSync(path.join(workspace.folder, 'README.md'), `${count}\n`);
-    await workspace.git('commit', '--quiet', '--all', '--message', `soak ${count}`);
+    await workspace.git('add', '--all');
+    await workspace.git('commit', '--quiet', '--message', `soak ${count}`);
     await sleep(COMMIT_MS);
   }
 }
 
-async function sample(probe: Probe, start: number): Promise<Timed[]> {
+async function sample(probe: Probe, atlas: Atlas, ref: TaskRef, start: number): Promise<Timed[]> {
   const samples: Timed[] = [];
   for (let due = 0; minutesSince(start) <= MINUTES; due += SAMPLE_MS) {
     await sleep(Math.max(0, start + due - performance.now()));
-    const taken = { minute: minutesSince(start), ...(await probe.ask('sample')) };
+    const taken = { minute: minutesSince(start), ...(await probe.ask('sample')), ...sampleStore(atlas, ref) };
     samples.push(taken);
     console.log(
       Object.entries(taken)
@@ -63,8 +68,7 @@ async function sample(probe: Probe, start: number): Promise<Timed[]> {
 }
 
 /** Changes that were acknowledged and aren't where they were put; waits until the window shows the others as they are. */
-async function lostOf(acknowledged: readonly Acknowledged[], root: string, probe: Probe): Promise<Acknowledged[]> {
-  const atlas = new Atlas(systemPorts(root, 'soak', silentLog));
+async function lostOf(acknowledged: readonly Acknowledged[], atlas: Atlas, probe: Probe): Promise<Acknowledged[]> {
   const refs = new Map(acknowledged.map(({ ref }) => [refKey(ref), ref]));
   const hooks = new Map([...refs].map(([key, ref]) => [key, unwrap(atlas.store.read(ref)).hook]));
   for (const ref of refs.values()) {
@@ -81,7 +85,15 @@ async function lostOf(acknowledged: readonly Acknowledged[], root: string, probe
 async function soak(folder: string): Promise<boolean> {
   const extensions = await buildExtensions(path.join(folder, 'extensions'));
   const workspace = await makeGitWorkspace(path.join(folder, 'workspace'));
-  const pool = await WorkerPool.open('test/soak/worker.ts');
+  const atlas = new Atlas(systemPorts(workspace.atlasHome, 'soak', silentLog));
+  // As setting up an agent does.
+  writeFileSync(atlas.ports.paths.config, 'sessions:\n  track: true\n');
+  const sessions = trackedSessions(atlas);
+  sessions.spool.open(`'${process.execPath}' '${path.join(extensions.atlas, 'dist', 'cli.js')}'`);
+  const [changers, agents] = [
+    await WorkerPool.open('test/soak/worker.ts'),
+    await WorkerPool.open('test/soak/agent.ts'),
+  ];
   const window = await openProbedWindow({
     workspace: workspace.folder,
     env: workspace.env,
@@ -90,26 +102,36 @@ async function soak(folder: string): Promise<boolean> {
   try {
     await window.probe.ask('ready');
     await window.workbench.openSidebar(VIEW);
-    const worker = pool.start('soak', workspace.atlasHome, [workspace.folder], workspace.env);
-    await worker.speaks();
+    const worker = changers.start('soak', workspace.atlasHome, [workspace.folder], workspace.env);
+    const { ref } = JSON.parse(await worker.speaks()) as Acknowledged;
     const start = performance.now();
-    const [samples] = await Promise.all([sample(window.probe, start), commit(workspace, start)]);
+    const isOver = (): boolean => minutesSince(start) >= MINUTES;
+    const [samples, begun] = await Promise.all([
+      sample(window.probe, atlas, ref, start),
+      keepAgents(agents, [workspace.atlasHome, workspace.folder], workspace.env, isOver),
+      commit(workspace, start),
+    ]);
     const minutes = minutesSince(start);
     worker.process.stdin?.end();
     const acknowledged = (await worker.done()).map((line) => JSON.parse(line) as Acknowledged);
-    const lost = await lostOf(acknowledged, workspace.atlasHome, window.probe);
+    const lost = await lostOf(acknowledged, atlas, window.probe);
+    const wrong = wrongOf(begun, await sessions.refresh());
     const trends = trendsOf(samples);
     console.table(trends.map((each) => ({ ...each, flat: minutes < JUDGED_MINUTES ? 'too short' : each.flat })));
-    const tasks = new Set(acknowledged.map(({ ref }) => refKey(ref))).size;
+    const tasks = new Set(acknowledged.map(({ ref: each }) => refKey(each))).size;
     console.log(
       `${minutes.toFixed(1)} minutes, ${acknowledged.length} changes of ${tasks} tasks acknowledged ` +
-        `(${(acknowledged.length / minutes / 60).toFixed(1)} a second), ${lost.length} lost; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`,
+        `(${(acknowledged.length / minutes / 60).toFixed(1)} a second), ${lost.length} lost; ` +
+        `${begun.length} sessions, ${wrong.length} told wrongly; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`,
     );
     for (const each of lost.slice(0, 10)) console.log('lost', JSON.stringify(each));
-    return lost.length === 0 && (minutes < JUDGED_MINUTES || trends.every(({ flat }) => flat));
+    for (const each of wrong.slice(0, 10)) console.log('wrong:', each);
+    const isGood = lost.length === 0 && wrong.length === 0;
+    return isGood && (minutes < JUDGED_MINUTES || trends.every(({ flat }) => flat));
   } finally {
     await window.close();
-    await pool.close();
+    await changers.close();
+    await agents.close();
   }
 }
 

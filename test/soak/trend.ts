@@ -1,10 +1,17 @@
 import type { Sample } from '../support/vscode/probe/sample';
+import type { StoreSample } from './storeSample';
+
+/** What a window and the store hold. */
+type Held = Sample & StoreSample;
 
 /** A sample and when it was taken, in minutes since the start. */
-export type Timed = Sample & { readonly minute: number };
+export type Timed = Held & { readonly minute: number };
 
-/** What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time. */
-const BOUNDS: Readonly<Record<keyof Sample, number>> = {
+/**
+ * What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time, and the
+ * files of checkpoints are packed now and then only.
+ */
+const BOUNDS: Readonly<Record<keyof Held, number>> = {
   heap: 1,
   external: 1,
   rss: 10,
@@ -13,11 +20,17 @@ const BOUNDS: Readonly<Record<keyof Sample, number>> = {
   resources: 1,
   listeners: 1,
   emitters: 1,
+  reports: 5,
+  abandoned: 0.5,
+  captures: 5,
+  filesEach: 1,
+  databaseFiles: 1000,
+  databaseSize: 10,
 };
 
 /** How one figure went: its first, middle and last sample, and by how much it grew in ten minutes. */
 export interface Trend {
-  readonly what: keyof Sample;
+  readonly what: keyof Held;
   readonly first: number;
   readonly middle: number;
   readonly last: number;
@@ -40,7 +53,7 @@ export function slopeOf(points: readonly (readonly [x: number, y: number])[]): n
 /** How each figure went. The first quarter, in which caches fill and code is compiled, does not count. */
 export function trendsOf(samples: readonly Timed[]): Trend[] {
   const counted = samples.slice(Math.floor(samples.length / 4));
-  return (Object.entries(BOUNDS) as [keyof Sample, number][]).map(([what, bound]) => {
+  return (Object.entries(BOUNDS) as [keyof Held, number][]).map(([what, bound]) => {
     const at = (index: number): number => samples.at(index)?.[what] ?? NaN;
     const slope = slopeOf(counted.map((sample) => [sample.minute / 10, sample[what]]));
     const ends = { first: at(0), middle: at(Math.floor(samples.length / 2)), last: at(-1) };

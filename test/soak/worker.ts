@@ -1,6 +1,7 @@
 /*
- * Changes a store ten times a second until its input ends: `node <bundle> soak <root> <folder>`. Five tasks at a time; each ends
- * after some time, some with a signed receipt, and another begins. Says each change that was acknowledged, as JSON.
+ * Changes a store ten times a second until its input ends: `node <bundle> soak <root> <folder>`. Five tasks at a time; the first
+ * lives throughout, each other ends after some time, some with a signed receipt, and another begins. Files are captured as
+ * in a window. Says each change that was acknowledged, as JSON.
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +10,7 @@ import type { TaskRecord, RecordedEvent } from '../../src/core/task/taskRecord';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
 import type { TaskRef } from '../../src/core/task/taskRef';
+import { BackgroundCaptures } from '../../src/service/snapshots/backgroundCaptures';
 import { PretendedRuns } from '../support/fixtures/receipts/signedStore';
 
 /** A change that was acknowledged: the event that it put at this place of the task's history. */
@@ -24,7 +26,11 @@ const TASKS = 5;
 const TURNS = 40;
 
 const [, root = '', folder = ''] = process.argv.slice(2);
-const atlas = new Atlas(systemPorts(root, 'soak', silentLog));
+const captures = new BackgroundCaptures(
+  () => atlas,
+  () => undefined,
+);
+const atlas: Atlas = new Atlas({ ...systemPorts(root, 'soak', silentLog), recorded: captures.recorded });
 
 interface Living {
   readonly ref: TaskRef;
@@ -78,7 +84,7 @@ async function main(): Promise<void> {
     const task = living[place];
     if (task === undefined) throw new Error('no task');
     task.turns += 1;
-    if (task.turns < TURNS) {
+    if (task.number === 0 || task.turns < TURNS) {
       await change(task);
     } else {
       await end(task, runs);
@@ -86,6 +92,7 @@ async function main(): Promise<void> {
       begun += 1;
     }
   }
+  await captures.idle();
 }
 
 void main().catch((error: unknown) => {

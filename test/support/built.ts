@@ -25,6 +25,7 @@ export async function bundlePrograms(programs: readonly string[], folder: string
     outExtension: { '.js': '.cjs' },
     bundle: true,
     platform: 'node',
+    mainFields: ['module', 'main'],
     format: 'cjs',
     target: 'node20',
     logLevel: 'error',

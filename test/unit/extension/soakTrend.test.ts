@@ -14,6 +14,7 @@ function samples(grows: (minute: number) => number): Timed[] {
       resources: 30,
       listeners: 361,
       emitters: 186,
+      ...{ reports: 2, abandoned: 0, captures: 100, filesEach: 9, databaseFiles: 900, databaseSize: 3 },
     };
     return { minute, heap, ...still };
   });

@@ -1,0 +1,61 @@
+import { type Dirent, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { TaskRef } from '../../src/core/task/taskRef';
+import type { Atlas } from '../../src/service/atlas';
+
+/** What lies in a store. */
+export interface StoreSample {
+  /** Reports of agents that wait to be taken in. */
+  readonly reports: number;
+  /** Temporary files and locks of the store that are older than a minute: nobody is at them any more. */
+  readonly abandoned: number;
+  /** Entries of checkpoints and restore points of the task that lives throughout. */
+  readonly captures: number;
+  /** Files of the store for each task and session that there ever was. */
+  readonly filesEach: number;
+  /** Files of the database with the files of checkpoints. */
+  readonly databaseFiles: number;
+  /** Size of that database, MB. */
+  readonly databaseSize: number;
+}
+
+const MB = 1024 * 1024;
+const OLD_MS = 60_000;
+
+function filesBelow(folder: string): { readonly path: string; readonly size: number; readonly ageMs: number }[] {
+  const now = Date.now();
+  const entries = (): Dirent[] => {
+    try {
+      return readdirSync(folder, { withFileTypes: true, recursive: true });
+    } catch {
+      return []; // a folder came or went meanwhile
+    }
+  };
+  return entries().flatMap((entry) => {
+    const each = path.join(entry.parentPath, entry.name);
+    const stat = entry.isFile() ? statSync(each, { throwIfNoEntry: false }) : undefined;
+    return stat === undefined ? [] : [{ path: each, size: stat.size, ageMs: now - stat.mtimeMs }];
+  });
+}
+
+/** Looks at a store. @param ref the task that lives throughout */
+export function sampleStore({ ports: { paths } }: Atlas, ref: TaskRef): StoreSample {
+  const files = filesBelow(paths.root);
+  const count = (folder: string): number => {
+    try {
+      return readdirSync(folder).length;
+    } catch {
+      return 0; // nothing was put there yet
+    }
+  };
+  const database = files.filter((file) => file.path.startsWith(paths.snapshotDatabases + path.sep));
+  const owners = count(paths.tasks(ref.workspace)) + count(path.join(paths.root, 'sessions'));
+  return {
+    reports: files.filter((file) => path.dirname(file.path) === path.join(paths.root, 'observed')).length,
+    abandoned: files.filter(({ path: each, ageMs }) => /\.(?:tmp|lock)$/u.test(each) && ageMs > OLD_MS).length,
+    captures: count(paths.snapshots(ref)),
+    filesEach: (files.length - database.length) / owners,
+    databaseFiles: database.length,
+    databaseSize: database.reduce((sum, { size }) => sum + size, 0) / MB,
+  };
+}
