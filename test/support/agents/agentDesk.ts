@@ -106,6 +106,7 @@ export class AgentHome {
 
   /** Starts an agent with a request, without a terminal. */
   start(agent: RealAgent, request: string, { folder, env, args = [] }: AgentStart): RunningAgent {
+    this.removeStaleLocks();
     const child = spawn(this.program(agent), [...HEADLESS[agent](request, args)], {
       cwd: folder,
       env: this.environment(env),
@@ -118,6 +119,16 @@ export class AgentHome {
     const running = { child, printed: () => printed, ended };
     this.running.push(running);
     return running;
+  }
+
+  /**
+   * OpenCode looks for its plugins' packages as it starts, longest without a network. Killed meanwhile, it leaves a lock
+   * for which the next one waits a minute.
+   */
+  removeStaleLocks(): void {
+    const isRunning = this.running.some(({ child }) => child.exitCode === null && child.signalCode === null);
+    if (!isRunning)
+      rmSync(path.join(this.home, '.local', 'state', 'opencode', 'locks'), { recursive: true, force: true });
   }
 
   /** Ends all agents that still run. */

@@ -46,6 +46,7 @@ export class ObservedDesk {
 
   /** Runs `atlas` in a folder, with the agents on its PATH. */
   async atlas(folder: string, ...args: readonly string[]): Promise<Said> {
+    if (args[0] === 'resume') this.agents.removeStaleLocks();
     const PATH = `${path.join(this.cli.home, 'bin')}${path.delimiter}${process.env['PATH'] ?? ''}`;
     const own = this.agents.environment({ PATH, ATLAS_HOME: this.cli.root });
     return this.cli.runIn({ folder, env: own }, ...args);
