@@ -22,32 +22,33 @@ export interface StoreSample {
 const MB = 1024 * 1024;
 const OLD_MS = 60_000;
 
-function filesBelow(folder: string): { readonly path: string; readonly size: number; readonly ageMs: number }[] {
-  const now = Date.now();
-  const entries = (): Dirent[] => {
-    try {
-      return readdirSync(folder, { withFileTypes: true, recursive: true });
-    } catch {
-      return []; // a folder came or went meanwhile
-    }
-  };
-  return entries().flatMap((entry) => {
-    const each = path.join(entry.parentPath, entry.name);
-    const stat = entry.isFile() ? statSync(each, { throwIfNoEntry: false }) : undefined;
-    return stat === undefined ? [] : [{ path: each, size: stat.size, ageMs: now - stat.mtimeMs }];
+interface StoredFile {
+  readonly path: string;
+  readonly size: number;
+  readonly ageMs: number;
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // not there yet, or gone since it was listed
+  }
+}
+
+function filesBelow(folder: string): StoredFile[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const each = path.join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(each);
+    const stat = statSync(each, { throwIfNoEntry: false });
+    return stat === undefined ? [] : [{ path: each, size: stat.size, ageMs: Date.now() - stat.mtimeMs }];
   });
 }
 
 /** Looks at a store. @param ref the task that lives throughout */
 export function sampleStore({ ports: { paths } }: Atlas, ref: TaskRef): StoreSample {
   const files = filesBelow(paths.root);
-  const count = (folder: string): number => {
-    try {
-      return readdirSync(folder).length;
-    } catch {
-      return 0; // nothing was put there yet
-    }
-  };
+  const count = (folder: string): number => entriesOf(folder).length;
   const database = files.filter((file) => file.path.startsWith(paths.snapshotDatabases + path.sep));
   const owners = count(paths.tasks(ref.workspace)) + count(path.join(paths.root, 'sessions'));
   return {
