@@ -102,8 +102,9 @@ export class Catalog {
   /** The tasks of a workspace that can't be read, each with why: open ones, and those that nobody began with Atlas. */
   unreadable(workspace: string): { readonly ref: TaskRef; readonly error: AtlasError }[] {
     const { paths, files } = this.ports;
-    const isThere = (path: string): boolean => files.stat(path) !== undefined;
-    const foreign = this.finished(workspace).filter((ref) => !isThere(paths.taskFile(ref)) && isThere(paths.hook(ref)));
+    const foreign = this.finished(workspace).filter(
+      (ref) => !files.exists(paths.taskFile(ref)) && files.exists(paths.hook(ref)),
+    );
     return [...this.open(workspace), ...foreign].flatMap((ref) => {
       const read = this.read(ref);
       return read.ok || files.stat(paths.task(ref)) === undefined ? [] : [{ ref, error: read.error }];

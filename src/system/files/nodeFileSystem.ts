@@ -137,6 +137,10 @@ export class NodeFileSystem implements FileSystem {
     };
   }
 
+  exists(path: string): boolean {
+    return fs.existsSync(path);
+  }
+
   touch(path: string, mtimeMs: number): void {
     fs.utimesSync(path, mtimeMs / 1000, mtimeMs / 1000);
   }

@@ -295,6 +295,10 @@ export class SimulatedDisk implements FileSystem {
     return [...this.get(path, 'folder').inode.entries.keys()];
   }
 
+  exists(path: string): boolean {
+    return this.stat(path) !== undefined;
+  }
+
   stat(path: string): FileStat | undefined {
     try {
       const { id, inode } = this.get(path);
