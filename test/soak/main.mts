@@ -12,7 +12,7 @@ import { unwrap } from '../../src/core/shared/errors';
 import { trackedSessions } from '../../src/agents/sessions/trackedSessions';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
-import { type TaskRef, refKey } from '../../src/core/task/taskRef';
+import { refKey } from '../../src/core/task/taskRef';
 import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { buildExtensions } from '../support/vscode/probe/extensions';
 import type { Probe } from '../support/vscode/probe/probe';
@@ -52,11 +52,11 @@ async function commit(workspace: GitWorkspace, start: number): Promise<void> {
   }
 }
 
-async function sample(probe: Probe, atlas: Atlas, ref: TaskRef, start: number): Promise<Timed[]> {
+async function sample(probe: Probe, atlas: Atlas, start: number): Promise<Timed[]> {
   const samples: Timed[] = [];
   for (let due = 0; minutesSince(start) <= MINUTES; due += SAMPLE_MS) {
     await sleep(Math.max(0, start + due - performance.now()));
-    const taken = { minute: minutesSince(start), ...(await probe.ask('sample')), ...sampleStore(atlas, ref) };
+    const taken = { minute: minutesSince(start), ...(await probe.ask('sample')), ...sampleStore(atlas) };
     samples.push(taken);
     console.log(
       Object.entries(taken)
@@ -103,26 +103,31 @@ async function soak(folder: string): Promise<boolean> {
     await window.probe.ask('ready');
     await window.workbench.openSidebar(VIEW);
     const worker = changers.start('soak', workspace.atlasHome, [workspace.folder], workspace.env);
-    const { ref } = JSON.parse(await worker.speaks()) as Acknowledged;
+    await worker.speaks();
     const start = performance.now();
     const isOver = (): boolean => minutesSince(start) >= MINUTES;
+    const wrong: string[] = [];
+    const settle = async (number: number): Promise<void> => {
+      const session = (await sessions.refresh()).find(({ ref }) => ref.sessionId === `soak-${number}`);
+      wrong.push(...wrongOf(number, session));
+      if (session !== undefined) await sessions.forget(session.ref);
+    };
     const [samples, begun] = await Promise.all([
-      sample(window.probe, atlas, ref, start),
-      keepAgents(agents, [workspace.atlasHome, workspace.folder], workspace.env, isOver),
+      sample(window.probe, atlas, start),
+      keepAgents(agents, [workspace.atlasHome, workspace.folder], workspace.env, isOver, settle),
       commit(workspace, start),
     ]);
     const minutes = minutesSince(start);
     worker.process.stdin?.end();
     const acknowledged = (await worker.done()).map((line) => JSON.parse(line) as Acknowledged);
     const lost = await lostOf(acknowledged, atlas, window.probe);
-    const wrong = wrongOf(begun, await sessions.refresh());
     const trends = trendsOf(samples);
     console.table(trends.map((each) => ({ ...each, flat: minutes < JUDGED_MINUTES ? 'too short' : each.flat })));
     const tasks = new Set(acknowledged.map(({ ref: each }) => refKey(each))).size;
     console.log(
       `${minutes.toFixed(1)} minutes, ${acknowledged.length} changes of ${tasks} tasks acknowledged ` +
         `(${(acknowledged.length / minutes / 60).toFixed(1)} a second), ${lost.length} lost; ` +
-        `${begun.length} sessions, ${wrong.length} told wrongly; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`,
+        `${begun} sessions, ${wrong.length} told wrongly; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`,
     );
     for (const each of lost.slice(0, 10)) console.log('lost', JSON.stringify(each));
     for (const each of wrong.slice(0, 10)) console.log('wrong:', each);

@@ -1,6 +1,5 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { TaskRef } from '../../src/core/task/taskRef';
 import type { Atlas } from '../../src/service/atlas';
 
 /** What lies in a store. */
@@ -9,7 +8,7 @@ export interface StoreSample {
   readonly reports: number;
   /** Temporary files and locks of the store that are older than a minute: nobody is at them any more. */
   readonly abandoned: number;
-  /** Entries of checkpoints and restore points of the task that lives throughout. */
+  /** Entries of checkpoints and restore points of the open task that has most. */
   readonly captures: number;
   /** Files of the store for each task and session that there ever was. */
   readonly filesEach: number;
@@ -45,16 +44,17 @@ function filesBelow(folder: string): StoredFile[] {
   });
 }
 
-/** Looks at a store. @param ref the task that lives throughout */
-export function sampleStore({ ports: { paths } }: Atlas, ref: TaskRef): StoreSample {
+/** Looks at a store. */
+export function sampleStore({ ports: { paths }, catalog, workspaces }: Atlas): StoreSample {
   const files = filesBelow(paths.root);
   const count = (folder: string): number => entriesOf(folder).length;
   const database = files.filter((file) => file.path.startsWith(paths.snapshotDatabases + path.sep));
-  const owners = count(paths.tasks(ref.workspace)) + count(path.join(paths.root, 'sessions'));
+  const tasks = workspaces.names().reduce((sum, name) => sum + workspaces.taskIds(name).length, 0);
+  const owners = tasks + count(path.join(paths.root, 'sessions'));
   return {
     reports: files.filter((file) => path.dirname(file.path) === path.join(paths.root, 'observed')).length,
     abandoned: files.filter(({ path: each, ageMs }) => /\.(?:tmp|lock)$/u.test(each) && ageMs > OLD_MS).length,
-    captures: count(paths.snapshots(ref)),
+    captures: Math.max(...catalog.open().map((ref) => count(paths.snapshots(ref)))),
     filesEach: (files.length - database.length) / owners,
     databaseFiles: database.length,
     databaseSize: database.reduce((sum, { size }) => sum + size, 0) / MB,

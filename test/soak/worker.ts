@@ -1,7 +1,7 @@
 /*
- * Changes a store ten times a second until its input ends: `node <bundle> soak <root> <folder>`. Five tasks at a time; the first
- * lives throughout, each other ends after some time, some with a signed receipt, and another begins. Files are captured as
- * in a window. Says each change that was acknowledged, as JSON.
+ * Changes a store ten times a second until its input ends: `node <bundle> soak <root> <folder>`. Five tasks at a time, one of them
+ * for minutes; each ends, some with a signed receipt, and another begins. Files are captured as in a window. Says each
+ * change that was acknowledged, as JSON.
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,6 +24,8 @@ const INTERVAL_MS = 100;
 const TASKS = 5;
 /** How many turns a task has before it ends: it lives for twenty seconds. */
 const TURNS = 40;
+/** How many the first of the five has: it lives for four minutes, and has more checkpoints than are kept. */
+const LONG_TURNS = 480;
 
 const [, root = '', folder = ''] = process.argv.slice(2);
 const captures = new BackgroundCaptures(
@@ -84,7 +86,7 @@ async function main(): Promise<void> {
     const task = living[place];
     if (task === undefined) throw new Error('no task');
     task.turns += 1;
-    if (task.number === 0 || task.turns < TURNS) {
+    if (task.turns < (place === 0 ? LONG_TURNS : TURNS)) {
       await change(task);
     } else {
       await end(task, runs);
