@@ -14,7 +14,7 @@ export function diesAtWork(number: number): boolean {
 /**
  * Has some agents at work until that is over, each followed by another.
  * @param args of an agent, before its number
- * @param settle looks at the session of an agent that ended some time ago, and forgets it
+ * @param settle looks at the session of an agent that ended some time ago, and forgets it; not while that is busy
  * @returns how many were at work
  */
 export async function keepAgents(
@@ -22,7 +22,7 @@ export async function keepAgents(
   [root, folder]: readonly [root: string, folder: string],
   env: NodeJS.ProcessEnv,
   isOver: () => boolean,
-  settle: (number: number) => Promise<void>,
+  settle: (number: number) => Promise<boolean>,
 ): Promise<number> {
   let begun = 0;
   const ended: number[] = [];
@@ -34,11 +34,12 @@ export async function keepAgents(
       const { signal } = await worker.ended;
       if ((signal === 'SIGKILL') !== diesAtWork(number)) await worker.done();
       ended.push(number);
-      for (const each of ended.splice(0, Math.max(0, ended.length - KEPT))) await settle(each);
+      for (const each of ended.splice(0, Math.max(0, ended.length - KEPT))) if (!(await settle(each))) ended.push(each);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, follow));
-  for (const each of ended) await settle(each);
+  // Now nothing else is at work.
+  for (const each of ended) while (!(await settle(each)));
   return begun;
 }
 

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unwrap } from '../../src/core/shared/errors';
+import { AtlasError, unwrap } from '../../src/core/shared/errors';
 import { trackedSessions } from '../../src/agents/sessions/trackedSessions';
 import { Atlas } from '../../src/service/atlas';
 import { silentLog, systemPorts } from '../../src/service/ports';
@@ -107,10 +107,17 @@ async function soak(folder: string): Promise<boolean> {
     const start = performance.now();
     const isOver = (): boolean => minutesSince(start) >= MINUTES;
     const wrong: string[] = [];
-    const settle = async (number: number): Promise<void> => {
+    const settle = async (number: number): Promise<boolean> => {
       const session = (await sessions.refresh()).find(({ ref }) => ref.sessionId === `soak-${number}`);
+      try {
+        if (session !== undefined) await sessions.forget(session.ref);
+      } catch (error) {
+        // The window is taking in what the agents reported.
+        if (error instanceof AtlasError && error.code === 'lock_timeout') return false;
+        throw error;
+      }
       wrong.push(...wrongOf(number, session));
-      if (session !== undefined) await sessions.forget(session.ref);
+      return true;
     };
     const [samples, begun] = await Promise.all([
       sample(window.probe, atlas, start),
