@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { L10N_BUNDLE, l10nBundle } from '../../../scripts/l10nBundle.mts';
 import { PROJECT } from '../../support/project';
 
-describe('l10n/bundle.l10n.json', { timeout: 60_000 }, () => {
+describe('l10n/bundle.l10n.json', { timeout: 180_000 }, () => {
   it('is up to date; if not, run: npm run l10n', async () => {
     expect(readFileSync(path.join(PROJECT, L10N_BUNDLE), 'utf8')).toBe(await l10nBundle());
   });
