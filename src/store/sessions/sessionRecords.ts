@@ -54,7 +54,10 @@ export class SessionRecords {
     const { files } = this.ports;
     if (files.stat(this.root)?.kind !== 'folder') return [];
     const names = files.list(this.root).filter((name) => FOLDER.test(name));
-    return names.flatMap((name) => this.at(join(this.root, name)) ?? []);
+    const folders = new Set(names.map((name) => join(this.root, name)));
+    // What another process forgot is forgotten here too.
+    for (const known of this.known.keys()) if (!folders.has(known)) this.known.delete(known);
+    return [...folders].flatMap((folder) => this.at(folder) ?? []);
   }
 
   /** Throws where it can't be written. */
