@@ -120,6 +120,8 @@ export class WindowTasks implements vscode.Disposable {
     };
     const upkeep = new Upkeep(this, news, this.watcher);
     this.openedUpkeep = upkeep;
+    // The window was closed while it was loaded.
+    if (this.disposed) upkeep.end();
     return upkeep;
   }
 
