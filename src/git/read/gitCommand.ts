@@ -163,6 +163,7 @@ function failure(what: string, cause: ExecFileException): AtlasError {
   const because = (why: string): AtlasError => new AtlasError('git_failed', `${what} failed: ${why}`, { cause });
   if (cause.code === 'ENOENT') return because('The program or its folder was not found.');
   if (cause.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return because('It printed too much.');
+  if (typeof cause.signal === 'string') return because(`It was ended by ${cause.signal}.`);
   return because(cause.message);
 }
 

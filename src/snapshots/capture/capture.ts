@@ -171,8 +171,9 @@ class CaptureRun {
     intake: Intake,
   ): Promise<Outcome<Captured>> {
     const isTouched = intake.taken.size > 0 || intake.dropped.size > 0 || gone.length > 0 || cache === undefined;
+    const call = { index, settings: intake.taken.size > MANY ? [SYNC_AT_ONCE] : [] };
     const written = isTouched
-      ? await this.git.run(['write-tree'], { index, settings: intake.taken.size > MANY ? [SYNC_AT_ONCE] : [] })
+      ? await this.git.whole(index, async () => this.git.run(['write-tree'], call))
       : ok(cache.filesTree);
     if (!written.ok) return written;
     const filesTree = written.value.trim();

@@ -62,7 +62,8 @@ export class Intake {
   /** Has git forget entries, so that it reads the files again even where they look the same to it. */
   async forget(paths: readonly TreePath[]): Promise<Outcome<void>> {
     if (paths.length === 0) return ok(undefined);
-    const done = await this.git.run(['update-index', '--force-remove', '-z', '--stdin'], this.call(paths));
+    const args = ['update-index', '--force-remove', '-z', '--stdin'];
+    const done = await this.git.whole(this.index, async () => this.git.run(args, this.call(paths)));
     return done.ok ? ok(undefined) : done;
   }
 

@@ -129,7 +129,15 @@ async function compareWithIndex(
   among: readonly string[],
   take: (records: string[]) => void,
 ): Promise<Outcome<string>> {
-  const compared = await git.records(['diff-files', '--name-status', '-z', ...among], { index }, take);
+  const args = ['diff-files', '--name-status', '-z', ...among];
+  const compared = await git.whole(index, async () => {
+    const records: string[] = [];
+    const said = await git.records(args, { index }, (some) => {
+      for (const record of some) records.push(record);
+    });
+    if (said.ok) take(records);
+    return said;
+  });
   if (!compared.ok || !LOOP.test(compared.value)) return compared;
   const parents = new ParentLook(git.place.worktree);
   return git.records(['ls-files', '-c', '-z', ...among], { index }, (paths) => {

@@ -2,14 +2,16 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ok } from '../../core/shared/errors';
 import { oneLine } from '../../core/shared/text';
-import { refuse } from '../../core/snapshot/problem';
-import { ensureFolder, replaceFile } from '../../system/files/atomicFile';
+import { type SnapshotProblem, refuse } from '../../core/snapshot/problem';
+import { discardFile, ensureFolder, replaceFile } from '../../system/files/atomicFile';
 import type { Place } from './place';
 import type { Outcome, SnapshotPorts } from './snapshotPorts';
 
 /** How long one run of git may take, in ms: a first capture reads a large worktree on a busy machine. */
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_STDERR = 64 * 1024;
+/** How often git is run that was killed by what it read. */
+const TRIES = 3;
 
 /** How the folders are called into which a restore puts files before it renames them; `.gitignore` in them hides them. */
 export const STAGE_PREFIX = '.atlas-restore-';
@@ -78,10 +80,22 @@ export class PrivateGit {
       ...{ env: this.environment(call), settings: this.settings(call), input: call.input },
       ...{ bytes: true, timeoutMs: TIMEOUT_MS },
     });
-    if (!run.ok) return refuse('failed', run.error.message, { cause: run.error });
+    if (!run.ok) return refuse('failed', run.error.message, { cause: run.error.cause });
     const { code, stdout, stderr } = run.value;
     if ((call.codes ?? [0]).includes(code)) return ok(call.both === true ? stdout + stderr : stdout);
     return refuse(reasonOf(stderr), saidBy(args, stderr, code));
+  }
+
+  /**
+   * Runs git again while the system kills it (SIGBUS), as it does when another program shortens a file that git has mapped into
+   * memory. Each run begins as the first did: the lock that a killed git leaves on its index, which nobody else uses, is removed.
+   */
+  async whole<T>(index: string, run: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    for (let tried = 1; ; tried += 1) {
+      const done = await run();
+      if (done.ok || tried === TRIES || !isKilled(done.error)) return done;
+      discardFile(this.ports.files, `${index}.lock`);
+    }
   }
 
   /**
@@ -101,12 +115,14 @@ export class PrivateGit {
     child.stderr.setEncoding('latin1').on('data', (text: string) => {
       if (stderr.length < MAX_STDERR) stderr += text;
     });
-    const ended = new Promise<number | null>((resolve) => {
+    const ended = new Promise<readonly [code: number | null, signal: string | null]>((resolve) => {
       child.once('error', (error) => {
         failure = error;
-        resolve(null);
+        resolve([null, null]);
       });
-      child.once('close', resolve);
+      child.once('close', (...how) => {
+        resolve(how);
+      });
     });
     // Git may end before it has read everything; its exit code says why.
     child.stdin.on('error', () => undefined);
@@ -117,9 +133,10 @@ export class PrivateGit {
       child.kill();
       throw error;
     }
-    const code = await ended;
+    const [code, signal] = await ended;
     if (failure !== undefined) return refuse('failed', `git could not be started: ${failure.message}`);
-    return code === 0 ? ok(stderr) : refuse(reasonOf(stderr), saidBy(args, stderr, code));
+    if (code === 0) return ok(stderr);
+    return refuse(reasonOf(stderr), saidBy(args, stderr, code ?? signal), { cause: { signal } });
   }
 
   /** The records of an output that was asked for with `-z`, in lists as they come. */
@@ -137,9 +154,13 @@ export class PrivateGit {
   }
 }
 
-function saidBy(args: readonly string[], stderr: string, code: number | null): string {
+function saidBy(args: readonly string[], stderr: string, end: number | string | null): string {
   const said = oneLine(stderr, 400);
-  return `git ${args[0] ?? ''} failed: ${said === '' ? `it ended with ${code ?? 'a signal'}.` : said}`;
+  return `git ${args[0] ?? ''} failed: ${said === '' ? `it ended with ${end ?? 'a signal'}.` : said}`;
+}
+
+function isKilled({ cause }: SnapshotProblem): boolean {
+  return typeof cause === 'object' && cause !== null && 'signal' in cause && typeof cause.signal === 'string';
 }
 
 function reasonOf(stderr: string): 'disk_full' | 'failed' {

@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ok, unwrap } from '../../../src/core/shared/errors';
 import type { FileSystem } from '../../../src/core/shared/ports';
 import { systemGit } from '../../../src/snapshots/storage/snapshotPorts';
@@ -13,6 +16,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.unstubAllEnvs();
   world.dispose();
 });
 
@@ -89,6 +93,58 @@ describe('a file or folder that may not be changed', () => {
     const restored = unwrap(await snapshots.restore(unwrap(await snapshots.preview({ tree }))));
     expect(restored.skipped).toEqual([{ path: 'folder/b', reason: 'denied', message: 'EACCES' }]);
     expect([world.read('a'), world.read('folder/b')]).toEqual(['one', 'two']);
+  });
+});
+
+/** A git before the real one that is killed by a signal at its first run of each command, with its index locked. Where it lies. */
+function killedOnce(commands: readonly string[]): string {
+  const folder = path.join(world.base, 'killed-git');
+  mkdirSync(folder);
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const script = `#!/bin/sh
+for word; do
+  case " ${commands.join(' ')} " in
+    *" $word "*) if mkdir "${folder}/$word.was" 2>/dev/null; then : > "$GIT_INDEX_FILE.lock"; kill -BUS $$; fi ;;
+  esac
+done
+exec '${real}' "$@"
+`;
+  writeFileSync(path.join(folder, 'git'), script, { mode: 0o755 });
+  return folder;
+}
+
+describe('a git that the system kills, as it does when a file is shortened while git reads it', () => {
+  it('is run again, and the snapshot is whole', async () => {
+    world.write('.gitignore', 'ignored\n');
+    for (const name of ['a', 'folder/b', 'gone', 'ignored']) world.write(name, 'one');
+    await world.capture();
+    for (const name of ['a', 'folder/b', 'new']) world.write(name, 'two');
+    world.remove('gone');
+    const killing = ['diff-files', '--force-remove', '--add', 'write-tree'];
+    const folder = killedOnce(killing);
+    vi.stubEnv('PATH', `${folder}${path.delimiter}${process.env['PATH'] ?? ''}`);
+    const { snapshot, leftOut } = await world.capture();
+    expect(readdirSync(folder).sort()).toEqual(['git', ...killing.map((word) => `${word}.was`)].sort());
+    expect(leftOut).toEqual([]);
+    vi.unstubAllEnvs();
+    const { contents } = await world.open();
+    const files = unwrap(await contents.list(snapshot.tree)).map((file) => file.path);
+    expect(files.sort()).toEqual(['.gitignore', 'a', 'folder/b', 'new']);
+    for (const name of ['a', 'folder/b', 'new'])
+      expect(unwrap(await contents.read(snapshot.tree, name, 9))?.bytes.toString()).toBe('two');
+  });
+
+  it('each time fails, and names the signal', async () => {
+    const tree = await changedWorld();
+    world.remove('a');
+    const folder = killedOnce([]);
+    writeFileSync(path.join(folder, 'git'), '#!/bin/sh\nkill -BUS $$\n', { mode: 0o755 });
+    const snapshots = await world.open();
+    vi.stubEnv('PATH', `${folder}${path.delimiter}${process.env['PATH'] ?? ''}`);
+    const refused = await snapshots.capture();
+    expect(refused.ok ? '' : refused.error.message).toMatch(/^git [\w-]+ failed: it ended with SIGBUS\.$/u);
+    vi.unstubAllEnvs();
+    expect((await world.capture()).snapshot.tree).not.toBe(tree);
   });
 });
 
