@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
+import { runProgram } from '../system/runProgram';
 
 /** A process as a look at the system saw it. Zombies are not seen: they have ended. */
 export interface SeenProcess {
@@ -66,13 +66,13 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/;
 
 /** Asks `ps`, which macOS and the BSDs have; start times are whole seconds there. */
 function psTable(): ProcessTable {
-  const look = (): Promise<SeenProcess[]> =>
-    new Promise((resolve) => {
-      const options = { env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' }, timeout: 5000, maxBuffer: 64 * 1024 * 1024 };
-      execFile('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], options, (_error, stdout) =>
-        resolve(stdout.split('\n').flatMap(rowOf)),
-      );
-    });
+  const look = async (): Promise<SeenProcess[]> => {
+    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+    const limits = { timeoutMs: 5000, maxBytes: 64 * 1024 * 1024 };
+    const args = ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='];
+    const ended = await runProgram('ps', args, { env, encoding: 'utf8', ...limits });
+    return ended.how === 'exited' ? ended.stdout.split('\n').flatMap(rowOf) : [];
+  };
   // The look that named it was a moment ago; a closer one there is not.
   return { look, lives: () => true, carries: () => false };
 }

@@ -1,13 +1,9 @@
-import type {
-  ChildProcess,
-  ChildProcessWithoutNullStreams,
-  ExecFileException,
-  ExecFileOptions,
-} from 'node:child_process';
+import type { ChildProcessWithoutNullStreams, ExecFileException } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { AtlasError, type Result, ok } from '../../core/shared/errors';
 import type { Repository } from '../../core/shared/ports';
 import { oneLine } from '../../core/shared/text';
+import { runProgram } from '../../system/runProgram';
 
 const TIMEOUT_MS = 10_000;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -64,25 +60,6 @@ function withSettings(args: readonly string[], { settings = [] }: GitCall): stri
   return [...[...SETTINGS, ...settings].flatMap((setting) => ['-c', setting]), ...args];
 }
 
-/** Who was held up beyond a limit takes in this long (ms) what has happened meanwhile. */
-const HELD_UP_MS = 50;
-
-const running = new Set<ChildProcess>();
-
-/** A git that waits for something would otherwise go on waiting when nobody is left to end it. */
-function endWithUs(child: ChildProcess): void {
-  if (running.size === 0) process.once('exit', endAll);
-  running.add(child);
-  child.once('close', () => {
-    running.delete(child);
-    if (running.size === 0) process.off('exit', endAll);
-  });
-}
-
-function endAll(): void {
-  for (const child of running) child.kill('SIGKILL');
-}
-
 /**
  * Runs git in the top folder of a worktree. An exit code other than 0 is an answer, not a failure; it fails
  * (`git_failed`) when git is not there, was killed, took too long or printed too much.
@@ -112,41 +89,21 @@ export function startGit(folder: string, args: readonly string[], call: GitCall)
 async function run(
   program: 'git' | 'gh',
   args: readonly string[],
-  place: ExecFileOptions,
+  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
   { input = '', bytes = false, timeoutMs = TIMEOUT_MS, outlives = false }: GitCall,
 ): Promise<Result<GitOutput>> {
-  // Most of what a command answers, it reads from git's files.
-  const { execFile } = process.getBuiltinModule('node:child_process');
   const encoding = bytes ? 'latin1' : 'utf8';
-  const options = { ...place, encoding, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true } as const;
-  return new Promise((resolve) => {
-    let state: 'running' | 'late' | 'ended' = 'running';
-    const child = execFile(program, args, options, (error, stdout, stderr) => {
-      clearTimeout(limit);
-      const isLate = state === 'late';
-      state = 'ended';
-      if (isLate) resolve({ ok: false, error: tookTooLong(`${program} ${verbOf(args)}`, timeoutMs) });
-      else if (error === null) resolve(ok({ code: 0, stdout, stderr }));
-      else if (typeof error.code === 'number') resolve(ok({ code: error.code, stdout, stderr }));
-      else resolve({ ok: false, error: failure(`${program} ${verbOf(args)}`, error) });
-    });
-    // Node's own limit throws away what was printed, and calls it a success, where we were held up while git ended in time: the
-    // limit is seen first then. What has happened meanwhile is looked at before.
-    const end = (): void => {
-      if (state === 'ended') return;
-      state = 'late';
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-      child.kill();
-    };
-    let limit = setTimeout(() => {
-      limit = setTimeout(end, HELD_UP_MS);
-    }, timeoutMs);
-    if (!outlives) endWithUs(child);
-    // Git may end before it has read everything; its exit code says why.
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(input, encoding);
-  });
+  const limits = { timeoutMs, maxBytes: MAX_OUTPUT_BYTES };
+  const ended = await runProgram(program, args, { cwd, env, encoding, input, outlives, ...limits });
+  const what = `${program} ${verbOf(args)}`;
+  switch (ended.how) {
+    case 'exited':
+      return ok(ended);
+    case 'too_late':
+      return { ok: false, error: tookTooLong(what, timeoutMs) };
+    case 'failed':
+      return { ok: false, error: failure(what, ended.cause) };
+  }
 }
 
 /** The command among git's arguments: the first that is neither a setting nor what introduces one. */

@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionChange, SessionEvent } from '../../../core/session/sessionEvent';
 import type { SessionRecord } from '../../../core/session/sessionRecord';
 import type { FoundSession, TranscriptRead } from '../../../service/sessions/sessionHosts';
 import { jsonOf } from '../../../system/files/readJson';
+import { runProgram } from '../../../system/runProgram';
 import { askedOf } from '../hookReport';
 import { type Fields, fieldsOf, filesOfPatch, listOf, numberOf, textOf, wholeOf } from '../reportText';
 import { requestText } from './opencodeReports';
@@ -91,12 +91,9 @@ async function askProgram([sql, ...values]: readonly [string, ...(string | numbe
     next += 1;
     return typeof value === 'number' ? String(value) : `'${value ?? ''}'`;
   });
-  return new Promise((resolve) => {
-    const options = { timeout: ASK_MS, maxBuffer: 16 * 1024 * 1024, windowsHide: true };
-    execFile('opencode', ['db', filled, '--format', 'json'], options, (error, out) => {
-      resolve(error === null ? listOf(jsonOf(out)).map(fieldsOf) : []);
-    });
-  });
+  const limits = { timeoutMs: ASK_MS, maxBytes: 16 * 1024 * 1024 };
+  const ended = await runProgram('opencode', ['db', filled, '--format', 'json'], { encoding: 'utf8', ...limits });
+  return ended.how === 'exited' && ended.code === 0 ? listOf(jsonOf(ended.stdout)).map(fieldsOf) : [];
 }
 
 /** What the database says that wasn't read yet; `read_to` is the time (ms) of the newest part here. */
