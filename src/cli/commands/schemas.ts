@@ -4,6 +4,7 @@ import { TASK_STATES, RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { VERDICTS } from '../../core/receipt/receipt';
 import { RESTORED_FILES, checkpoint, fileChange, listedCheckpoint } from './checkpoint/checkpointSchemas';
 import { inboxItem } from './inbox/inboxSchemas';
+import { LIFECYCLE_ANSWERS } from './lifecycle/lifecycleSchemas';
 import { SESSION_ANSWERS, SESSION_SHARED } from './sessions/sessionSchemas';
 import { VERIFY_ANSWERS, VERIFY_SHARED } from './verify/verifySchemas';
 import { WORKER_ANSWERS, WORKER_SHARED } from './worker/workerSchemas';
@@ -159,38 +160,6 @@ const finding = z.strictObject({
 
 const ended = { workspace_id: text, item: inboxItem, changed: z.boolean() };
 
-/** Of `lifecycle <event>`: what the agent is told, and whether it has to go on. */
-const reaction = z.strictObject({
-  event: text,
-  host: maybe(text),
-  blocks: z.boolean(),
-  text,
-  exit_code: integer,
-});
-
-/** Of `lifecycle install` and `uninstall`: which files change, and how. */
-const wiring = z.strictObject({
-  host: text,
-  dry_run: z.boolean(),
-  changed: z.boolean(),
-  /** `leads_to`: where a link leads, if the file is one or lies behind one. */
-  files: z.array(z.strictObject({ path: text, leads_to: maybe(text), change: z.enum(['made', 'changed', 'removed']) })),
-  diff: text,
-});
-
-/** Of `lifecycle status` and `doctor`: a hook of a host. */
-const wiredHook = {
-  host: text,
-  event: text,
-  /** The host's own name of it. */
-  key: text,
-  installed: z.boolean(),
-  /** In this folder; null where it never was. */
-  last_fired: maybe(time),
-  can_inject: z.boolean(),
-  can_block: z.boolean(),
-};
-
 /** What each command's answer holds beside `success`, `command` and `notes`. */
 export const ANSWERS = {
   start: z.strictObject({
@@ -327,32 +296,9 @@ export const ANSWERS = {
   }),
   'workspace destroy': z.strictObject({ workspace_id: text, tasks: integer }),
   doctor: z.strictObject({ root: text, problems: integer, fixed: integer, findings: z.array(finding) }),
-  'lifecycle session-start': reaction,
-  'lifecycle stop': reaction,
-  'lifecycle pre-compact': reaction,
-  'lifecycle subagent-stop': reaction,
-  'lifecycle session-end': reaction,
-  'lifecycle stop-failure': reaction,
-  'lifecycle turn-start': reaction,
-  'lifecycle before-discard': reaction,
-  'lifecycle install': wiring,
-  'lifecycle uninstall': wiring,
-  'lifecycle status': z.strictObject({ hooks: z.array(z.strictObject(wiredHook)) }),
-  'lifecycle doctor': z.strictObject({
-    hooks: z.array(
-      z.strictObject({
-        ...wiredHook,
-        /** Whether it works; null where nothing was fired. */
-        works: maybe(z.boolean()),
-        /** How long it took, in ms. */
-        took_ms: maybe(integer),
-        problem: maybe(text),
-      }),
-    ),
-    problems: integer,
-  }),
   completion: z.strictObject({ shell: text, script: text }),
   mcp: z.strictObject({}),
+  ...LIFECYCLE_ANSWERS,
   ...WORKER_ANSWERS,
   ...SESSION_ANSWERS,
   ...VERIFY_ANSWERS,
