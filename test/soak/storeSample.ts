@@ -10,8 +10,11 @@ export interface StoreSample {
   readonly abandoned: number;
   /** Entries of checkpoints and restore points of the open task that has most. */
   readonly captures: number;
-  /** Files of the store for each task and session that there ever was. */
-  readonly filesEach: number;
+  /** Files for each task that there ever was, and for each session that is not forgotten. */
+  readonly filesOfTask: number;
+  readonly filesOfSession: number;
+  /** Files that belong to neither, and are not of the database. */
+  readonly otherFiles: number;
   /** Files of the database with the files of checkpoints. */
   readonly databaseFiles: number;
   /** Size of that database, MB. */
@@ -48,14 +51,21 @@ function filesBelow(folder: string): StoredFile[] {
 export function sampleStore({ ports: { paths }, catalog, workspaces }: Atlas): StoreSample {
   const files = filesBelow(paths.root);
   const count = (folder: string): number => entriesOf(folder).length;
-  const database = files.filter((file) => file.path.startsWith(paths.snapshotDatabases + path.sep));
+  const below = (folder: string): StoredFile[] => files.filter((file) => file.path.startsWith(folder + path.sep));
+  const sessions = path.join(paths.root, 'sessions');
+  const [database, ofTasks, ofSessions] = [
+    below(paths.snapshotDatabases),
+    below(paths.workspaces),
+    below(sessions),
+  ] as const;
   const tasks = workspaces.names().reduce((sum, name) => sum + workspaces.taskIds(name).length, 0);
-  const owners = tasks + count(path.join(paths.root, 'sessions'));
   return {
     reports: files.filter((file) => path.dirname(file.path) === path.join(paths.root, 'observed')).length,
     abandoned: files.filter(({ path: each, ageMs }) => /\.(?:tmp|lock)$/u.test(each) && ageMs > OLD_MS).length,
     captures: Math.max(...catalog.open().map((ref) => count(paths.snapshots(ref)))),
-    filesEach: (files.length - database.length) / owners,
+    filesOfTask: ofTasks.length / Math.max(1, tasks),
+    filesOfSession: ofSessions.length / Math.max(1, count(sessions)),
+    otherFiles: files.length - database.length - ofTasks.length - ofSessions.length,
     databaseFiles: database.length,
     databaseSize: database.reduce((sum, { size }) => sum + size, 0) / MB,
   };

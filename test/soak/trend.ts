@@ -23,7 +23,9 @@ const BOUNDS: Readonly<Record<keyof Held, number>> = {
   reports: 5,
   abandoned: 0.5,
   captures: 5,
-  filesEach: 1,
+  filesOfTask: 1,
+  filesOfSession: 1,
+  otherFiles: 10,
   databaseFiles: 1000,
   databaseSize: 10,
 };

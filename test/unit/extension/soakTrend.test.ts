@@ -14,7 +14,16 @@ function samples(grows: (minute: number) => number): Timed[] {
       resources: 30,
       listeners: 361,
       emitters: 186,
-      ...{ reports: 2, abandoned: 0, captures: 100, filesEach: 9, databaseFiles: 900, databaseSize: 3 },
+      ...{
+        reports: 2,
+        abandoned: 0,
+        captures: 100,
+        filesOfTask: 9,
+        filesOfSession: 4,
+        otherFiles: 30,
+        databaseFiles: 900,
+        databaseSize: 3,
+      },
     };
     return { minute, heap, ...still };
   });
