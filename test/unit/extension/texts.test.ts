@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { L10N_BUNDLE, l10nBundle } from '../../../scripts/l10nBundle.mts';
+import { STRINGS, stringsList } from '../../../scripts/stringsList.mts';
 import { PROJECT } from '../../support/project';
 
 describe('l10n/bundle.l10n.json', { timeout: 180_000 }, () => {
@@ -19,5 +20,11 @@ describe('l10n/bundle.l10n.json', { timeout: 180_000 }, () => {
   it('is what the manifest names, in the folder that ships', () => {
     const { l10n } = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8')) as { l10n: string };
     expect(path.normalize(l10n)).toBe(path.dirname(L10N_BUNDLE));
+  });
+});
+
+describe('the list of all texts', { timeout: 60_000 }, () => {
+  it('is up to date; if not, run "npm run strings" and read the difference', async () => {
+    expect(readFileSync(path.join(PROJECT, STRINGS), 'utf8')).toBe(await stringsList());
   });
 });
