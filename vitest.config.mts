@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     maxWorkers: MAX_WORKERS,
     projects: [
-      // Files share what they import, which takes as long as their tests. Those of the editor's part replace `vscode`, each by
+      // Files share what they import, which takes as long as the tests of many. Those of the editor's part replace `vscode`, each by
       // what it needs, and have a world of their own. Properties that are tried on random input take seconds on a busy machine.
       {
         test: {
@@ -32,6 +32,8 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          isolate: false,
+          setupFiles: 'test/support/asBefore.ts',
           env: QUIET,
           testTimeout: 20_000,
           hookTimeout: HOOK_LIMIT_MS,

@@ -13,8 +13,8 @@ export interface Count {
 export interface Phase {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
-  /** Whether it runs at once with the phase after it. */
-  readonly withNext?: boolean;
+  /** Arguments more, where other phases run at the same time. */
+  readonly besideOthers?: readonly string[];
   /** Set for a runner: the folder of its tests (the phase is skipped only when that is absent) and its report's form. */
   readonly tests?: { readonly folder: string; readonly report: 'vitest' | 'mocha' };
 }
@@ -32,7 +32,11 @@ export function isPresent(phase: Phase): boolean {
 }
 
 /** Runs a phase; rejects when its command fails, and when its report is missing or counts no test. */
-export async function runPhase({ name, command: [program, ...args], tests }: Phase): Promise<void> {
+export async function runPhase(
+  { name, command: [program, ...words], besideOthers = [], tests }: Phase,
+  { isAlone }: { readonly isAlone: boolean },
+): Promise<void> {
+  const args = isAlone ? words : [...words, ...besideOthers];
   const report = reportOf(name);
   mkdirSync(REPORTS, { recursive: true });
   if (tests !== undefined) rmSync(report, { force: true }); // an old one must not count

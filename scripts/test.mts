@@ -24,40 +24,57 @@ function vitest(name: string): Phase {
   };
 }
 
-const PHASES: readonly Phase[] = [
-  { name: 'setup', command: [TSX, 'scripts/setup.mts'] },
-  { name: 'lint', command: ['npm', 'run', '--silent', 'lint'], withNext: true },
-  { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'], withNext: true },
-  { name: 'format', command: ['npm', 'run', '--silent', 'format:check'], withNext: true },
-  { name: 'knip', command: ['npm', 'run', '--silent', 'knip'], withNext: true },
-  // Needs nothing that is built, and takes the core that the linter leaves.
-  vitest('unit'),
-  { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
-  vitest('integration'),
-  vitest('crash'),
-  {
-    name: 'host',
-    command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
-    tests: { folder: 'test/host', report: 'mocha' },
-    withNext: true,
-  },
-  {
-    // The newest VS Code that is supported, on the Node that it needs.
-    name: 'host-newest',
-    command: [TSX, 'scripts/hostSuite.mts', '--version', '4.139.1', '--report', reportOf('host-newest')],
-    tests: { folder: 'test/host', report: 'mocha' },
-  },
-  vitest('e2e'),
-  // Real agents, which are installed on first use: over half a gigabyte.
-  vitest('agents'),
-  {
-    // Windows' own Node and git, under Wine. "npm run test:windows" runs more of them.
-    name: 'windows',
-    command: [TSX, 'scripts/platforms/main.mts', 'windows', '--share', '--report', reportOf('windows')],
-    tests: { folder: 'test/windows', report: 'vitest' },
-  },
-  { name: 'package', command: [TSX, 'scripts/package.mts'] },
+/** Phases that run one after the other. */
+type Lane = readonly Phase[];
+
+/** Each stage begins when the one before has ended; the lanes of a stage run at once. */
+const STAGES: readonly (readonly Lane[])[] = [
+  [[{ name: 'setup', command: [TSX, 'scripts/setup.mts'] }]],
+  [
+    [{ name: 'lint', command: ['npm', 'run', '--silent', 'lint'] }],
+    [{ name: 'types', command: ['npm', 'run', '--silent', 'typecheck'] }],
+    [{ name: 'format', command: ['npm', 'run', '--silent', 'format:check'] }],
+    [{ name: 'knip', command: ['npm', 'run', '--silent', 'knip'] }],
+    // Needs nothing that is built, and takes the core that the linter leaves.
+    [vitest('unit')],
+  ],
+  [[{ name: 'build', command: ['npm', 'run', '--silent', 'build'] }]],
+  [
+    // Takes one core all the time, in the one file after the other.
+    [{ ...vitest('integration'), besideOthers: ['--maxWorkers=1'] }],
+    // What waits for windows and agents half of the time.
+    [
+      vitest('e2e'),
+      {
+        name: 'host',
+        command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
+        tests: { folder: 'test/host', report: 'mocha' },
+      },
+      {
+        // The newest VS Code that is supported, on the Node that it needs.
+        name: 'host-newest',
+        command: [TSX, 'scripts/hostSuite.mts', '--version', '4.139.1', '--report', reportOf('host-newest')],
+        tests: { folder: 'test/host', report: 'mocha' },
+      },
+      // Real agents, which are installed on first use: over half a gigabyte.
+      vitest('agents'),
+      vitest('crash'),
+    ],
+  ],
+  [
+    [
+      {
+        // Windows' own Node and git, under Wine. "npm run test:windows" runs more of them.
+        name: 'windows',
+        command: [TSX, 'scripts/platforms/main.mts', 'windows', '--share', '--report', reportOf('windows')],
+        tests: { folder: 'test/windows', report: 'vitest' },
+      },
+    ],
+  ],
+  [[{ name: 'package', command: [TSX, 'scripts/package.mts'] }]],
 ];
+
+const PHASES = STAGES.flat(2);
 
 /** What must have run before a phase that is asked for by name. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
@@ -67,13 +84,13 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   crash: ['build'],
 };
 
-function chosen(names: readonly string[]): Phase[] {
-  if (names.length === 0) return [...PHASES];
+/** The names of the phases that are asked for, with what they need. */
+function chosen(names: readonly string[]): ReadonlySet<string> {
+  if (names.length === 0) return new Set(PHASES.map(({ name }) => name));
   const unknown = names.filter((name) => !PHASES.some((phase) => phase.name === name));
   if (unknown.length > 0)
     throw new Error(`no phase ${unknown.join(', ')}; there are ${PHASES.map((p) => p.name).join(', ')}`);
-  const wanted = new Set(names.flatMap((name) => [...(NEEDS[name] ?? []), name]));
-  return PHASES.filter(({ name }) => wanted.has(name));
+  return new Set(names.flatMap((name) => [...(NEEDS[name] ?? []), name]));
 }
 
 /** Whether a phase runs unasked: real agents and a Windows are too large to be installed by everybody who runs the tests. */
@@ -90,33 +107,39 @@ function isMeant({ name }: Phase): boolean {
   return true;
 }
 
-/** Phases in order, in groups that run at once. */
-function sideBySide(phases: readonly Phase[]): Phase[][] {
-  const groups: Phase[][] = [];
-  let open = false;
-  for (const phase of phases) {
-    if (open) groups.at(-1)?.push(phase);
-    else groups.push([phase]);
-    open = phase.withNext === true;
-  }
-  return groups;
+/** Runs the lanes of a stage; once a phase failed, none begins another. Rejects with the first failure when all have ended. */
+async function runStage(lanes: readonly Lane[]): Promise<void> {
+  let isFailed = false;
+  const runLane = async (lane: Lane): Promise<void> => {
+    for (const phase of lane) {
+      if (isFailed) return;
+      console.log(`\n== ${phase.name}`);
+      const start = performance.now();
+      try {
+        await runPhase(phase, { isAlone: lanes.length === 1 });
+      } catch (error) {
+        isFailed = true;
+        throw error;
+      }
+      console.log(`== ${phase.name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
+    }
+  };
+  // All of them end before the first failure is told: what they work in is removed with it.
+  const ended = await Promise.allSettled(lanes.map(runLane));
+  for (const each of ended) if (each.status === 'rejected') throw each.reason;
 }
 
 async function main(): Promise<void> {
   const named = process.argv.slice(2);
-  const phases = chosen(named).filter((phase) => isPresent(phase) && (named.length > 0 || isMeant(phase)));
+  const names = chosen(named);
+  const runs = (phase: Phase): boolean =>
+    names.has(phase.name) && isPresent(phase) && (named.length > 0 || isMeant(phase));
+  const stages = STAGES.map((lanes) => lanes.map((lane) => lane.filter(runs)).filter((lane) => lane.length > 0));
+  const phases = stages.flat(2);
   rmSync(path.join(OUT, 'reports'), { recursive: true, force: true });
   const removeMemoryFolder = useMemoryFolder();
   try {
-    for (const together of sideBySide(phases)) {
-      const name = together.map((phase) => phase.name).join(', ');
-      console.log(`\n== ${name}`);
-      const start = performance.now();
-      // All of them end before the first failure is told: what they work in is removed with it.
-      const ended = await Promise.allSettled(together.map(runPhase));
-      for (const each of ended) if (each.status === 'rejected') throw each.reason;
-      console.log(`== ${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
-    }
+    for (const lanes of stages) await runStage(lanes);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

@@ -8,6 +8,7 @@ import { locateRepository } from '../../../src/git/read/locate';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
 import type { TaskRef } from '../../../src/core/task/taskRef';
+import { rememberEnvironment } from '../../support/environment';
 import { type GitWorkspace, makeGitWorkspace } from '../../support/fixtures/gitWorkspace';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
 import { systemIds } from '../../../src/system/systemPorts';
@@ -41,7 +42,7 @@ let atlas: Atlas;
 let pool: WorkerPool;
 /** How far the store's clock is ahead of git's, in ms. */
 let ahead = 0;
-const saved = { ...process.env };
+const restoreEnvironment = rememberEnvironment();
 
 beforeAll(async () => {
   pool = await WorkerPool.open();
@@ -57,7 +58,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   ws.dispose();
-  process.env = { ...saved };
+  restoreEnvironment();
 });
 
 function atlasWith(git: CommandGitReader): Atlas {

@@ -4,12 +4,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GitCursor, currentCursor, describeGitEvent, readGitEvents } from '../../../src/git/read/gitEvents';
 import { readReflog } from '../../../src/git/read/reflog';
 import { locateRepository } from '../../../src/git/read/locate';
+import { rememberEnvironment } from '../../support/environment';
 import { type GitWorkspace, makeGitWorkspace } from '../../support/fixtures/gitWorkspace';
 import { run } from '../../support/drivers/run';
 
 let ws: GitWorkspace;
 let cursor: GitCursor;
-const saved = { ...process.env };
+const restoreEnvironment = rememberEnvironment();
 
 beforeEach(async () => {
   ws = await makeGitWorkspace();
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   ws.dispose();
-  process.env = { ...saved };
+  restoreEnvironment();
 });
 
 function repository(folder = ws.folder): NonNullable<ReturnType<typeof locateRepository>> {

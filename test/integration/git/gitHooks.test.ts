@@ -17,17 +17,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src/core/shared/errors';
 import { Atlas } from '../../../src/service/atlas';
 import { silentLog, systemPorts } from '../../../src/service/ports';
+import { rememberEnvironment } from '../../support/environment';
 import { HookWorld, until } from '../../support/fixtures/hookWorld';
 
 let world: HookWorld;
-const saved = { ...process.env };
+const restoreEnvironment = rememberEnvironment();
 
 beforeEach(async () => {
   world = await HookWorld.open();
 });
 afterEach(() => {
   world.dispose();
-  process.env = { ...saved };
+  restoreEnvironment();
 });
 
 const NAMES = ['post-commit', 'post-merge', 'pre-push'];

@@ -1,12 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { rememberEnvironment } from '../../support/environment';
 import { HookWorld, until } from '../../support/fixtures/hookWorld';
 import { WorkerPool } from '../../support/processes/workerPool';
 
 let world: HookWorld;
 let pool: WorkerPool;
-const saved = { ...process.env };
+const restoreEnvironment = rememberEnvironment();
 
 beforeAll(async () => {
   pool = await WorkerPool.open();
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   world.dispose();
-  process.env = { ...saved };
+  restoreEnvironment();
 });
 
 const mark = (text: string): string => `echo ${text} >>"${world.ws.root}/trace"`;

@@ -9,13 +9,14 @@ import { silentLog, systemPorts } from '../../../src/service/ports';
 import { type Drained, type SpoolService, nativeFolder } from '../../../src/service/git/spoolService';
 import { GenerationLock } from '../../../src/system/locks/lock';
 import { NodeFileSystem } from '../../../src/system/files/nodeFileSystem';
+import { rememberEnvironment } from '../../support/environment';
 import { HookWorld, until } from '../../support/fixtures/hookWorld';
 import { WorkerPool } from '../../support/processes/workerPool';
 
 let world: HookWorld;
 let pool: WorkerPool;
 let warnings: string[] = [];
-const saved = { ...process.env };
+const restoreEnvironment = rememberEnvironment();
 
 beforeAll(async () => {
   pool = await WorkerPool.open();
@@ -30,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   world.dispose();
-  process.env = { ...saved };
+  restoreEnvironment();
 });
 
 let count = 0;
