@@ -42,17 +42,23 @@ const PARTS: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   host: hostRows,
 };
 
+/** Ends before anything is measured. */
+function refuse(why: string): never {
+  console.error(why);
+  process.exit(1);
+}
+
 const chosen = process.argv.slice(2);
 const unknown = chosen.filter((name) => !Object.hasOwn(PARTS, name));
-if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
-const root = realpathSync(mkdtempSync(path.join(process.env['BENCH_FOLDER'] ?? os.tmpdir(), 'atlas-bench-')));
+if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}; name some of: ${Object.keys(PARTS).join(', ')}`);
+const disk = process.env['BENCH_FOLDER'] ?? os.tmpdir();
+const { type } = statfsSync(disk);
+if (type === TMPFS) refuse(`${disk} lies in memory, where a sync costs nothing: name another folder in BENCH_FOLDER.`);
+const root = realpathSync(mkdtempSync(path.join(disk, 'atlas-bench-')));
 // What is made on the way lies on the same disk.
 for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = root;
 const rows: Row[] = [];
 try {
-  const { type } = statfsSync(root);
-  if (type === TMPFS)
-    throw new Error('This folder lies in memory, where a sync costs nothing: name another in BENCH_FOLDER.');
   console.log(`file system type 0x${type.toString(16)}; medians; load ${os.loadavg()[0]?.toFixed(1) ?? ''}`);
   for (const [name, measure] of Object.entries(PARTS)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue;
