@@ -50,7 +50,8 @@ function refuse(why: string): never {
 
 const chosen = process.argv.slice(2);
 const unknown = chosen.filter((name) => !Object.hasOwn(PARTS, name));
-if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}; name some of: ${Object.keys(PARTS).join(', ')}`);
+if (unknown.length > 0)
+  refuse(`There is no part ${unknown.join(', ')}; name some of: ${Object.keys(PARTS).join(', ')}`);
 const disk = process.env['BENCH_FOLDER'] ?? os.tmpdir();
 const { type } = statfsSync(disk);
 if (type === TMPFS) refuse(`${disk} lies in memory, where a sync costs nothing: name another folder in BENCH_FOLDER.`);
