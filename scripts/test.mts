@@ -24,27 +24,35 @@ function vitest(name: string): Phase {
   };
 }
 
-/** Phases that run one after the other. */
-type Lane = readonly Phase[];
+/** Phases of which so many run at once, each begun in order as soon as there is room. */
+interface Stage {
+  readonly atOnce: number;
+  readonly phases: readonly Phase[];
+}
 
-/** Each stage begins when the one before has ended; the lanes of a stage run at once. */
-const STAGES: readonly (readonly Lane[])[] = [
-  [[{ name: 'setup', command: [TSX, 'scripts/setup.mts'] }]],
-  [
-    [{ name: 'lint', command: ['npm', 'run', '--silent', 'lint'] }],
-    [{ name: 'types', command: ['npm', 'run', '--silent', 'typecheck'] }],
-    [{ name: 'format', command: ['npm', 'run', '--silent', 'format:check'] }],
-    [{ name: 'knip', command: ['npm', 'run', '--silent', 'knip'] }],
-    // Needs nothing that is built, and takes the core that the linter leaves.
-    [vitest('unit')],
-  ],
-  [[{ name: 'build', command: ['npm', 'run', '--silent', 'build'] }]],
-  [
-    // Takes one core all the time, in the one file after the other.
-    [{ ...vitest('integration'), besideOthers: ['--maxWorkers=1'] }],
-    // What waits for windows and agents half of the time.
-    [
+/** Each stage begins when the one before has ended. */
+const STAGES: readonly Stage[] = [
+  alone({ name: 'setup', command: [TSX, 'scripts/setup.mts'] }),
+  {
+    atOnce: 5,
+    phases: [
+      { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
+      { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'] },
+      { name: 'format', command: ['npm', 'run', '--silent', 'format:check'] },
+      { name: 'knip', command: ['npm', 'run', '--silent', 'knip'] },
+      // Needs nothing that is built, and takes the core that the linter leaves.
+      vitest('unit'),
+    ],
+  },
+  alone({ name: 'build', command: ['npm', 'run', '--silent', 'build'] }),
+  {
+    // What drives windows and agents waits for them half of the time. The longest begin first.
+    atOnce: 2,
+    phases: [
+      { ...vitest('integration'), besideOthers: ['--maxWorkers=1'] },
       vitest('e2e'),
+      // Real agents, which are installed on first use: over half a gigabyte.
+      vitest('agents'),
       {
         name: 'host',
         command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
@@ -56,25 +64,23 @@ const STAGES: readonly (readonly Lane[])[] = [
         command: [TSX, 'scripts/hostSuite.mts', '--version', '4.139.1', '--report', reportOf('host-newest')],
         tests: { folder: 'test/host', report: 'mocha' },
       },
-      // Real agents, which are installed on first use: over half a gigabyte.
-      vitest('agents'),
       vitest('crash'),
     ],
-  ],
-  [
-    [
-      {
-        // Windows' own Node and git, under Wine. "npm run test:windows" runs more of them.
-        name: 'windows',
-        command: [TSX, 'scripts/platforms/main.mts', 'windows', '--share', '--report', reportOf('windows')],
-        tests: { folder: 'test/windows', report: 'vitest' },
-      },
-    ],
-  ],
-  [[{ name: 'package', command: [TSX, 'scripts/package.mts'] }]],
+  },
+  alone({
+    // Windows' own Node and git, under Wine. "npm run test:windows" runs more of them.
+    name: 'windows',
+    command: [TSX, 'scripts/platforms/main.mts', 'windows', '--share', '--report', reportOf('windows')],
+    tests: { folder: 'test/windows', report: 'vitest' },
+  }),
+  alone({ name: 'package', command: [TSX, 'scripts/package.mts'] }),
 ];
 
-const PHASES = STAGES.flat(2);
+function alone(phase: Phase): Stage {
+  return { atOnce: 1, phases: [phase] };
+}
+
+const PHASES = STAGES.flatMap(({ phases }) => phases);
 
 /** What must have run before a phase that is asked for by name. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
@@ -107,25 +113,25 @@ function isMeant({ name }: Phase): boolean {
   return true;
 }
 
-/** Runs the lanes of a stage; once a phase failed, none begins another. Rejects with the first failure when all have ended. */
-async function runStage(lanes: readonly Lane[]): Promise<void> {
-  let isFailed = false;
-  const runLane = async (lane: Lane): Promise<void> => {
-    for (const phase of lane) {
-      if (isFailed) return;
+/** Runs a stage; once a phase failed, none begins any more. Rejects with the first failure when all have ended. */
+async function runStage({ atOnce, phases }: Stage): Promise<void> {
+  const waiting = [...phases];
+  const isAlone = atOnce === 1 || phases.length === 1;
+  const runInTurn = async (): Promise<void> => {
+    for (let phase = waiting.shift(); phase !== undefined; phase = waiting.shift()) {
       console.log(`\n== ${phase.name}`);
       const start = performance.now();
       try {
-        await runPhase(phase, { isAlone: lanes.length === 1 });
+        await runPhase(phase, { isAlone });
       } catch (error) {
-        isFailed = true;
+        waiting.length = 0;
         throw error;
       }
       console.log(`== ${phase.name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
     }
   };
   // All of them end before the first failure is told: what they work in is removed with it.
-  const ended = await Promise.allSettled(lanes.map(runLane));
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, runInTurn));
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
 }
 
@@ -134,18 +140,18 @@ async function main(): Promise<void> {
   const names = chosen(named);
   const runs = (phase: Phase): boolean =>
     names.has(phase.name) && isPresent(phase) && (named.length > 0 || isMeant(phase));
-  const stages = STAGES.map((lanes) => lanes.map((lane) => lane.filter(runs)).filter((lane) => lane.length > 0));
-  const phases = stages.flat(2);
+  const stages = STAGES.map((stage) => ({ ...stage, phases: stage.phases.filter(runs) }));
   rmSync(path.join(OUT, 'reports'), { recursive: true, force: true });
   const removeMemoryFolder = useMemoryFolder();
   try {
-    for (const lanes of stages) await runStage(lanes);
+    for (const stage of stages) await runStage(stage);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
   } finally {
     removeMemoryFolder();
   }
+  const phases = stages.flatMap((stage) => stage.phases);
   for (const failure of failures(phases)) console.error(failure);
   const { passed, failed } = count(phases);
   console.log(`${passed} passed, ${failed} failed`);

@@ -12,6 +12,8 @@ let cli: BuiltCli;
 let workers: WorkerPool;
 
 beforeAll(async () => {
+  // Files before this one may have had the same process.
+  ERRORS_SAID.length = 0;
   [cli, workers] = await Promise.all([BuiltCli.open(), WorkerPool.open()]);
 }, 60_000);
 
