@@ -112,8 +112,11 @@ export function createFile(
   return true;
 }
 
-/** Makes a folder and those above it, durably; one that is there is fine. */
-export function ensureFolder(files: FileSystem, path: string, mode = 0o755): void {
+/** How often a folder is made whose parent another process may remove meanwhile; in some, such as /proc, none can be made. */
+const FOLDER_TRIES = 3;
+
+/** Makes a folder and those above it, durably; one that is there is fine. Throws what the file system says. */
+export function ensureFolder(files: FileSystem, path: string, mode = 0o755, tries = FOLDER_TRIES): void {
   if (files.stat(path)?.kind === 'folder') return;
   try {
     files.makeFolder(path, mode);
@@ -121,9 +124,9 @@ export function ensureFolder(files: FileSystem, path: string, mode = 0o755): voi
     files.syncFolder(dirname(path));
   } catch (error) {
     const code = codeOf(error);
-    if (code === 'ENOENT' && dirname(path) !== path) {
+    if (code === 'ENOENT' && dirname(path) !== path && tries > 1) {
       ensureFolder(files, dirname(path), mode);
-      ensureFolder(files, path, mode);
+      ensureFolder(files, path, mode, tries - 1);
       return;
     }
     // A link to a folder (the root may be one) or another process that was quicker.

@@ -286,4 +286,11 @@ describe.concurrent('atlas exits with', { timeout: 120_000 }, () => {
     expect(readFileSync(path.join(desk.folder, 'kept.json'), 'utf8')).toBe('kept');
     await desk.ok('receipts', 'export', '--output', 'kept.json', '--force');
   });
+
+  it.runIf(process.platform === 'linux')('1 where no folder can be made, and says what the system said', async () => {
+    const desk = new Desk(cli, 'nowhere');
+    const store = { ATLAS_HOME: '/proc/store' };
+    const said = await refused(desk, 1, 'write_failed', ['start', 'A task'], store);
+    expect(said).toContain("ENOENT: no such file or directory, mkdir '/proc/store'");
+  });
 });
