@@ -10,8 +10,9 @@ export interface StoreSample {
   readonly abandoned: number;
   /** Entries of checkpoints and restore points of the open task that has most. */
   readonly captures: number;
-  /** Files for each task that there ever was, and for each session that is not forgotten. */
+  /** Files of the task that has most, of all that there ever were. */
   readonly filesOfTask: number;
+  /** Files for each session that is not forgotten. */
   readonly filesOfSession: number;
   /** Files that belong to neither, and are not of the database. */
   readonly otherFiles: number;
@@ -58,12 +59,12 @@ export function sampleStore({ ports: { paths }, catalog, workspaces }: Atlas): S
     below(paths.workspaces),
     below(sessions),
   ] as const;
-  const tasks = workspaces.names().reduce((sum, name) => sum + workspaces.taskIds(name).length, 0);
+  const tasks = workspaces.names().flatMap((name) => workspaces.taskIds(name).map((id) => ({ workspace: name, id })));
   return {
     reports: files.filter((file) => path.dirname(file.path) === path.join(paths.root, 'observed')).length,
     abandoned: files.filter(({ path: each, ageMs }) => /\.(?:tmp|lock)$/u.test(each) && ageMs > OLD_MS).length,
     captures: Math.max(...catalog.open().map((ref) => count(paths.snapshots(ref)))),
-    filesOfTask: ofTasks.length / Math.max(1, tasks),
+    filesOfTask: Math.max(0, ...tasks.map((ref) => below(paths.task(ref)).length)),
     filesOfSession: ofSessions.length / Math.max(1, count(sessions)),
     otherFiles: files.length - database.length - ofTasks.length - ofSessions.length,
     databaseFiles: database.length,

@@ -8,8 +8,8 @@ type Held = Sample & StoreSample;
 export type Timed = Held & { readonly minute: number };
 
 /**
- * What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time, and the
- * files of checkpoints are packed now and then only.
+ * What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time, the
+ * files of checkpoints are packed now and then only, and a task has more captures while the machine has less to do.
  */
 const BOUNDS: Readonly<Record<keyof Held, number>> = {
   heap: 1,
@@ -23,7 +23,7 @@ const BOUNDS: Readonly<Record<keyof Held, number>> = {
   reports: 5,
   abandoned: 0.5,
   captures: 5,
-  filesOfTask: 1,
+  filesOfTask: 10,
   filesOfSession: 1,
   otherFiles: 10,
   databaseFiles: 1000,
