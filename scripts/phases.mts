@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { OUT, PROJECT } from '../test/support/project.ts';
 import { run } from '../test/support/drivers/run.ts';
+import { readReport, type Report, type ReportForm } from './reports.mts';
 
 /** How many tests a runner's report counts. */
 export interface Count {
@@ -19,7 +20,7 @@ export interface Phase {
    * Set for a runner: the folder of its tests (the phase is skipped only when that is absent), its report's form, and whether it
    * may say that its tests can't be run here, and write no report.
    */
-  readonly tests?: { readonly folder: string; readonly report: 'vitest' | 'mocha'; readonly isOptional?: boolean };
+  readonly tests?: { readonly folder: string; readonly report: ReportForm; readonly isOptional?: boolean };
 }
 
 const REPORTS = path.join(OUT, 'reports');
@@ -52,18 +53,18 @@ export async function runPhase(
 
 /** Sums the reports of those phases; a phase without report adds nothing. */
 export function count(phases: readonly Phase[]): Count {
-  const counts = read(phases, (reader, report) => reader.count(report));
+  const reports = phases.map(reportIn).filter((report) => report !== undefined);
   return {
-    passed: counts.reduce((sum, { passed }) => sum + passed, 0),
-    failed: counts.reduce((sum, { failed }) => sum + failed, 0),
+    passed: reports.reduce((sum, { passed }) => sum + passed, 0),
+    failed: reports.reduce((sum, { failures }) => sum + failures.length, 0),
   };
 }
 
 /** What failed by the reports of those phases, with the first lines of why: a log's last lines have to say it. */
 export function failures(phases: readonly Phase[]): string[] {
-  return read(phases, (reader, report, name) =>
-    reader.failures(report).map(({ title, why }) => `${name}: ${title}\n${firstLines(why)}`),
-  ).flat();
+  return phases.flatMap((phase) =>
+    (reportIn(phase)?.failures ?? []).map(({ title, why }) => `${phase.name}: ${title}\n${firstLines(why)}`),
+  );
 }
 
 /** How many lines of a failure's reason are repeated. */
@@ -74,75 +75,7 @@ function firstLines(text: string): string {
   return lines.map((line) => `    ${line}`).join('\n');
 }
 
-function read<T>(phases: readonly Phase[], take: (reader: Reader, report: unknown, name: string) => T): T[] {
-  return phases.flatMap(({ name, tests }) => {
-    if (tests === undefined || !existsSync(reportOf(name))) return [];
-    return [take(READERS[tests.report], JSON.parse(readFileSync(reportOf(name), 'utf8')), name)];
-  });
+function reportIn({ name, tests }: Phase): Report | undefined {
+  if (tests === undefined || !existsSync(reportOf(name))) return undefined;
+  return readReport(tests.report, readFileSync(reportOf(name), 'utf8'));
 }
-
-interface Failure {
-  readonly title: string;
-  readonly why: string;
-}
-
-/** What a runner's report says. */
-interface Reader {
-  readonly count: (report: unknown) => Count;
-  readonly failures: (report: unknown) => Failure[];
-}
-
-/** The parts of Vitest's report in JSON that are read. */
-interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly message?: string;
-    readonly assertionResults: readonly {
-      readonly status: string;
-      readonly fullName: string;
-      readonly failureMessages?: readonly string[] | null;
-    }[];
-  }[];
-}
-
-/** The parts of Mocha's report in JSON that are read. */
-interface MochaReport {
-  readonly stats: { readonly passes: number; readonly failures: number };
-  readonly failures: readonly {
-    readonly fullTitle: string;
-    readonly err: { readonly message?: string; readonly stack?: string };
-  }[];
-}
-
-const READERS: Readonly<Record<'vitest' | 'mocha', Reader>> = {
-  vitest: {
-    count: (report) => {
-      const { numPassedTests, numFailedTests } = report as VitestReport;
-      return { passed: numPassedTests, failed: numFailedTests };
-    },
-    failures: (report) =>
-      (report as VitestReport).testResults.flatMap(({ name, status, message, assertionResults }) => {
-        const failed = assertionResults.filter((each) => each.status === 'failed');
-        // A file that can't be loaded has no test that failed.
-        if (failed.length === 0 && status === 'failed') return [{ title: name, why: message ?? '' }];
-        return failed.map(({ fullName, failureMessages }) => ({
-          title: `${path.basename(name)}: ${fullName}`,
-          why: failureMessages?.join('\n') ?? '',
-        }));
-      }),
-  },
-  mocha: {
-    count: (report) => {
-      const { stats } = report as MochaReport;
-      return { passed: stats.passes, failed: stats.failures };
-    },
-    failures: (report) =>
-      (report as MochaReport).failures.map(({ fullTitle, err }) => ({
-        title: fullTitle,
-        why: err.stack ?? err.message ?? '',
-      })),
-  },
-};

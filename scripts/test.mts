@@ -77,7 +77,7 @@ const STAGES: readonly Stage[] = [
           '--report',
           reportOf('windows'),
         ],
-        tests: { folder: 'test/windows', report: 'vitest', isOptional: true },
+        tests: { folder: 'test/windows', report: 'platform', isOptional: true },
       },
     ],
   },
