@@ -13,15 +13,23 @@ function tool(name: string): string {
   return path.join(PROJECT, 'node_modules', '.bin', name);
 }
 
-function vitest(name: string): Phase {
+/** The tests of a Vitest project; with a share, those files alone that fall to it. */
+function vitest(project: string, share?: { readonly index: number; readonly of: number }): Phase {
+  const name = share === undefined ? project : `${project}-${share.index}`;
   return {
     name,
     command: [
-      ...([tool('vitest'), 'run', '--project', `${name}*`] as const),
+      ...([tool('vitest'), 'run', '--project', `${project}*`] as const),
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${reportOf(name)}`],
+      ...(share === undefined ? [] : [`--shard=${share.index}/${share.of}`]),
     ],
-    tests: { folder: `test/${name}`, report: 'vitest' },
+    tests: { folder: `test/${project}`, report: 'vitest' },
   };
+}
+
+/** One of the shares of the integration tests, which take as long as all others: so the phases end at the same time. */
+function integration(index: number): Phase {
+  return { ...vitest('integration', { index, of: 4 }), besideOthers: ['--maxWorkers=1'] };
 }
 
 /** Phases of which so many run at once, each begun in order as soon as there is room. */
@@ -33,26 +41,24 @@ interface Stage {
 /** Each stage begins when the one before has ended. */
 const STAGES: readonly Stage[] = [
   alone({ name: 'setup', command: [TSX, 'scripts/setup.mts'] }),
+  alone({ name: 'build', command: ['npm', 'run', '--silent', 'build'] }),
   {
-    atOnce: 5,
+    // What is quick to tell comes first. Of the rest, the longest begin first; what drives windows and agents waits for them
+    // half of the time.
+    atOnce: 2,
     phases: [
       { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
       { name: 'types', command: ['npm', 'run', '--silent', 'typecheck'] },
-      { name: 'format', command: ['npm', 'run', '--silent', 'format:check'] },
       { name: 'knip', command: ['npm', 'run', '--silent', 'knip'] },
-      // Needs nothing that is built, and takes the core that the linter leaves.
-      vitest('unit'),
-    ],
-  },
-  alone({ name: 'build', command: ['npm', 'run', '--silent', 'build'] }),
-  {
-    // What drives windows and agents waits for them half of the time. The longest begin first.
-    atOnce: 2,
-    phases: [
-      { ...vitest('integration'), besideOthers: ['--maxWorkers=1'] },
+      { name: 'format', command: ['npm', 'run', '--silent', 'format:check'] },
+      { ...vitest('unit'), besideOthers: ['--maxWorkers=1'] },
       vitest('e2e'),
+      integration(1),
+      integration(2),
       // Real agents, which are installed on first use: over half a gigabyte.
       vitest('agents'),
+      integration(3),
+      integration(4),
       {
         name: 'host',
         command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
@@ -98,13 +104,21 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   crash: ['build'],
 };
 
+/** Whether a phase has that name, or is a share of what has it. */
+function isOf(phase: Phase, name: string): boolean {
+  return phase.name === name || phase.name.replace(/-\d+$/u, '') === name;
+}
+
 /** The names of the phases that are asked for, with what they need. */
 function chosen(names: readonly string[]): ReadonlySet<string> {
   if (names.length === 0) return new Set(PHASES.map(({ name }) => name));
-  const unknown = names.filter((name) => !PHASES.some((phase) => phase.name === name));
+  const named = names.map((name) => ({ name, phases: PHASES.filter((phase) => isOf(phase, name)) }));
+  const unknown = named.filter(({ phases }) => phases.length === 0);
   if (unknown.length > 0)
-    throw new Error(`no phase ${unknown.join(', ')}; there are ${PHASES.map((p) => p.name).join(', ')}`);
-  return new Set(names.flatMap((name) => [...(NEEDS[name] ?? []), name]));
+    throw new Error(
+      `no phase ${unknown.map(({ name }) => name).join(', ')}; there are ${PHASES.map((p) => p.name).join(', ')}`,
+    );
+  return new Set(named.flatMap(({ name, phases }) => [...(NEEDS[name] ?? []), ...phases.map((phase) => phase.name)]));
 }
 
 /** Whether a phase runs unasked: real agents and a Windows are too large to be installed by everybody who runs the tests. */

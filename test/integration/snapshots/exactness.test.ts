@@ -8,7 +8,7 @@ import { type Picture, SnapshotWorld } from '../../support/fixtures/snapshotWorl
 import { type Edit, Gardener, LARGE, edit } from './randomTrees';
 
 /** How many random trees are tried, most of them many to a worktree: what git costs is shared. */
-const CASES = Number(process.env['ATLAS_SNAPSHOT_CASES'] ?? '600');
+const CASES = Number(process.env['ATLAS_SNAPSHOT_CASES'] ?? '300');
 /** The usual share is always the same trees: what a change breaks shows at once, and what nobody changed doesn't break. */
 const SEED =
   process.env['ATLAS_SNAPSHOT_SEED'] ?? (process.env['ATLAS_SNAPSHOT_CASES'] === undefined ? '20261125' : undefined);

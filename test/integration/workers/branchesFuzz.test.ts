@@ -6,7 +6,7 @@ import { Random } from '../../support/faults/fuzz';
 /* Anybody who can push puts anything on branches forge/*: nothing is written outside .forge, nothing runs, and the memory has an end. */
 
 /** How many branches are pushed in all; 20,000 take about half an hour. */
-const CASES = Number(process.env['ATLAS_BRANCH_FUZZ'] ?? '200');
+const CASES = Number(process.env['ATLAS_BRANCH_FUZZ'] ?? '100');
 const SEED = process.env['ATLAS_FUZZ_SEED'];
 
 let world: ForgeWorld;
