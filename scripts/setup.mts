@@ -21,6 +21,7 @@ function isInstalled(program: string): boolean {
 }
 
 async function install(...packages: readonly string[]): Promise<void> {
+  await run(APT, ['update', '--quiet'], { output: 'inherit' });
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   await run(APT, ['install', '--yes', '--quiet', '--no-install-recommends', ...packages], { env, output: 'inherit' });
 }
@@ -39,11 +40,8 @@ async function ensurePrograms(): Promise<void> {
   const needsChromium = process.env['CHROMIUM'] === undefined && !isInstalled(HEADLESS_SHELL);
   const shells = SHELLS.filter((shell) => !isInstalled(shell));
   const mayInstall = process.getuid?.() === 0 && existsSync(APT) && process.env['CI'] === 'true';
-  if (mayInstall && (needsChromium || shells.length > 0)) {
-    await run(APT, ['update', '--quiet'], { output: 'inherit' });
-    if (needsChromium) await installChromium();
-    if (shells.length > 0) await install(...shells);
-  }
+  if (mayInstall && needsChromium) await installChromium();
+  if (mayInstall && shells.length > 0) await install(...shells);
   if (findChromium() === undefined) throw new Error(HOW);
 }
 
