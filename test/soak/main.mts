@@ -3,7 +3,7 @@
  * whose sessions are observed, for twenty minutes (ATLAS_SOAK_MINUTES). Fails when what the extension host or the store holds
  * grows, when an acknowledged change was lost, or when something wrong is said of a session.
  */
-import { appendFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,6 +18,7 @@ import { buildExtensions } from '../support/vscode/probe/extensions';
 import type { Probe } from '../support/vscode/probe/probe';
 import { openProbedWindow } from '../support/vscode/probe/window';
 import { WorkerPool } from '../support/processes/workerPool';
+import { removeFolder } from '../support/removeFolder';
 import { keepAgents, wrongOf } from './agents';
 import { sampleStore } from './storeSample';
 import { type Timed, trendsOf } from './trend';
@@ -151,5 +152,5 @@ const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'atlas-soak-')));
 try {
   if (!(await soak(folder))) process.exitCode = 1;
 } finally {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  removeFolder(folder);
 }

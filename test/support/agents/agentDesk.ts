@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { removeFolder } from '../removeFolder';
 import { type RealAgent, installAgent, installOpenCodePlugins } from './install';
 import type { ScriptedModel } from './scriptedModel';
 
@@ -137,7 +138,7 @@ export class AgentHome {
       child.kill('SIGKILL');
       await ended;
     }
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(this.home);
   }
 }
 

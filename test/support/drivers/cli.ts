@@ -1,9 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { buildCommand, builtOnce } from '../built';
+import { removeFolder } from '../removeFolder';
 
 /** How `atlas` ended, and what it said. */
 export interface Said {
@@ -108,7 +109,7 @@ export class BuiltCli {
 
   dispose(): void {
     // What a hook left to a process of its own may still be at its last file.
-    rmSync(this.base, { recursive: true, force: true, maxRetries: 10 });
+    removeFolder(this.base);
   }
 }
 

@@ -1,6 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+
+import { removeFolder } from '../removeFolder';
 
 /** The folders in which one VS Code keeps its state; kept across restarts of the server until disposed of. */
 export interface HostData {
@@ -49,8 +51,8 @@ export function makeHostData(options: { settings?: Settings; extensions?: readon
     userData,
     extensions,
     settingsFile,
-    // Processes of the server that was just killed may still be ending, and write: hence the retries of the deletion.
-    dispose: () => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
+    // Processes of the server that was just killed may still be ending, and write.
+    dispose: () => removeFolder(root),
   };
   writeFileSync(settingsFile, JSON.stringify({ ...QUIET, ...options.settings }, undefined, 2));
   // The window forgets the user's values of settings that belong to a machine, sooner or later.

@@ -228,25 +228,32 @@ export class Workbench {
     });
   }
 
-  /** Scrolls the editor that is shown down until something in it is to be seen. */
+  /** Scrolls the editor that is shown until something in it is to be seen. */
   async scrollTo(target: Locator): Promise<void> {
     await this.page.locator('.editor-instance .view-lines').first().hover();
-    for (let turns = 0; turns < 100 && !(await target.isVisible()); turns += 1) {
-      await this.page.mouse.wheel(0, 150);
-      // A turn of the page, in which it draws what it scrolled to.
-      await this.page.evaluate('new Promise(requestAnimationFrame)');
-    }
-    await target.waitFor();
+    await this.#scroll(target, 150);
   }
 
   /** Turns the wheel over a tree until it shows that row: a tree draws only the rows that fit. */
   async revealRow(tree: Locator, target: Locator, direction: 'down' | 'up'): Promise<void> {
     await tree.locator('.monaco-list').hover();
-    for (let turns = 0; turns < 100 && !(await target.isVisible()); turns += 1) {
-      await this.page.mouse.wheel(0, direction === 'down' ? 60 : -60);
+    await this.#scroll(target, direction === 'down' ? 60 : -60);
+  }
+
+  /**
+   * Turns the wheel over what the mouse is on until something is to be seen; and again from where it began, as what is
+   * drawn late may have been passed. Found on the way back, it might lie under what sticks to the upper edge.
+   */
+  async #scroll(target: Locator, pixels: number): Promise<void> {
+    for (let turns = 0; turns < 1000; turns += 1) {
+      const isBack = Math.floor(turns / 100) % 2 === 1;
+      if (!isBack && (await target.isVisible())) break;
+      await this.page.mouse.wheel(0, isBack ? -pixels : pixels);
+      // A turn of the page, in which it draws what it scrolled to.
       await this.page.evaluate('new Promise(requestAnimationFrame)');
     }
     await target.waitFor();
+    await target.evaluate(atRest);
   }
 
   /** Shows a view container by the beginning of its activity bar label. */
