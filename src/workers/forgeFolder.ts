@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { AtlasError, type Result, fail, ok } from '../core/shared/errors';
 import type { Repository } from '../core/shared/ports';
 import { quoted } from '../core/shared/text';
@@ -45,6 +45,8 @@ export function locateForge(folder: string): Result<Repository> {
 /** `.forge/` in a repository's main worktree: where things lie, that git doesn't show it, and who may change it. */
 export class ForgeFolder {
   readonly path: string;
+  /** The folders of the workers. */
+  readonly hooks: string;
   private readonly lock: GenerationLock;
   private id: string | undefined;
   private readonly plain = new Set<string>();
@@ -55,6 +57,7 @@ export class ForgeFolder {
     private readonly ports: WorkerPorts,
   ) {
     this.path = join(repository.main, '.forge');
+    this.hooks = join(this.path, 'hooks');
     // Below git's own folder: what cleans the worktree, or checks out another branch, must not take it away.
     this.lock = new GenerationLock(join(repository.commonDir, 'atlas', 'locks'), ports, {
       what: 'the lock of the workers',
@@ -63,10 +66,6 @@ export class ForgeFolder {
 
   get ledger(): string {
     return join(this.path, 'ledger');
-  }
-
-  get hooks(): string {
-    return join(this.path, 'hooks');
   }
 
   /** What tells this clone of the repository from all others, on this machine or another. Made when it is first needed; throws file errors. */
@@ -97,7 +96,8 @@ export class ForgeFolder {
 
   /** The folder of a worker whose name was checked. */
   hook(worker: string): string {
-    return join(this.hooks, ...worker.split('/'));
+    // Not `join`, which looks at each letter: there may be hundreds.
+    return this.hooks + sep + worker.replaceAll('/', sep);
   }
 
   /** Runs a change that no other process makes meanwhile. Fails with `lock_timeout`, or what the change fails with. */

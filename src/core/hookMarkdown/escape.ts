@@ -16,14 +16,16 @@ export function flat(text: string, max: number): string {
  * HTML, an entity, mathematics, a list, a heading or a table cell escaped. It reads as it was written.
  */
 export function prose(text: string, max = 500): string {
-  return flat(text, max)
+  const marked = flat(text, max)
     .replace(/[\\`*[\]|~$@]/gu, '\\$&')
     .replace(/&/gu, '&amp;')
     .replace(/</gu, '&lt;')
-    .replace(/>/gu, '&gt;')
-    .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
+    .replace(/>/gu, '&gt;');
+  // What is a letter anywhere takes V8 a millisecond to set up.
+  const words = marked.includes('_') ? marked.replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_') : marked;
+  return words
     .replace(/(?<=\/)\//gu, '\\/')
-    .replace(/(?<=www)\./giu, '\\.')
+    .replace(/(?<=[Ww]{3})\./gu, '\\.')
     .replace(/^(?:[-+=#]|\d+(?=[.)]))/u, (start) => (/\d/u.test(start) ? `${start}\\` : `\\${start}`));
 }
 

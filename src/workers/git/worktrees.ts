@@ -1,4 +1,4 @@
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { AtlasError, unwrap } from '../../core/shared/errors';
 import type { FileSystem, Ids } from '../../core/shared/ports';
 import { locateRepository, readSmall } from '../../git/read/locate';
@@ -25,11 +25,11 @@ export class ForgeWorktrees {
   gitDirOf(folder: string): string | undefined {
     if (!this.forge.isPlain(folder)) return undefined;
     // What git writes there itself; whatever else names the place takes a closer look.
-    const link = readForeignFile(join(folder, '.git'), MAX_LINK_BYTES);
+    const link = readForeignFile(folder + sep + '.git', MAX_LINK_BYTES);
     const named = link.ok ? /^gitdir: (.+)\r?\n?$/u.exec(Buffer.from(link.value).toString('utf8'))?.[1] : undefined;
     if (named === undefined) return undefined;
-    const plain = join(this.forge.repository.commonDir, 'worktrees', basename(named));
-    if (resolve(named) === plain && this.ports.files.stat(join(plain, 'HEAD')) !== undefined) return plain;
+    const plain = [this.forge.repository.commonDir, 'worktrees', basename(named)].join(sep);
+    if (resolve(named) === plain && this.ports.files.stat(plain + sep + 'HEAD') !== undefined) return plain;
     const found = locateRepository(folder);
     const { commonDir } = this.forge.repository;
     // Whoever works in the folder can write there what they like: only what git itself has on its list is a worktree.
@@ -48,7 +48,7 @@ export class ForgeWorktrees {
   /** Whether the worktree at a path has been written whole once: its index is made when that is done. */
   shows(folder: string): boolean {
     const gitDir = this.gitDirOf(folder);
-    return gitDir !== undefined && this.ports.files.stat(join(gitDir, 'index')) !== undefined;
+    return gitDir !== undefined && this.ports.files.stat(gitDir + sep + 'index') !== undefined;
   }
 
   /**

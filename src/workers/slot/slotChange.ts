@@ -99,11 +99,8 @@ export function scanFolder(files: FileSystem, folder: string): Result<FolderScan
     for (const name of SHOWN) {
       if (!names.includes(name)) continue;
       // Not `join`, which looks at each letter: there may be thousands.
-      const path = folder + sep + name;
-      const stat = files.stat(path);
-      // More than that is none of ours.
-      if (stat?.kind !== 'file') continue;
-      const read = readForeignFile(path, bytesAllowed(name));
+      const read = readForeignFile(folder + sep + name, bytesAllowed(name));
+      // More than that, or no file, is none of ours.
       if (read.ok) own.set(name, read.value);
     }
     return ok({ own, left: holdsFile(files, folder, names, isLeft) });
