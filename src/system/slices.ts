@@ -1,3 +1,6 @@
+/** A turn for all that waits. */
+const othersTurn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Cuts long work into slices, so that whatever else the process has to do gets its turn between them. */
 export class Slices {
   private end: number;
@@ -10,7 +13,7 @@ export class Slices {
   /** Between two pieces of work: goes on at once within a slice, and after the others' turn at its end. */
   async turn(): Promise<void> {
     if (performance.now() < this.end) return;
-    await new Promise((resolve) => setImmediate(resolve));
+    await othersTurn();
     this.end = performance.now() + this.length;
   }
 }
@@ -25,8 +28,9 @@ export function atOnce<T>(work: Pieces<T>): T {
   return step.value;
 }
 
-/** The pieces in slices of that length (ms). */
+/** The pieces in slices of that length (ms). Whatever its caller did before has had a turn of its own. */
 export async function inSlices<T>(work: Pieces<T>, length: number): Promise<T> {
+  await othersTurn();
   const slices = new Slices(length);
   let step = work.next();
   while (step.done !== true) {

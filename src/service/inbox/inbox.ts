@@ -104,6 +104,7 @@ export class Inbox {
   private *open(workspace: string): Pieces<Result<ReadItems>> {
     const numbers = this.looking(workspace, () => this.inbox.numbers(workspace));
     if (!numbers.ok) return numbers;
+    yield;
     try {
       return ok(yield* this.readOpen(workspace, numbers.value));
     } catch (error) {
@@ -114,7 +115,7 @@ export class Inbox {
   /** The newest finished items, at most so many; none of those that are open is read. Needs no lock. */
   finished(workspace: string, limit: number): Result<FinishedItems> {
     return this.looking(workspace, () => {
-      const { finished } = this.inbox.numbers(workspace);
+      const finished = this.inbox.finishedNumbers(workspace);
       const newest = [...finished].sort((a, b) => b - a).slice(0, limit);
       const read = this.inbox.readAll(newest, (id) => this.inbox.finishedPath(workspace, id));
       return { ...read, total: finished.size };
@@ -133,7 +134,12 @@ export class Inbox {
 
   private *readOpen(workspace: string, numbers: InboxNumbers): Pieces<ReadItems> {
     const { items, findings } = yield* this.inbox.readEach(numbers.open, (id) => this.inbox.openPath(workspace, id));
-    return { items: items.map((item) => this.live(item)), findings: [...numbers.findings, ...findings] };
+    const live: InboxItem[] = [];
+    for (const item of items) {
+      live.push(this.live(item));
+      yield;
+    }
+    return { items: live, findings: [...numbers.findings, ...findings] };
   }
 
   /** An item as it is now: pending again where its claim is lost. */

@@ -77,22 +77,24 @@ export class InboxFiles {
   numbers(workspace: string): InboxNumbers {
     const folder = this.ports.paths.inbox(workspace);
     const names = this.namesIn(folder);
-    const finished = new Set(this.namesIn(this.finishedFolder(workspace)).flatMap(numberOf));
-    const open = names.flatMap(numberOf).sort((a, b) => a - b);
-    const findings = names
-      .filter((name) => !NAME.test(name) && !OURS.test(name))
-      .map((name): InboxFinding => {
-        const error = new AtlasError('invalid_name', 'This file does not belong to the agent queue and is ignored.', {
-          hint: 'Move it away.',
-        });
-        return { path: join(folder, name), error };
-      });
-    return {
-      open: open.filter((id) => !finished.has(id)),
-      finished,
-      leftOver: open.filter((id) => finished.has(id)),
-      findings,
-    };
+    const finished = this.finishedNumbers(workspace);
+    const [open, leftOver, findings]: [number[], number[], InboxFinding[]] = [[], [], []];
+    for (const name of names) {
+      const id = numberOf(name);
+      if (id !== undefined) (finished.has(id) ? leftOver : open).push(id);
+      else if (!OURS.test(name)) findings.push({ path: join(folder, name), error: notOurs() });
+    }
+    return { open: open.sort((a, b) => a - b), finished, leftOver: leftOver.sort((a, b) => a - b), findings };
+  }
+
+  /** Which items are finished, by the names of their files. */
+  finishedNumbers(workspace: string): ReadonlySet<number> {
+    const numbers = new Set<number>();
+    for (const name of this.namesIn(this.finishedFolder(workspace))) {
+      const id = numberOf(name);
+      if (id !== undefined) numbers.add(id);
+    }
+    return numbers;
   }
 
   private namesIn(folder: string): string[] {
@@ -166,9 +168,15 @@ export class InboxFiles {
 
 const MOVE_AWAY = 'Move that file away. The other items are not affected.';
 
-function numberOf(name: string): number[] {
+function numberOf(name: string): number | undefined {
   const id = NAME.exec(name)?.[1];
-  return id === undefined ? [] : [Number(id)];
+  return id === undefined ? undefined : Number(id);
+}
+
+function notOurs(): AtlasError {
+  return new AtlasError('invalid_name', 'This file does not belong to the agent queue and is ignored.', {
+    hint: 'Move it away.',
+  });
 }
 
 /** An item from the bytes of its file; `damaged` or `too_new` when it can't be had. */
