@@ -1,14 +1,29 @@
-/** A turn for all that waits. */
-const othersTurn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Works that let others have their turn, the longest first. */
+const waiting: (() => void)[] = [];
 
-/** Cuts long work into slices, so that whatever else the process has to do gets its turn between them. */
+function resumeOne(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(resumeOne);
+}
+
+/** A turn for all that waits. Of several works one goes on at a time: their slices would add up to one long one. */
+async function othersTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(resumeOne);
+  });
+}
+
+/**
+ * Cuts long work into slices, so that whatever else the process has to do gets its turn between them. Each work has its
+ * own: of several that share one, all would go on within the slice of any.
+ */
 export class Slices {
-  private end: number;
+  /** A work waits before it begins: many may be begun at once. */
+  private end = 0;
 
   /** @param length of a slice in ms */
-  constructor(private readonly length: number) {
-    this.end = performance.now() + length;
-  }
+  constructor(private readonly length: number) {}
 
   /** Between two pieces of work: goes on at once within a slice, and after the others' turn at its end. */
   async turn(): Promise<void> {
@@ -28,14 +43,12 @@ export function atOnce<T>(work: Pieces<T>): T {
   return step.value;
 }
 
-/** The pieces in slices of that length (ms). Whatever its caller did before has had a turn of its own. */
+/** The pieces in slices of that length (ms). */
 export async function inSlices<T>(work: Pieces<T>, length: number): Promise<T> {
-  await othersTurn();
   const slices = new Slices(length);
-  let step = work.next();
-  while (step.done !== true) {
+  for (;;) {
     await slices.turn();
-    step = work.next();
+    const step = work.next();
+    if (step.done === true) return step.value;
   }
-  return step.value;
 }

@@ -22,6 +22,7 @@ import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
 import { SignatureMemory } from './signatureMemory';
 import { keptIn } from '../../core/shared/keptIn';
+import { Slices } from '../../system/slices';
 
 /** How long receipts are looked at before others get a turn, in ms. */
 const SLICE_MS = 12;
@@ -49,7 +50,6 @@ export class ReceiptService {
   private readonly memory: SignatureMemory;
   private readonly trees = new Map<string, Promise<Result<string>>>();
   private readonly differences = new Map<string, Promise<readonly string[]>>();
-  private readonly slices = new Slices();
 
   constructor(
     private readonly ports: ServicePorts,
@@ -164,7 +164,8 @@ export class ReceiptService {
   ): Promise<Result<Map<string, ReceiptReport>>> {
     const judge = await this.prepare(receipts);
     if (!judge.ok) return judge;
-    const turn = async (): Promise<void> => this.slices.turn();
+    const slices = new Slices(SLICE_MS);
+    const turn = async (): Promise<void> => slices.turn();
     await turn();
     const facts = this.facts(task, await this.ledger.recordedInTurns(task.ref, turn));
     const chain = judge.value.chain(facts);
@@ -270,27 +271,6 @@ export class ReceiptService {
     this.trees.clear();
     this.differences.clear();
   }
-}
-
-/** Lets others go on whenever a slice of time was used up, however many passes run at once. */
-class Slices {
-  private readonly waiting: (() => void)[] = [];
-  private until = 0;
-
-  /** Goes on at once within a slice, else in a later turn of the event loop: one of those that wait at a time. */
-  async turn(): Promise<void> {
-    if (performance.now() < this.until) return;
-    await new Promise<void>((resolve) => {
-      this.waiting.push(resolve);
-      if (this.waiting.length === 1) setImmediate(this.next);
-    });
-  }
-
-  private readonly next = (): void => {
-    this.until = performance.now() + SLICE_MS;
-    this.waiting.shift()?.();
-    if (this.waiting.length > 0) setImmediate(this.next);
-  };
 }
 
 /** The files of a task's worktree as they are, or why that isn't known. */
