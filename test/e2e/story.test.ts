@@ -86,7 +86,10 @@ describe('a task from its start to its end', () => {
     const offer = workbench.toast('Set up your agent');
     await offer.getByRole('button', { name: 'Set Up Agent…' }).click();
     await workbench.quickTitle('Set Up Agent in repo');
-    await workbench.page.keyboard.press('Escape');
+    // The task's panel opens meanwhile, and takes the focus.
+    await workbench.webview().getByRole('heading', { name: 'Activity' }).click();
+    await workbench.quickTitle('Set Up Agent in repo');
+    await workbench.quickInput.press('Escape');
     await offer.waitFor({ state: 'detached' });
   });
 

@@ -77,7 +77,8 @@ async function chooseHost(context: CommandContext, worktree: string): Promise<De
   );
   const title = vscode.l10n.t('Set Up Agent in {0}', plain(basename(worktree)));
   const placeHolder = vscode.l10n.t('Which program runs the agent?');
-  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder })).desk;
+  // It may be asked for by a notification, while the panel of a new task opens.
+  return chosen(await vscode.window.showQuickPick(items, { title, placeHolder, ignoreFocusOut: true })).desk;
 }
 
 function standing(installer: Installer, host: Host): string {
