@@ -56,7 +56,7 @@ const STAGES: readonly Stage[] = [
       integration(1),
       integration(2),
       // Real agents, which are installed on first use: over half a gigabyte.
-      vitest('agents'),
+      { ...vitest('agents'), besideOthers: ['--maxWorkers=1'] },
       integration(3),
       integration(4),
       {
