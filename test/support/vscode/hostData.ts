@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-
 import { removeFolder } from '../removeFolder';
 
 /** The folders in which one VS Code keeps its state; kept across restarts of the server until disposed of. */
