@@ -1,16 +1,23 @@
-/** Works that let others have their turn, the longest first. */
-const waiting: (() => void)[] = [];
+/** What waits for its turn, the longest first. */
+export type Line = (() => void)[];
+
+/** Lines with somebody in them; the next turn is the first one's. */
+const lines: Line[] = [];
 
 function resumeOne(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(resumeOne);
+  const line = lines.shift();
+  line?.shift()?.();
+  if (line !== undefined && line.length > 0) lines.push(line);
+  if (lines.length > 0) setImmediate(resumeOne);
 }
 
 /** A turn for all that waits. Of several works one goes on at a time: their slices would add up to one long one. */
-async function othersTurn(): Promise<void> {
+async function othersTurn(line: Line): Promise<void> {
   return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(resumeOne);
+    line.push(resolve);
+    if (line.length > 1) return;
+    lines.push(line);
+    if (lines.length === 1) setImmediate(resumeOne);
   });
 }
 
@@ -22,13 +29,20 @@ export class Slices {
   /** A work waits before it begins: many may be begun at once. */
   private end = 0;
 
-  /** @param length of a slice in ms */
-  constructor(private readonly length: number) {}
+  /**
+   * @param length of a slice in ms
+   * @param line shared by works of one kind that are begun many at once: between two of them, every other line has its
+   *   turn. A work without one waits for none of its kind.
+   */
+  constructor(
+    private readonly length: number,
+    private readonly line: Line = [],
+  ) {}
 
   /** Between two pieces of work: goes on at once within a slice, and after the others' turn at its end. */
   async turn(): Promise<void> {
     if (performance.now() < this.end) return;
-    await othersTurn();
+    await othersTurn(this.line);
     this.end = performance.now() + this.length;
   }
 }

@@ -11,6 +11,7 @@ import { makeValidationWorld } from '../support/fixtures/validationWorld';
 import { type Row, median, medianOf } from './rows';
 import { buildWorkers } from './workers/build';
 import type { Grown, Signed, Verified } from './workers/receipts';
+import type { Opened } from './workers/tree';
 
 const PROCESSES = 5;
 const VALIDATIONS = 15;
@@ -109,11 +110,7 @@ async function heapRows(worker: string): Promise<Row[]> {
 }
 
 async function treeRows(worker: string, store: string, what: string): Promise<Row[]> {
-  const runs = await measure<{ longest: number; longestOnProcessor: number; rows: number; valid: number }>(
-    PROCESSES,
-    worker,
-    store,
-  );
+  const runs = await measure<Opened>(PROCESSES, worker, store);
   if (process.env['BENCH_VERBOSE'] !== undefined) console.log(JSON.stringify(runs));
   const { longest, rows, valid } = middle(runs, (each) => each.longest);
   const row = (how: string, amount: number): Row => ({
@@ -124,6 +121,7 @@ async function treeRows(worker: string, store: string, what: string): Promise<Ro
   return [
     row(` (${rows} rows, ${valid} valid)`, longest),
     row(', without what other programs took', medianOf(runs.map((each) => each.longestOnProcessor))),
+    { what: `longest wait for one row more meanwhile, ${what}`, amount: medianOf(runs.map((each) => each.wait)) },
   ];
 }
 

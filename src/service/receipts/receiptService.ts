@@ -22,7 +22,7 @@ import type { ConfigSource } from '../tasks/configSource';
 import type { ServicePorts } from '../ports';
 import { SignatureMemory } from './signatureMemory';
 import { keptIn } from '../../core/shared/keptIn';
-import { Slices } from '../../system/slices';
+import { type Line, Slices } from '../../system/slices';
 
 /** How long receipts are looked at before others get a turn, in ms. */
 const SLICE_MS = 12;
@@ -48,6 +48,8 @@ export class ReceiptService {
   private loading: Promise<Secp256k1> | undefined;
   private loaded: Secp256k1 | undefined;
   private readonly memory: SignatureMemory;
+  /** Receipts of many tasks are verified at once: what a person opens meanwhile does not wait behind them all. */
+  private readonly line: Line = [];
   private readonly trees = new Map<string, Promise<Result<string>>>();
   private readonly differences = new Map<string, Promise<readonly string[]>>();
 
@@ -164,7 +166,7 @@ export class ReceiptService {
   ): Promise<Result<Map<string, ReceiptReport>>> {
     const judge = await this.prepare(receipts);
     if (!judge.ok) return judge;
-    const slices = new Slices(SLICE_MS);
+    const slices = new Slices(SLICE_MS, this.line);
     const turn = async (): Promise<void> => slices.turn();
     await turn();
     const facts = this.facts(task, await this.ledger.recordedInTurns(task.ref, turn));
