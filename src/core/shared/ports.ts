@@ -37,8 +37,8 @@ export type FilePath = string | Uint8Array;
  * small files that is several times faster. Errors are Node's, with `code`.
  */
 export interface FileSystem {
-  /** Reads a whole file; fails with `EFBIG` if it is larger than `maxBytes`. */
-  read(path: string, maxBytes: number): Uint8Array;
+  /** Reads a whole file; fails with `EFBIG` if it is larger than `maxBytes`, and with `ELOOP` for a link that is refused. */
+  read(path: string, maxBytes: number, link?: 'follow' | 'refuse'): Uint8Array;
   /** Reads `length` bytes (fewer at the end) from a position. */
   readAt(path: string, position: number, length: number): Uint8Array;
   /** Creates or replaces a file's content in place. */

@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { checkTaskId } from '../../core/shared/ids';
 import { createFile, ensureFolder } from '../../system/files/atomicFile';
-import { fileError } from '../../system/files/fileErrors';
+import { codeOf, fileError } from '../../system/files/fileErrors';
 import type { TaskRef } from '../../core/task/taskRef';
 import type { StorePorts } from '../task/storePorts';
 
@@ -27,12 +27,11 @@ export class ReceiptFiles {
     const folder = paths.receipts(ref);
     return (receiptId) => {
       const path = envelopePath(folder, receiptId);
-      const stat = path === undefined ? undefined : files.stat(path);
-      if (path === undefined || stat === undefined) return undefined;
+      if (path === undefined) return undefined;
       try {
-        return stat.kind === 'file' ? files.read(path, MAX_ENVELOPE_BYTES) : new Uint8Array();
-      } catch {
-        return new Uint8Array();
+        return files.read(path, MAX_ENVELOPE_BYTES, 'refuse');
+      } catch (error) {
+        return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' ? undefined : new Uint8Array();
       }
     };
   }

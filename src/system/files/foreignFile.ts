@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs';
 import { type Result, fail, ok } from '../../core/shared/errors';
 import { codeOf, fileError } from './fileErrors';
 import { readRegularFile } from './regularFile';
@@ -10,8 +9,6 @@ import { readRegularFile } from './regularFile';
  */
 export function readForeignFile(path: string, limit: number): Result<Uint8Array> {
   try {
-    // Windows can't be told not to follow a link as it opens a file.
-    if (process.platform === 'win32' && lstatSync(path).isSymbolicLink()) return isLink(path);
     return ok(readRegularFile(path, limit, 'refuse'));
   } catch (error) {
     switch (codeOf(error)) {
@@ -20,7 +17,7 @@ export function readForeignFile(path: string, limit: number): Result<Uint8Array>
         return fail('not_found', `${path} does not exist.`);
       case 'ELOOP':
       case 'EMLINK':
-        return isLink(path);
+        return fail('unsafe_path', `${path} is a symbolic link, which is not followed.`, { hint: 'Move it away.' });
       case 'EFBIG':
         return fail('damaged', `${path} is larger than the limit of ${limit} bytes.`);
       case 'EISDIR':
@@ -30,8 +27,4 @@ export function readForeignFile(path: string, limit: number): Result<Uint8Array>
         return { ok: false, error: fileError('unreadable', `${path} could not be read`, error) };
     }
   }
-}
-
-function isLink(path: string): Result<never> {
-  return fail('unsafe_path', `${path} is a symbolic link, which is not followed.`, { hint: 'Move it away.' });
 }

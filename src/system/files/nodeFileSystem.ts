@@ -54,8 +54,8 @@ const AT_ONCE = 8;
 
 /** The file operations of this machine. */
 export class NodeFileSystem implements FileSystem {
-  read(path: string, maxBytes: number): Uint8Array {
-    return readRegularFile(path, maxBytes);
+  read(path: string, maxBytes: number, link: 'follow' | 'refuse' = 'follow'): Uint8Array {
+    return readRegularFile(path, maxBytes, link);
   }
 
   readAt(path: string, position: number, length: number): Uint8Array {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { codeOf } from './fileErrors';
 
 /*
@@ -45,6 +45,9 @@ export function openRegularFile(
   how: { readonly mode?: number; readonly link?: 'follow' | 'refuse' } = {},
 ): { readonly fd: number; readonly size: number } {
   const link = how.link === 'refuse' ? NO_LINK : 0;
+  // Windows can't be told not to follow a link as it opens a file.
+  if (how.link === 'refuse' && process.platform === 'win32' && lstatSync(path).isSymbolicLink())
+    throw fileProblem('ELOOP', path, 'is a link');
   let fd: number;
   try {
     fd = openSync(path, flags | SAFE | link, how.mode);
