@@ -75,10 +75,18 @@ export async function captureFor(
   }
 }
 
+/** What waits for its turn. */
+interface Waiting {
+  readonly checkpoints: string[];
+  point: CaptureOrder['point'] | undefined;
+}
+
 /** Captures in this process, one capture after the other, while everything else goes on. */
 export class BackgroundCaptures {
   private last: Promise<void> = Promise.resolve();
   private ended = false;
+  /** By task, what was ordered last and hasn't begun. */
+  private readonly waiting = new Map<string, Waiting>();
 
   /** @param captured told of each task for which files were captured */
   constructor(
@@ -86,16 +94,33 @@ export class BackgroundCaptures {
     private readonly captured: (ref: TaskRef) => void,
   ) {}
 
-  /** Told of a change under the task's lock: only notes it. */
+  /**
+   * Told of a change under the task's lock: only notes it. What waits for a task's files is captured at once: with a
+   * capture for each, those of checkpoints that come faster would be of later and later files.
+   */
   readonly recorded = (ref: TaskRef, what: RecordedChange): void => {
     const order = captureOrder(what);
     if (order === undefined || this.ended) return;
-    this.last = this.last.then(async () => {
-      if (this.ended) return;
-      await captureFor(this.atlas(), ref, order);
-      this.captured(ref);
-    });
+    const key = refKey(ref);
+    const known = this.waiting.get(key);
+    // Two restore points have two names.
+    if (known === undefined || (known.point !== undefined && order.point !== undefined)) {
+      const waiting: Waiting = { checkpoints: [...order.checkpoints], point: order.point };
+      this.waiting.set(key, waiting);
+      this.last = this.last.then(async () => this.capture(ref, waiting));
+    } else {
+      known.checkpoints.push(...order.checkpoints);
+      known.point ??= order.point;
+    }
   };
+
+  private async capture(ref: TaskRef, waiting: Waiting): Promise<void> {
+    const key = refKey(ref);
+    if (this.waiting.get(key) === waiting) this.waiting.delete(key);
+    if (this.ended) return;
+    await captureFor(this.atlas(), ref, defined(waiting));
+    this.captured(ref);
+  }
 
   /** Settles once all that was ordered until now is captured. */
   async idle(): Promise<void> {

@@ -95,6 +95,29 @@ describe('a checkpoint', () => {
     expect(snapshotOf(named('quick'))).toBeDefined();
   });
 
+  it('has its files captured with those of the others that wait for them', async () => {
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const { ports, catalog } = atlas;
+    const captured: TaskRef[] = [];
+    const busy = new BackgroundCaptures(
+      () => ({ ports, catalog, snapshots: async () => held.then(async () => atlas.snapshots()) }),
+      (each) => captured.push(each),
+    );
+    const driven = await createAtlas({ ...ports, recorded: busy.recorded }).drive();
+    for (const name of ['first', 'second', 'third', 'fourth']) unwrap(await driven.checkpoint(ref, name));
+    goOn();
+    await busy.idle();
+    for (const name of ['first', 'second', 'third', 'fourth']) expect(snapshotOf(named(name))?.files).toBe(3);
+    // The first was begun before the others were there.
+    expect(captured).toEqual([ref, ref]);
+    unwrap(await driven.checkpoint(ref, 'fifth'));
+    await busy.idle();
+    expect(snapshotOf(named('fifth'))?.files).toBe(3);
+  });
+
   it('has none where snapshots are turned off', async () => {
     settings({ enabled: false });
     const made = await checkpoint('off');
