@@ -7,11 +7,14 @@ type Held = Sample & StoreSample;
 /** A sample and when it was taken, in minutes since the start. */
 export type Timed = Held & { readonly minute: number };
 
+/** What grows to a limit: a task has entries of 50 checkpoints and 50 restore points, 48 files of its lock, and its own. */
+const LIMITS = { filesOfTask: 165 } as const;
+
 /**
- * What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time, the
- * files of checkpoints are packed now and then only, and a task has more captures while the machine has less to do.
+ * What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time, and the
+ * files of checkpoints are packed now and then only.
  */
-const BOUNDS: Readonly<Record<keyof Held, number>> = {
+const BOUNDS: Readonly<Record<Exclude<keyof Held, keyof typeof LIMITS>, number>> = {
   heap: 1,
   external: 1,
   rss: 10,
@@ -23,7 +26,6 @@ const BOUNDS: Readonly<Record<keyof Held, number>> = {
   reports: 5,
   abandoned: 0.5,
   captures: 5,
-  filesOfTask: 10,
   filesOfSession: 1,
   otherFiles: 10,
   databaseFiles: 1000,
@@ -38,6 +40,7 @@ export interface Trend {
   readonly last: number;
   /** The slope of the last three quarters, per ten minutes. */
   readonly slope: number;
+  /** Of the slope; of the figure itself where that has a limit. */
   readonly bound: number;
   readonly flat: boolean;
 }
@@ -55,10 +58,11 @@ export function slopeOf(points: readonly (readonly [x: number, y: number])[]): n
 /** How each figure went. The first quarter, in which caches fill and code is compiled, does not count. */
 export function trendsOf(samples: readonly Timed[]): Trend[] {
   const counted = samples.slice(Math.floor(samples.length / 4));
-  return (Object.entries(BOUNDS) as [keyof Held, number][]).map(([what, bound]) => {
+  return (Object.entries({ ...BOUNDS, ...LIMITS }) as [keyof Held, number][]).map(([what, bound]) => {
     const at = (index: number): number => samples.at(index)?.[what] ?? NaN;
     const slope = slopeOf(counted.map((sample) => [sample.minute / 10, sample[what]]));
     const ends = { first: at(0), middle: at(Math.floor(samples.length / 2)), last: at(-1) };
-    return { what, ...ends, slope, bound, flat: slope < bound };
+    const judged = what in LIMITS ? Math.max(...samples.map((sample) => sample[what])) : slope;
+    return { what, ...ends, slope, bound, flat: judged < bound };
   });
 }
