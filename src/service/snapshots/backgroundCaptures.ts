@@ -1,6 +1,5 @@
 import { defined } from '../../core/shared/defined';
 import { messageOf } from '../../core/shared/errors';
-import type { StoredTask } from '../../core/task/storedTask';
 import { type TaskRef, refKey } from '../../core/task/taskRef';
 import type { RecordedChange } from '../../store/task/storePorts';
 import type { AtlasReader } from '../atlasReader';
@@ -10,7 +9,7 @@ export interface CaptureOrder {
   /** Ids of checkpoints whose files are captured. */
   readonly checkpoints: readonly string[];
   /** The event before or at which the files make a restore point. */
-  readonly point?: keyof typeof POINTS;
+  readonly point?: (typeof POINT_EVENTS)[number];
   /** A command that throws work away, and is about to run: the files make a restore point before it. */
   readonly before?: HeldCommand;
   /** The agent's session that begins here: the files that it begins with are noted. */
@@ -25,17 +24,14 @@ export interface HeldCommand {
   readonly until: number;
 }
 
-/** What restore points are called, by the event that makes them. */
-const POINTS = {
-  start_step: ({ hook }: StoredTask) => `Before "${hook.current_step?.step_name ?? 'the step'}" started`,
-  crash_detected: () => 'As found after an interruption',
-  session_started: () => "As an agent's session began",
-  turn_started: () => "Before a turn of the agent's",
-  turn_ended: () => "After a turn of the agent's",
-} as const satisfies Partial<Record<RecordedChange['event'], (stored: StoredTask) => string>>;
-
 /** The events that make restore points. */
-export const POINT_EVENTS = Object.keys(POINTS) as (keyof typeof POINTS)[];
+export const POINT_EVENTS = [
+  'start_step',
+  'crash_detected',
+  'session_started',
+  'turn_started',
+  'turn_ended',
+] as const satisfies readonly RecordedChange['event'][];
 
 /** What is to be captured for a change; `undefined` where nothing is. */
 export function captureOrder({ event, checkpoints, mayCapture, session }: RecordedChange): CaptureOrder | undefined {
@@ -52,26 +48,14 @@ export function capturesUnasked(env: NodeJS.ProcessEnv): boolean {
 
 /** Captures what was ordered for a task. Never throws: what goes wrong is kept with the checkpoint, or logged. */
 export async function captureFor(
-  atlas: Pick<AtlasReader, 'ports' | 'catalog' | 'snapshots'>,
+  atlas: Pick<AtlasReader, 'ports' | 'snapshots'>,
   ref: TaskRef,
-  { checkpoints, point, before }: CaptureOrder,
+  order: CaptureOrder,
 ): Promise<void> {
-  const { ports } = atlas;
   try {
-    const { files } = await atlas.snapshots();
-    if (checkpoints.length > 0) await files.take(ref, checkpoints);
-    const text = before === undefined ? point && POINTS[point] : () => `Before "${before.name}"`;
-    const read = text === undefined ? undefined : atlas.catalog.read(ref);
-    if (text !== undefined && read?.ok === true) {
-      const options = before === undefined ? {} : { lateAfter: before.until };
-      const made = await files.restorePoint(read.value, text(read.value), options);
-      if (!made.ok) ports.log.warn('A restore point could not be made.', { error: made.error.message });
-    }
-    // Windows watch the markers: they show what was captured.
-    const marker = ports.paths.marker(ref);
-    if (ports.files.stat(marker) !== undefined) ports.files.touch(marker, ports.clock.now());
+    await (await atlas.snapshots()).files.takeOrdered(ref, order);
   } catch (error) {
-    ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
+    atlas.ports.log.warn('Files were not captured.', { task: refKey(ref), error: messageOf(error) });
   }
 }
 
@@ -90,7 +74,7 @@ export class BackgroundCaptures {
 
   /** @param captured told of each task for which files were captured */
   constructor(
-    private readonly atlas: () => Pick<AtlasReader, 'ports' | 'catalog' | 'snapshots'>,
+    private readonly atlas: () => Pick<AtlasReader, 'ports' | 'snapshots'>,
     private readonly captured: (ref: TaskRef) => void,
   ) {}
 

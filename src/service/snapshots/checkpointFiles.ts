@@ -23,6 +23,7 @@ import { type Outcome, systemGit } from '../../snapshots/storage/snapshotPorts';
 import { type StoredSnapshots, listStored, openStored } from '../../snapshots/storedSnapshots';
 import { SnapshotEntries } from '../../store/snapshots/snapshotEntries';
 import type { AtlasReader } from '../atlasReader';
+import type { CaptureOrder } from './backgroundCaptures';
 import { SnapshotRoom } from './snapshotRoom';
 
 /** What the files of checkpoints need of Atlas. */
@@ -33,6 +34,15 @@ const PATIENCE_MS = 30_000;
 
 /** A checkpoint id, or enough of one to tell it from the others. */
 const PREFIX = /^(?:ckpt-)?[0-9a-zA-Z]{4,40}$/u;
+
+/** What restore points are called, by the event that makes them. */
+const POINTS: Readonly<Record<NonNullable<CaptureOrder['point']>, (stored: StoredTask) => string>> = {
+  start_step: ({ hook }) => `Before "${hook.current_step?.step_name ?? 'the step'}" started`,
+  crash_detected: () => 'As found after an interruption',
+  session_started: () => "As an agent's session began",
+  turn_started: () => "Before a turn of the agent's",
+  turn_ended: () => "After a turn of the agent's",
+};
 
 /** What is asked for beside the checkpoints. */
 export interface DiffOptions {
@@ -93,6 +103,22 @@ export class CheckpointFiles {
   async isEnabled({ task }: Pick<StoredTask, 'task'>): Promise<boolean> {
     const { config } = await this.atlas.configs.forTask(task);
     return config.snapshots.enabled;
+  }
+
+  /** Captures what a change ordered: the files of checkpoints, and a restore point where it names one. */
+  async takeOrdered(ref: TaskRef, { checkpoints, point, before }: CaptureOrder): Promise<void> {
+    const { catalog, ports } = this.atlas;
+    if (checkpoints.length > 0) await this.take(ref, checkpoints);
+    const text = before === undefined ? point && POINTS[point] : () => `Before "${before.name}"`;
+    const read = text === undefined ? undefined : catalog.read(ref);
+    if (text !== undefined && read?.ok === true) {
+      const options = before === undefined ? {} : { lateAfter: before.until };
+      const made = await this.restorePoint(read.value, text(read.value), options);
+      if (!made.ok) ports.log.warn('A restore point could not be made.', { error: made.error.message });
+    }
+    // Windows watch the markers: they show what was captured.
+    const marker = ports.paths.marker(ref);
+    if (ports.files.stat(marker) !== undefined) ports.files.touch(marker, ports.clock.now());
   }
 
   /** Captures the files for checkpoints that were just recorded. What goes wrong is kept with the checkpoint, and logged. */

@@ -100,10 +100,10 @@ describe('a checkpoint', () => {
     const held = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    const { ports, catalog } = atlas;
+    const { ports } = atlas;
     const captured: TaskRef[] = [];
     const busy = new BackgroundCaptures(
-      () => ({ ports, catalog, snapshots: async () => held.then(async () => atlas.snapshots()) }),
+      () => ({ ports, snapshots: async () => held.then(async () => atlas.snapshots()) }),
       (each) => captured.push(each),
     );
     const driven = await createAtlas({ ...ports, recorded: busy.recorded }).drive();
