@@ -87,14 +87,14 @@ export class BackgroundCaptures {
     if (order === undefined || this.ended) return;
     const key = refKey(ref);
     const known = this.waiting.get(key);
-    // Two restore points have two names.
-    if (known === undefined || (known.point !== undefined && order.point !== undefined)) {
+    // A restore point comes before what is recorded after it: after a checkpoint of the same files there would be none.
+    if (known === undefined || known.point !== undefined) {
       const waiting: Waiting = { checkpoints: [...order.checkpoints], point: order.point };
       this.waiting.set(key, waiting);
       this.last = this.last.then(async () => this.capture(ref, waiting));
     } else {
       known.checkpoints.push(...order.checkpoints);
-      known.point ??= order.point;
+      known.point = order.point;
     }
   };
 
