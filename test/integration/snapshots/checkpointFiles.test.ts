@@ -113,9 +113,14 @@ describe('a checkpoint', () => {
     for (const name of ['first', 'second', 'third', 'fourth']) expect(snapshotOf(named(name))?.files).toBe(3);
     // The first was begun before the others were there.
     expect(captured).toEqual([ref, ref]);
+    world.write('a.txt', 'changed\n');
+    busy.recorded(ref, { event: 'turn_ended', checkpoints: [], mayCapture: true });
+    busy.recorded(ref, { event: 'turn_started', checkpoints: [], mayCapture: true });
     unwrap(await driven.checkpoint(ref, 'fifth'));
     await busy.idle();
     expect(snapshotOf(named('fifth'))?.files).toBe(3);
+    // A restore point that waits comes before the checkpoint, after which there would be none.
+    expect(snapshotOf(named("After a turn of the agent's"))?.files).toBe(3);
   });
 
   it('has none where snapshots are turned off', async () => {
