@@ -27,16 +27,23 @@ function nextOf(event: vscode.Event<unknown>): Promise<void> {
   });
 }
 
+function isReceiptsPanelOpen(): boolean {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return tabs.some(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('atlas.receipts'));
+}
+
 describe('usage example 3: validation receipts in the editor', () => {
   let api: AtlasApi;
   let task: AtlasTask;
 
-  const titles = async (name: string): Promise<string[]> => {
+  /** The commands of the lenses at receipts. */
+  const lenses = async (name: string): Promise<vscode.Command[]> => {
     const file = vscode.Uri.file(path.join(path.dirname(task.hookMd), name));
     await vscode.workspace.openTextDocument(file);
-    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', file);
-    return lenses.map((lens) => lens.command?.title ?? '').filter((title) => title.includes('Receipt'));
+    const found = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', file);
+    return found.flatMap(({ command }) => (command?.title.includes('Receipt') === true ? [command] : []));
   };
+  const titles = async (name: string): Promise<string[]> => (await lenses(name)).map(({ title }) => title);
   const titlesWhen = async (name: string, fits: (found: string[]) => boolean): Promise<string[]> => {
     for (;;) {
       const next = nextOf(api.onDidVerifyReceipts);
@@ -101,6 +108,19 @@ describe('usage example 3: validation receipts in the editor', () => {
     assert.equal(outdated[0], 'Passed · Valid · Outdated · Verify Receipt');
     await git(workspaceFolder(), 'checkout', '--quiet', 'covered.txt');
     await titlesWhen('hook.json', fits);
+  });
+
+  it('has lenses that keep nothing the editor could forget: one from before they changed does what it says', async () => {
+    const [before] = await lenses('HOOK.md');
+    assert.ok(before);
+    assert.deepEqual(before.arguments ?? [], []);
+    writeFileSync(path.join(workspaceFolder(), 'covered.txt'), 'two\n');
+    await titlesWhen('HOOK.md', (found) => found.every((title) => title.includes('Outdated')));
+    await git(workspaceFolder(), 'checkout', '--quiet', 'covered.txt');
+    await titlesWhen('HOOK.md', (found) => found.every((title) => title.includes('Current')));
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    await vscode.commands.executeCommand(before.command);
+    while (!isReceiptsPanelOpen()) await nextOf(vscode.window.tabGroups.onDidChangeTabs);
   });
 
   it('shows a receipt that was tampered with as invalid, and which field', async () => {

@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { TaskRef } from '../../core/task/taskRef';
+import type { BoundCommands } from '../shared/boundCommands';
 import { affects, setting } from '../shared/config';
 import type { Verdicts } from './verdicts';
 import type { WindowTasks } from '../windowTasks';
@@ -13,6 +14,7 @@ const FILES: vscode.DocumentSelector = [
 export class ReceiptLenses implements vscode.CodeLensProvider, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
+  private commands: BoundCommands | undefined;
   readonly onDidChangeCodeLenses = this.changes.event;
 
   constructor(
@@ -35,8 +37,12 @@ export class ReceiptLenses implements vscode.CodeLensProvider, vscode.Disposable
     const read = ref === undefined ? undefined : this.session.atlas.catalog.read(ref);
     if (read?.ok !== true) return [];
     // Loaded with the first of these files that is opened: a window begins without.
-    const { lensesOf } = await import('./lenses');
-    return lensesOf(document, read.value, this.verdicts.of(read.value));
+    const [{ lensesOf }, { BoundCommands }] = await Promise.all([
+      import('./lenses'),
+      import('../shared/boundCommands'),
+    ]);
+    this.commands ??= new BoundCommands();
+    return lensesOf(document, read.value, this.verdicts.of(read.value), this.commands);
   }
 
   /** The task whose file this is; a copy elsewhere is nobody's. */
@@ -49,6 +55,7 @@ export class ReceiptLenses implements vscode.CodeLensProvider, vscode.Disposable
 
   dispose(): void {
     this.changes.dispose();
+    this.commands?.dispose();
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 }

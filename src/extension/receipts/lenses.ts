@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { StoredTask } from '../../core/task/storedTask';
-import type { TaskRef } from '../../core/task/taskRef';
+import type { BoundCommands } from '../shared/boundCommands';
 import { statusLabel } from './standingText';
 import type { Verdicts } from './verdicts';
 
@@ -15,36 +15,29 @@ export function lensesOf(
   document: vscode.TextDocument,
   { ref, hook }: StoredTask,
   known: ReturnType<Verdicts['of']>,
+  commands: BoundCommands,
 ): vscode.CodeLens[] {
   if (document.lineCount > MAX_LINES) return [];
   const receipts = new Map(hook.receipts.map((receipt) => [receipt.receipt_id, receipt]));
   const lenses: vscode.CodeLens[] = [];
+  const add = (range: vscode.Range, title: string, command: string, argument: object): void => {
+    lenses.push(new vscode.CodeLens(range, { title, command: commands.idOf(command, argument) }));
+  };
   for (let line = 0; line < document.lineCount; line += 1) {
     const { text, range } = document.lineAt(line);
     const receipt = receipts.get(firstGroup(RECEIPT.exec(text)) ?? '');
     if (receipt !== undefined) {
       const id = receipt.receipt_id;
       const title = `${statusLabel(receipt, known.get(id))} · ${vscode.l10n.t('Verify Receipt')}`;
-      lenses.push(lens(range, title, 'verifyReceipt', 'receipt', ref, id));
+      add(range, title, 'atlas.verifyReceipt', { kind: 'receipt', ref, id });
     }
     const checkpoint = firstGroup(CHECKPOINT.exec(text));
     if (checkpoint !== undefined)
-      lenses.push(lens(range, vscode.l10n.t('Show Checkpoint'), 'showCheckpoint', 'checkpoint', ref, checkpoint));
+      add(range, vscode.l10n.t('Show Checkpoint'), 'atlas.showCheckpoint', { kind: 'checkpoint', ref, id: checkpoint });
   }
   return lenses;
 }
 
 function firstGroup(match: RegExpExecArray | null): string | undefined {
   return match?.[1] ?? match?.[2];
-}
-
-function lens(
-  range: vscode.Range,
-  title: string,
-  command: string,
-  kind: 'receipt' | 'checkpoint',
-  ref: TaskRef,
-  id: string,
-): vscode.CodeLens {
-  return new vscode.CodeLens(range, { command: `atlas.${command}`, title, arguments: [{ kind, ref, id }] });
 }

@@ -247,13 +247,24 @@ export class Workbench {
   async #scroll(target: Locator, pixels: number): Promise<void> {
     for (let turns = 0; turns < 1000; turns += 1) {
       const isBack = Math.floor(turns / 100) % 2 === 1;
-      if (!isBack && (await target.isVisible())) break;
+      if (!isBack && (await this.#staysVisible(target))) return;
       await this.page.mouse.wheel(0, isBack ? -pixels : pixels);
       // A turn of the page, in which it draws what it scrolled to.
       await this.page.evaluate('new Promise(requestAnimationFrame)');
     }
     await target.waitFor();
-    await target.evaluate(atRest);
+  }
+
+  /** What is drawn above something may push it out of sight as soon as it was seen. */
+  async #staysVisible(target: Locator): Promise<boolean> {
+    if (!(await target.isVisible())) return false;
+    try {
+      await target.evaluate(atRest, undefined, QUICK);
+    } catch (error) {
+      if (error instanceof errors.TimeoutError) return false;
+      throw error;
+    }
+    return target.isVisible();
   }
 
   /** Shows a view container by the beginning of its activity bar label. */
