@@ -37,7 +37,8 @@ async function installChromium(): Promise<void> {
 }
 
 async function ensurePrograms(): Promise<void> {
-  const needsChromium = process.env['CHROMIUM'] === undefined && !isInstalled(HEADLESS_SHELL);
+  const isNamed = (process.env['CHROMIUM'] ?? '') !== '';
+  const needsChromium = !isNamed && !isInstalled(HEADLESS_SHELL);
   const shells = SHELLS.filter((shell) => !isInstalled(shell));
   const mayInstall = process.getuid?.() === 0 && existsSync(APT) && process.env['CI'] === 'true';
   if (mayInstall && needsChromium) await installChromium();

@@ -11,6 +11,7 @@ import { bundleTests } from './bundle.mts';
 import { chooseTests, describeLeftOut, skippedIn } from './choice.mts';
 import { MACOS } from './macos/macos.mts';
 import type { Platform } from './platform.mts';
+import { readReport } from '../reports.mts';
 import { type RanFile, runTests } from './runTests.mts';
 import { WINDOWS } from './windows/windows.mts';
 
@@ -18,12 +19,6 @@ const PLATFORMS: Readonly<Record<string, Platform>> = { windows: WINDOWS, macos:
 
 /** Two to three times what Linux takes, on a machine that has other things to do. */
 const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000 };
-
-function summarize(files: readonly RanFile[]): { passed: number; failed: number } {
-  const tests = files.flatMap((file) => file.tests);
-  const countOf = (state: string): number => tests.filter((test) => test.state === state).length;
-  return { passed: countOf('passed'), failed: countOf('failed') };
-}
 
 /** How many tests asked in vain for what. */
 function describeMissing(files: readonly RanFile[]): string {
@@ -63,11 +58,12 @@ async function main(): Promise<void> {
     ...(values.test !== undefined && { namePattern: values.test }),
   }).finally(() => machine.close());
   rmSync(bundled.folder, { recursive: true, force: true });
-  const { passed, failed } = summarize(ran);
-  if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(ran));
+  const report = JSON.stringify(ran);
+  if (values.report !== undefined) writeFileSync(values.report, report);
+  const { passed, failures } = readReport('platform', report);
   console.log(`\n${describeMissing(ran)}${describeLeftOut(platform)}\n${platform.cannotTell}`);
-  console.log(`${platform.name}: ${passed} passed, ${failed} failed`);
-  if (failed > 0) process.exitCode = 1;
+  console.log(`${platform.name}: ${passed} passed, ${failures.length} failed`);
+  if (failures.length > 0) process.exitCode = 1;
 }
 
 try {
