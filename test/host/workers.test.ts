@@ -174,6 +174,8 @@ describe('the workers in a window', () => {
     assert.equal(tooltip.isTrusted ?? false, false);
     assert.equal(tooltip.supportHtml ?? false, false);
     assert.match(tooltip.value, /\\\*\\\*bold/u);
+    // A space stays one at which a line may break.
+    assert.doesNotMatch(tooltip.value, /&nbsp;/u);
     assert.deepEqual(
       (await texts('w-done', 'History')).map((text) => text.split(' | ')[0]),
       ['Complete task-w-done', 'Start task-w-done', 'Sling task-w-done to w-done'],

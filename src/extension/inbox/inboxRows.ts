@@ -6,7 +6,7 @@ import { explain } from '../../core/shared/errors';
 import { plain } from '../shared/messages';
 import { ageOf } from '../shared/ages';
 import { type Look, themeIcon } from '../shared/stateLook';
-import { tooltipLines } from '../shared/tooltip';
+import { appendPlain, tooltipLines } from '../shared/tooltip';
 
 /** What a row of the Inbox view stands for. Commands get these as arguments, and check them again. */
 export type InboxNode =
@@ -128,7 +128,7 @@ const TOOLTIP = 1000;
 /** The Markdown of an item's tooltip, made when it is asked for. Texts from outside are escaped. */
 export function itemTooltip(item: InboxItem): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(plain(item.content, TOOLTIP));
+  appendPlain(text, item.content, TOOLTIP);
   text.appendMarkdown('\n\n');
   const line = tooltipLines(text);
   line(vscode.l10n.t('Item'), String(item.id));

@@ -8,7 +8,7 @@ import type { ObservedSession } from '../../service/sessions/sessionService';
 import { ageOf } from '../shared/ages';
 import { plain } from '../shared/messages';
 import { type Look, themeIcon } from '../shared/stateLook';
-import { tooltipLines } from '../shared/tooltip';
+import { appendPlain, tooltipLines } from '../shared/tooltip';
 import { type SessionNode, sessionNodeId } from './outline';
 
 const LOOKS = {
@@ -134,7 +134,7 @@ export function needText(count: number): string {
 export function sessionTooltip(session: ObservedSession): vscode.MarkdownString {
   const { record, ref, state } = session;
   const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(requestOf(session, 1000));
+  appendPlain(text, sessionTitle(session, 1000), 1000);
   text.appendMarkdown('\n\n');
   const line = tooltipLines(text);
   line(vscode.l10n.t('Agent'), HOST_TITLES[ref.host]);

@@ -3,16 +3,15 @@ import { foreignEdits } from '../../core/task/foreignEdits';
 import { WAIT_LABELS, reasonLabel, stepLabel } from '../../core/task/labels';
 import { RECOVERY_ACTIONS } from '../../core/task/taskRecord';
 import { waitingSince } from '../../core/task/waiting';
-import { plain } from '../shared/messages';
 import { healthLabel, recoveryLabel, stateLabel } from '../shared/stateLook';
-import { tooltipLines } from '../shared/tooltip';
+import { appendPlain, tooltipLines } from '../shared/tooltip';
 import type { TaskView } from '../windowTasks';
 
 /** The Markdown of a task's tooltip, made when it is asked for. Texts from outside are code or escaped text. */
 export function taskTooltip(view: TaskView, now: number): vscode.MarkdownString {
   const { hook, task } = view.stored;
   const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(plain(task.description, 500));
+  appendPlain(text, task.description, 500);
   text.appendMarkdown('\n\n');
   const line = tooltipLines(text);
   line(vscode.l10n.t('Task'), task.id);

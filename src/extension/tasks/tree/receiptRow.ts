@@ -7,6 +7,7 @@ import type { ReceiptStatus } from '../../receipts/verdicts';
 import type { TreeNode } from './nodes';
 import { row } from './rows';
 import { themeIcon } from '../../shared/stateLook';
+import { appendPlain } from '../../shared/tooltip';
 
 const ICONS: Readonly<Record<Verdict, { icon: string; color?: string }>> = {
   valid: { icon: 'verified', color: 'charts.green' },
@@ -45,12 +46,12 @@ export function receiptRow(
 /** The Markdown of a receipt's tooltip. */
 export function receiptTooltip(receipt: ValidationReceipt, standing: ReceiptStatus | undefined): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(plain(receipt.command, 500));
+  appendPlain(text, receipt.command, 500);
   text.appendMarkdown('\n\n');
-  text.appendText(plain(statusDetail(standing), 800));
+  appendPlain(text, statusDetail(standing), 800);
   text.appendMarkdown('\n\n');
   const attempt = receipt.attempt === undefined ? '' : vscode.l10n.t('attempt {0}', receipt.attempt);
   const parts = [receipt.receipt_id, attempt, receipt.completed_at, receipt.key_path ?? ''];
-  text.appendText(plain(parts.filter((part) => part !== '').join(' · '), 400));
+  appendPlain(text, parts.filter((part) => part !== '').join(' · '), 400);
   return text;
 }

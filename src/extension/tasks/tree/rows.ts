@@ -26,6 +26,7 @@ import { ageOf } from '../../shared/ages';
 import type { Activity } from '../activity';
 import { type TreeNode, nodeId } from './nodes';
 import { type Look, healthLabel, lookOf, stateLabel, themeIcon } from '../../shared/stateLook';
+import { appendPlain } from '../../shared/tooltip';
 
 const OPEN_HOOK = 'atlas.openHookMd';
 
@@ -263,7 +264,7 @@ export function checkpointRow(
 /** The Markdown of a checkpoint's tooltip. */
 export function checkpointTooltip(listed: ListedCheckpoint): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, false);
-  text.appendText(plain(listed.description, 500));
+  appendPlain(text, listed.description, 500);
   text.appendMarkdown('\n\n');
   const { checkpoint, entry } = listed;
   const parts = [
@@ -278,10 +279,10 @@ export function checkpointTooltip(listed: ListedCheckpoint): vscode.MarkdownStri
         ? vscode.l10n.t('uncommitted changes')
         : vscode.l10n.t('clean'),
   ];
-  text.appendText(plain(parts.filter((part) => part !== '').join(' · '), 400));
+  appendPlain(text, parts.filter((part) => part !== '').join(' · '), 400);
   if (entry?.problem !== undefined) {
     text.appendMarkdown('\n\n');
-    text.appendText(plain(entry.problem.message, 400));
+    appendPlain(text, entry.problem.message, 400);
   }
   return text;
 }

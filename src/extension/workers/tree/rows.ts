@@ -7,7 +7,7 @@ import type { WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
 import { ageOf } from '../../shared/ages';
 import { type Look, themeIcon } from '../../shared/stateLook';
-import { tooltipLines } from '../../shared/tooltip';
+import { appendPlain, tooltipLines } from '../../shared/tooltip';
 import type { CheckedFile } from './evidenceCheck';
 import type { HistoryEntry } from './slotDetails';
 import { SHAPE_LOOKS, VERDICT_LOOKS, PROBLEM_LABELS, problemText, SHAPE_LABELS, VERDICT_LABELS } from './looks';
@@ -192,7 +192,7 @@ export function workerTooltip(status: WorkerStatus): vscode.MarkdownString {
   line(vscode.l10n.t('Folder'), status.folder);
   for (const problem of problemsOf(status)) {
     text.appendMarkdown('\n\n');
-    text.appendText(plain(problemText(problem, status), 500));
+    appendPlain(text, problemText(problem, status), 500);
   }
   return text;
 }
