@@ -7,8 +7,8 @@ import { plain } from './messages';
  */
 export function appendPlain(tooltip: vscode.MarkdownString, text: string, max: number): void {
   const escaped = new vscode.MarkdownString().appendText(plain(text, max)).value;
-  // Behind a number at the beginning it stays as it is: there a space would begin a list.
-  tooltip.appendMarkdown(escaped.replaceAll(/(?<!^\d+[.)])&nbsp;/gu, ' '));
+  // Behind a number at the beginning it stays as it is: there a space would begin a list. With spaces, a tag would be one.
+  tooltip.appendMarkdown(escaped.replaceAll(/(?<!^\d+[.)])&nbsp;/gu, ' ').replaceAll('<', '\\<'));
 }
 
 /** Appends labeled lines to a tooltip, each value escaped and of 300 characters at most; no line without a value. */
