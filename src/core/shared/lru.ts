@@ -40,11 +40,13 @@ export class LruCache<V> {
     return value;
   }
 
-  set(key: string, value: V): void {
+  /** Returns the value that is forgotten for it, if one is. */
+  set(key: string, value: V): V | undefined {
     this.entries.delete(key);
     this.entries.set(key, value);
-    const [oldest] = this.entries.size > this.limit ? this.entries.keys() : [];
-    if (oldest !== undefined) this.entries.delete(oldest);
+    const [oldest] = this.entries.size > this.limit ? this.entries : [];
+    if (oldest !== undefined) this.entries.delete(oldest[0]);
+    return oldest?.[1];
   }
 
   delete(key: string): void {

@@ -1,7 +1,13 @@
 import * as vscode from 'vscode';
+import { LruCache } from '../../core/shared/lru';
 
 /** So many are kept, those that were asked for last: more than the editor shows at once. */
 const KEPT = 10_000;
+
+interface BoundCommand {
+  readonly id: string;
+  readonly registration: vscode.Disposable;
+}
 
 /**
  * Commands without arguments, each of which calls another one with an argument. The editor keeps the arguments of what it
@@ -9,25 +15,20 @@ const KEPT = 10_000;
  * would fail. A command's id has no such second half.
  */
 export class BoundCommands implements vscode.Disposable {
-  private readonly bound = new Map<string, { readonly id: string; readonly registration: vscode.Disposable }>();
+  private readonly bound = new LruCache<BoundCommand>(KEPT);
   private count = 0;
 
   /** The id of a command that calls `command` with `argument`, which JSON can tell from others. */
   idOf(command: string, argument: object): string {
     const key = JSON.stringify([command, argument]);
-    const known = this.bound.get(key) ?? this.register(command, argument);
-    // What was asked for last is last in the map.
-    this.bound.delete(key);
-    this.bound.set(key, known);
-    for (const [oldest, { registration }] of this.bound) {
-      if (this.bound.size <= KEPT) break;
-      registration.dispose();
-      this.bound.delete(oldest);
-    }
-    return known.id;
+    const known = this.bound.get(key);
+    if (known !== undefined) return known.id;
+    const made = this.register(command, argument);
+    this.bound.set(key, made)?.registration.dispose();
+    return made.id;
   }
 
-  private register(command: string, argument: object): { id: string; registration: vscode.Disposable } {
+  private register(command: string, argument: object): BoundCommand {
     this.count += 1;
     const id = `${command}.${this.count}`;
     const registration = vscode.commands.registerCommand(id, async () =>
@@ -38,6 +39,5 @@ export class BoundCommands implements vscode.Disposable {
 
   dispose(): void {
     for (const { registration } of this.bound.values()) registration.dispose();
-    this.bound.clear();
   }
 }
