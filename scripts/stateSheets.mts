@@ -8,7 +8,7 @@ import { OUT, PROJECT } from '../test/support/project.ts';
 import {
   type MatrixState,
   STATES,
-  dismiss,
+  notified,
   openPanel,
   prepareMatrix,
   reach,
@@ -78,17 +78,18 @@ async function shotOf(locator: Locator): Promise<Buffer[]> {
 async function small(workbench: Workbench, workspace: GitWorkspace): Promise<Shot[]> {
   const shots: Shot[] = [];
   for (const [name, state] of STATES) {
-    const ref = await reach(workspace, state, async () => dismiss(workbench, state));
+    const ref = await reach(workspace, state, async () => notified(workbench, state));
     const text = await readSurfaces(workbench, workspace, [state, ref]);
     writeFileSync(path.join(GOLDEN, `${name}.txt`), text);
     const badge = workbench.page.locator('.activitybar .action-item', {
       has: workbench.page.locator('a.action-label[aria-label^="Atlas"]'),
     });
-    const parts = [workbench.treeRows(state.title), workbench.statusItem(STATUS), badge, workbench.toast(state.title)];
     const pictures: Buffer[] = [];
-    for (const part of parts) pictures.push(...(await shotOf(part)));
+    for (const part of [workbench.treeRows(state.title), workbench.statusItem(STATUS), badge])
+      pictures.push(...(await shotOf(part)));
+    if (state.notifies !== undefined) pictures.push(...(await shotOf(await workbench.notifications(state.title))));
     shots.push({ name, pictures });
-    if (state.notifies !== undefined) await dismiss(workbench, state);
+    await workbench.dismissNotifications();
   }
   return shots;
 }

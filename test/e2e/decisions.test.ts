@@ -84,9 +84,11 @@ describe('what a person decides', () => {
   });
 
   it('says of a notification whose moment has passed that it has, before anything is asked', async () => {
-    await workbench.toast(`"${TITLE}" has a question for you.`).getByRole('button', { name: 'Answer…' }).click();
-    await workbench.toast(`"${TITLE}" has moved on: Running.`).waitFor();
+    const question = await workbench.notifications(`"${TITLE}" has a question for you.`);
+    await question.getByRole('button', { name: 'Answer…' }).click();
+    await workbench.page.locator('.notification-list-item', { hasText: `"${TITLE}" has moved on: Running.` }).waitFor();
     expect(await workbench.quickInput.isVisible()).toBe(false);
+    await workbench.dismissNotifications();
   });
 
   it('keeps what was typed while the person looks something up elsewhere', async () => {

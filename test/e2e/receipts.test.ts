@@ -101,6 +101,7 @@ describe('validation receipts in the window', () => {
 
   it('verifies a receipt that is clicked, and shows each check in the panel', async () => {
     await row('echo built by echo').click();
+    await workbench.toast(/echo built by echo: Passed · Valid/u).waitFor();
     await panel().locator('table').waitFor();
     await panel().getByText('The signature over the receipt').first().waitFor();
     // m/44'/236'/<repository>'/0/0; Playwright can't take a slash or a quote in an expression.
@@ -108,7 +109,6 @@ describe('validation receipts in the window', () => {
       .getByText(/^m.44..236..\d+..0.0$/u)
       .first()
       .waitFor();
-    await workbench.toast(/echo built by echo: Passed · Valid/u).waitFor();
     await workbench.screenshot('receipts-panel');
   });
 

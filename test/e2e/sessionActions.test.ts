@@ -78,15 +78,17 @@ describe('a session', () => {
 
   it.each(Object.keys(THEMES) as Theme[])('that waits can be read in %s', async (theme) => {
     await workbench.useTheme(theme);
+    const listed = await workbench.notifications(ASKING);
     await row(ASKING).hover();
     const shots = path.join(OUT, 'screenshots');
     mkdirSync(shots, { recursive: true });
     const name = theme.toLowerCase().replaceAll(' ', '-');
     await workbench.page.screenshot({ path: path.join(shots, `session-waits-${name}.png`) });
-    expect(await workbench.toast(ASKING).count()).toBe(1);
+    expect(await listed.count()).toBe(1);
   });
 
   it('that got its answer waits for nobody', async () => {
+    await workbench.dismissNotifications();
     await report('PostToolUse', { ...tool, tool_response: {} });
     await row(new RegExp(`^${ASKING}Working`, 'u')).waitFor();
     await badge().waitFor({ state: 'detached' });

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GitWorkspace, makeGitWorkspace } from '../support/fixtures/gitWorkspace';
 import { PROJECT } from '../support/project';
-import { STATES, dismiss, prepareMatrix, reach, readSurfaces } from '../support/vscode/stateMatrix';
+import { STATES, notified, prepareMatrix, reach, readSurfaces } from '../support/vscode/stateMatrix';
 import { Workbench } from '../support/vscode/workbench';
 
 const GOLDEN = path.join(PROJECT, 'test', 'golden', 'states');
@@ -34,9 +34,9 @@ describe('every state on every surface', () => {
   });
 
   it.each(STATES)('says of %s what was reviewed', async (name, state) => {
-    const ref = await reach(workspace, state, async () => dismiss(workbench, state));
+    const ref = await reach(workspace, state, async () => notified(workbench, state));
     const text = await readSurfaces(workbench, workspace, [state, ref]);
-    if (state.notifies !== undefined) await dismiss(workbench, state);
+    await workbench.dismissNotifications();
     await expect(text).toMatchFileSnapshot(`${GOLDEN}/${name}.txt`);
   });
 });

@@ -270,13 +270,9 @@ export async function prepareMatrix(workspace: GitWorkspace): Promise<void> {
 }
 
 /** Waits until a window notifies of a task, and dismisses that. */
-export async function dismiss(workbench: Workbench, { title }: MatrixState): Promise<void> {
-  const toasts = workbench.toast(title);
-  await toasts.first().waitFor();
-  for (let left = await toasts.count(); left > 0; left = await toasts.count()) {
-    await toasts.first().hover();
-    await toasts.first().locator('.codicon-notifications-clear').click();
-  }
+export async function notified(workbench: Workbench, { title }: MatrixState): Promise<void> {
+  await workbench.toast(title).first().waitFor();
+  await workbench.dismissNotifications();
 }
 
 /**
@@ -304,28 +300,33 @@ export async function readSurfaces(
   { env, folder }: GitWorkspace,
   [state, ref]: readonly [MatrixState, TaskRef],
 ): Promise<string> {
+  const said = async (locator: Locator): Promise<string> =>
+    (await locator.count()) === 0 ? '(nothing)' : locator.first().innerText();
+  // It is read at once, as the editor soon hides it.
+  let notification: string | undefined;
+  const toast = workbench.toast(state.title).filter({ hasText: state.notifies ?? '' });
+  if (state.notifies !== undefined) {
+    await toast.first().waitFor();
+    notification = await said(toast);
+  }
   if (isOver(state)) await workbench.expand(workbench.treeRows(/^Finished/u).first());
   const row = workbench.treeRows(state.title).filter({ hasText: state.row }).first();
   await row.waitFor();
   const status = workbench.statusItem(STATUS);
   if (!isOver(state)) await status.filter({ hasText: state.title }).waitFor();
-  const toast = workbench.toast(state.title).filter({ hasText: state.notifies ?? '' });
-  if (state.notifies !== undefined) await toast.first().waitFor();
   const panel = await openPanel(workbench, state);
   const cli = path.join(PROJECT, 'dist', 'cli.js');
   const printed = await run(process.execPath, [cli, 'status', '--task', ref.id], {
     cwd: folder,
     env: { ...process.env, ...env },
   });
-  const said = async (locator: Locator): Promise<string> =>
-    (await locator.count()) === 0 ? '(nothing)' : locator.first().innerText();
   const label = async (locator: Locator): Promise<string> =>
     (await locator.count()) === 0 ? '' : ((await locator.first().getAttribute('aria-label')) ?? '');
   const parts: readonly (readonly [string, string])[] = [
     ['Tree', `${await said(row.locator('.monaco-icon-label'))}\nRead aloud: ${await label(row)}`],
     ['Status bar', `${await said(status)}\nRead aloud: ${await label(status.locator('a'))}`],
     ['Badge', await said(workbench.activityBadge('Atlas').filter({ hasText: /\d/u }))],
-    ['Notification', await said(toast)],
+    ['Notification', notification ?? (await said(toast))],
     ['Panel', await panel.locator('#root').innerText()],
     ['Command line', printed],
   ];

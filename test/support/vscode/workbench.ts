@@ -341,9 +341,24 @@ export class Workbench {
     return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
   }
 
-  /** Notifications that are shown, all or those with that text. */
+  /**
+   * Notifications that are shown, all or those with that text. The editor hides them after ten seconds: what is looked at
+   * later is looked for in the {@link notifications}.
+   */
   toast(text?: string | RegExp): Locator {
     return this.page.locator('.notification-toast', text === undefined ? {} : { hasText: text });
+  }
+
+  /** Opens the list of all notifications that nobody has dismissed; those with that text in it. */
+  async notifications(text: string | RegExp): Promise<Locator> {
+    await this.palette('Notifications: Show Notifications');
+    return this.page.locator('.notifications-center .notification-list-item', { hasText: text });
+  }
+
+  /** Dismisses all notifications, also those that are hidden. */
+  async dismissNotifications(): Promise<void> {
+    await this.palette('Notifications: Clear All Notifications');
+    await this.toast().first().waitFor({ state: 'detached' });
   }
 
   /** Code lenses in the editors that are shown. */
