@@ -26,7 +26,7 @@ export async function isObserved(
   host: ObserveHost,
 ): Promise<boolean> {
   const { track } = await service.config();
-  return track && installer.setUp().some((each) => each.host === host && each.installed);
+  return track === true && installer.setUp().some((each) => each.host === host && each.installed);
 }
 
 /**

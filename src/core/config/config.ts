@@ -28,7 +28,8 @@ export interface SnapshotConfig {
 
 /** The settings under `sessions`: what is observed of agents' sessions, and whose transcripts may be read. */
 export interface SessionsConfig {
-  readonly track: boolean;
+  /** `undefined` while that can't be read: then nothing is read of sessions, and nothing is deleted. */
+  readonly track: boolean | undefined;
   /** Whether sessions without a terminal become session tasks too. */
   readonly headless: boolean;
   readonly readTranscripts: readonly TranscriptHost[];

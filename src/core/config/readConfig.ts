@@ -10,6 +10,7 @@ import {
   type SnapshotConfig,
   type TaskConfig,
 } from './config';
+import { UNREAD_CONFIG } from './unreadConfig';
 
 const durationText = z.union([
   z.string().check(z.refine((text) => parseDuration(text).ok, 'write a duration such as 30s, 5m, 1h30m, 7d, or 0')),
@@ -89,6 +90,7 @@ export const configSchema = z.looseObject({
 });
 
 type Settings = z.infer<typeof configSchema>;
+type HookSettings = z.infer<typeof taskSettingsSchema>;
 
 function removePath(target: unknown, path: readonly PropertyKey[]): void {
   const [head, ...rest] = path;
@@ -126,32 +128,47 @@ function sizeOr(value: string | number | undefined, otherwise: number): number {
   return (value === undefined ? undefined : parseSize(value)) ?? otherwise;
 }
 
-function sessionsConfig(settings: Settings['sessions']): SessionsConfig {
+/** What holds where the user says nothing of a setting, by its path in the file. */
+type Fallback = (...path: readonly string[]) => TaskConfig;
+
+function sessionsConfig(settings: Settings['sessions'], fallback: Fallback): SessionsConfig {
   const d = DEFAULT_CONFIG.sessions;
+  // What was read of transcripts is deleted with the consent to read them.
+  const isKnown = ['track', 'read_transcripts'].every(
+    (name) => fallback('sessions', name).sessions.track !== undefined,
+  );
   return {
-    track: settings?.track ?? d.track,
+    track: isKnown ? (settings?.track ?? d.track) : undefined,
     headless: settings?.headless ?? d.headless,
     readTranscripts: settings?.read_transcripts ?? d.readTranscripts,
   };
 }
 
-function snapshotConfig(settings: Settings['snapshots']): SnapshotConfig {
+function snapshotConfig(settings: Settings['snapshots'], fallback: Fallback): SnapshotConfig {
   const d = DEFAULT_CONFIG.snapshots;
   return {
     enabled: settings?.enabled ?? d.enabled,
     maxFileSize: sizeOr(settings?.max_file_size, d.maxFileSize),
-    maxSize: sizeOr(settings?.max_size, d.maxSize),
+    maxSize: sizeOr(settings?.max_size, fallback('snapshots', 'max_size').snapshots.maxSize),
   };
+}
+
+function retentionOf(settings: HookSettings['retention'], fallback: Fallback): TaskConfig['retentionMs'] {
+  const of = (state: 'completed' | 'failed' | 'abandoned'): number =>
+    durationOr(settings?.[state], fallback('hooks', 'retention', state).retentionMs[state]);
+  return { completed: of('completed'), failed: of('failed'), abandoned: of('abandoned') };
 }
 
 /**
  * The settings that hold, from what config.yaml says and, for what a repository may set for itself (validation commands,
  * automatic checkpoints), from its `.atlas/config.yaml`. Wrong values are reported, with paths from the top of the file,
- * and replaced by their defaults.
+ * and replaced by their defaults; but for what a wrong value limits, nothing is deleted ({@link UNREAD_CONFIG}).
+ * @param isRead whether the user's file could be read
  */
 export function readConfig(
   user: unknown,
   repository?: unknown,
+  isRead = true,
 ): { config: TaskConfig; problems: ConfigProblem[]; repositoryProblems: ConfigProblem[] } {
   const own = usable(user);
   const local = usable(repository);
@@ -159,11 +176,17 @@ export function readConfig(
   const localHooks = local.settings.hooks ?? {};
   const d = DEFAULT_CONFIG;
   const auto = { ...s.auto_checkpoint, ...localHooks.auto_checkpoint };
+  const fallback: Fallback = (...path) => {
+    const isWrong = own.problems.some((problem) =>
+      problem.path.every((part, index) => index >= path.length || part === path[index]),
+    );
+    return isRead && !isWrong ? DEFAULT_CONFIG : UNREAD_CONFIG;
+  };
   return {
     problems: own.problems,
     repositoryProblems: local.problems,
     config: {
-      maxCheckpoints: s.max_checkpoints ?? d.maxCheckpoints,
+      maxCheckpoints: s.max_checkpoints ?? fallback('hooks', 'max_checkpoints').maxCheckpoints,
       checkpointIntervalMs: durationOr(s.checkpoint_interval, d.checkpointIntervalMs),
       staleThresholdMs: durationOr(s.stale_threshold, d.staleThresholdMs),
       maxStepAttempts: s.max_step_attempts ?? d.maxStepAttempts,
@@ -184,14 +207,10 @@ export function readConfig(
         commands: localHooks.validation?.commands ?? s.validation?.commands ?? d.validation.commands,
         timeoutMs: durationOr(s.validation?.timeout, d.validation.timeoutMs),
       },
-      retentionMs: {
-        completed: durationOr(s.retention?.completed, d.retentionMs.completed),
-        failed: durationOr(s.retention?.failed, d.retentionMs.failed),
-        abandoned: durationOr(s.retention?.abandoned, d.retentionMs.abandoned),
-      },
+      retentionMs: retentionOf(s.retention, fallback),
       memoryFolder: s.memory_folder ?? d.memoryFolder,
-      snapshots: snapshotConfig(own.settings.snapshots),
-      sessions: sessionsConfig(own.settings.sessions),
+      snapshots: snapshotConfig(own.settings.snapshots, fallback),
+      sessions: sessionsConfig(own.settings.sessions, fallback),
       gate: { enabled: own.settings.gate?.enabled ?? d.gate.enabled },
       verify: local.settings.verify === undefined ? undefined : policyOf(local.settings.verify),
     },

@@ -91,7 +91,7 @@ export class SessionsModel implements vscode.Disposable {
     try {
       // Watched first, so that nothing is missed that comes while it is read.
       this.follow();
-      this.tracked = (await this.service.config()).track;
+      this.tracked = (await this.service.config()).track ?? this.tracked;
       await this.service.refresh();
       // The folder for reports may have come or gone with it.
       this.follow();

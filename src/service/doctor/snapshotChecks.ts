@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { NO_LIMIT } from '../../core/config/unreadConfig';
 import { count, sizeText } from '../../core/shared/text';
 import { refKey } from '../../core/task/taskRef';
 import type { FileRestores } from '../snapshots/fileRestores';
@@ -29,7 +30,8 @@ export async function checkSnapshots(exam: Examination): Promise<void> {
       continue;
     }
     const limit = config.snapshots.maxSize;
-    const used = `The files of ${count(held.length, 'checkpoint')} take ${sizeText(bytes)} of ${sizeText(limit)} for ${path}.`;
+    const most = limit === NO_LIMIT ? '' : ` of ${sizeText(limit)}`;
+    const used = `The files of ${count(held.length, 'checkpoint')} take ${sizeText(bytes)}${most} for ${path}.`;
     if (bytes > limit)
       exam.problem('snapshots', folder, used, 'Raise snapshots.max_size in config.yaml, or run: atlas cleanup --hooks');
     else exam.ok('snapshots', folder, used);

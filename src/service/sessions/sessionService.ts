@@ -73,15 +73,17 @@ export class SessionService {
 
   /**
    * Takes in what hosts reported since the last look, and says how each session stands. Where tracking is off, the spool
-   * is removed and nothing outside the store is read.
+   * is removed and nothing outside the store is read; where the settings can't be read, nothing is done.
    * @param own the session that looks: its worktree is looked at as it begins
    */
   async refresh(own?: SessionRef): Promise<ObservedSession[]> {
     const config = await this.config();
+    if (config.track === undefined) return this.list();
     if (!config.track) {
       this.spool.close();
       return this.list();
     }
+    this.spool.reopen();
     const held = await this.lock.acquire(LOCK_MS).catch(() => undefined);
     // Another process takes in what there is: what it wrote is shown.
     if (held === undefined) return this.list();

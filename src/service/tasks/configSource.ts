@@ -9,7 +9,7 @@ export class ConfigSource {
   private readonly parsedTemplates = new Map<string, ParsedTemplate>();
 
   constructor(private readonly ports: ServicePorts) {
-    this.files = new ConfigFiles(ports.files, ports.paths.config);
+    this.files = new ConfigFiles(ports.files, ports.paths.config, ports.clock);
   }
 
   /** The settings that hold for a task: the user's, and those that its repository may set for itself. */

@@ -92,6 +92,13 @@ export class SessionSpool {
     if (process.platform !== 'win32') this.ports.files.chmod(this.folder, 0o700);
   }
 
+  /** Makes the folder again where the settings turned observing off and on: the script is still there then. */
+  reopen(): void {
+    const { files } = this.ports;
+    if (files.stat(this.folder) !== undefined || files.stat(this.script)?.kind !== 'file') return;
+    ensureFolder(files, this.folder, 0o700);
+  }
+
   /** Removes the folder with all that waits. */
   close(): void {
     if (this.ports.files.stat(this.folder) !== undefined) this.ports.files.removeFolder(this.folder);

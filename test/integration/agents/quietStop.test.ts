@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -281,6 +290,9 @@ describe.runIf(process.platform !== 'win32')('an agent that stops after the shel
     const calls = at.log().length;
     mkdirSync(path.join(at.root, 'observed'));
     writeFileSync(path.join(at.root, 'observed', 'claude.1.0.json'), `v1\n${JSON.stringify(at.input())}`);
+    // A store that has just changed may be one whose config.yaml is being saved.
+    const changed = new Date(Date.now() - 600_000);
+    utimesSync(at.root, changed, changed);
     await isQuiet(at, host);
     // Nobody agreed to observe sessions, so what waits is deleted.
     await until('what waits is deleted', () => !existsSync(path.join(at.root, 'observed')));

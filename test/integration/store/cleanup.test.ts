@@ -34,6 +34,21 @@ async function ended(state: Exclude<TerminalState, 'completed'>): Promise<TaskRe
 }
 
 describe('cleaning', () => {
+  it('keeps everything that the settings may want, while they are broken', async () => {
+    const ref = await ended('abandoned');
+    const open = await store.running();
+    writeFileSync(path.join(store.root, 'config.yaml'), 'hooks:\n  max_checkpoints: [\n');
+    const made: string[] = [];
+    for (let each = 0; each <= DEFAULT_CONFIG.maxCheckpoints; each += 1)
+      made.push((await checkpoint(atlas, open, `number ${each}`)).hook.checkpoints.at(-1)?.checkpoint_id ?? '');
+    const kept = unwrap(atlas.store.read(open)).hook.checkpoints.map((each) => each.checkpoint_id);
+    expect(kept).toEqual(made);
+    ahead = 200 * HOUR;
+    const { config } = await atlas.configs.forWorktree(undefined);
+    expect(atlas.cleanup.plan(config.retentionMs)).toEqual([]);
+    expect(atlas.cleanup.plan(RETENTION)).toMatchObject([{ id: ref.id }]);
+  });
+
   it('removes the hook files of what is over for long, keeps the rest, and says what it did', async () => {
     const [failed, abandoned, open] = [await ended('failed'), await ended('abandoned'), await store.running()];
     const { paths } = atlas.ports;

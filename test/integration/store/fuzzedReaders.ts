@@ -202,7 +202,9 @@ export function storeReaders({ atlas, ref, worktree }: FuzzWorld): FuzzedReader[
     load: (configs: ConfigFiles) => ReturnType<ConfigFiles['load']>,
   ): Promise<Outcome> => {
     writeFileSync(file, input);
-    const { config: read, issues } = await load(new ConfigFiles(files, file === userFile ? userFile : 'none'));
+    const { config: read, issues } = await load(
+      new ConfigFiles(files, file === userFile ? userFile : 'none', { now: () => Date.now() }),
+    );
     const yaml = soundYaml(input);
     const root = yaml?.data;
     const isMap = typeof root === 'object' && root !== null && !Array.isArray(root);

@@ -1,8 +1,9 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
+import { NO_LIMIT } from '../../../src/core/config/unreadConfig';
 import { configSchema } from '../../../src/core/config/readConfig';
 import { SETTING_NAMES } from '../../../src/core/config/configKeys';
 import { unwrap } from '../../../src/core/shared/errors';
@@ -27,6 +28,11 @@ function settings(text: string): void {
   writeFileSync(path.join(store.root, 'config.yaml'), text);
 }
 
+function changedLongAgo(file: string): void {
+  const at = new Date(Date.now() - 600_000);
+  utimesSync(file, at, at);
+}
+
 function project(file: string, text: string): void {
   const target = path.join(store.folder, '.atlas', file);
   mkdirSync(path.dirname(target), { recursive: true });
@@ -47,11 +53,20 @@ const load = async (): Promise<{ issues: string[]; maxCheckpoints: number; comma
 
 describe('config.yaml', () => {
   it('may be missing, empty, or about something else', async () => {
+    changedLongAgo(store.root);
     expect((await store.atlas.configs.forWorktree(store.folder)).config).toEqual(DEFAULT_CONFIG);
     for (const text of ['', '# only a comment\n', 'other: 1\n', 'hooks:\n']) {
       settings(text);
+      changedLongAgo(path.join(store.root, 'config.yaml'));
       expect(await load()).toMatchObject({ maxCheckpoints: 50, issues: [] });
     }
+  });
+
+  it('that is empty or gone only now limits nothing: an editor is saving it', async () => {
+    settings('');
+    expect(await load()).toEqual({ maxCheckpoints: NO_LIMIT, commands: [], issues: [] });
+    rmSync(path.join(store.root, 'config.yaml'));
+    expect(await load()).toEqual({ maxCheckpoints: NO_LIMIT, commands: [], issues: [] });
   });
 
   it.each([
@@ -90,7 +105,7 @@ describe('config.yaml', () => {
     'that holds no fields (%j) is reported, and not taken for an empty one',
     async (text) => {
       settings(text);
-      expect(await load()).toMatchObject({ maxCheckpoints: 50, issues: [expect.stringContaining(':1:1 ')] });
+      expect(await load()).toMatchObject({ maxCheckpoints: NO_LIMIT, issues: [expect.stringContaining(':1:1 ')] });
     },
   );
 
@@ -135,10 +150,10 @@ describe('config.yaml', () => {
       /^home:1:1 The file is not valid YAML/u,
     ],
     ['a list for settings', 'hooks: [1]\n', /^home:1:1 hooks: must be a table/u],
-  ])('with %s is reported, and the defaults hold', async (_name, text, issue) => {
+  ])('with %s is reported, and limits nothing', async (_name, text, issue) => {
     settings(text);
     const { issues, maxCheckpoints } = await load();
-    expect(maxCheckpoints).toBe(50);
+    expect(maxCheckpoints).toBe(NO_LIMIT);
     expect(issues).toEqual([expect.stringMatching(issue)]);
   });
 

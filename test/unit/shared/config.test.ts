@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG } from '../../../src/core/config/config';
+import { NO_LIMIT, UNREAD_CONFIG } from '../../../src/core/config/unreadConfig';
 import { readConfig } from '../../../src/core/config/readConfig';
 
 const HOUR = 3_600_000;
@@ -68,9 +69,6 @@ describe('settings', () => {
   });
 
   it.each([
-    ['max_checkpoints', { max_checkpoints: 0 }, ['max_checkpoints']],
-    ['max_checkpoints', { max_checkpoints: 'many' }, ['max_checkpoints']],
-    ['max_checkpoints', { max_checkpoints: 2.5 }, ['max_checkpoints']],
     ['checkpoint_interval', { checkpoint_interval: '5 minutes' }, ['checkpoint_interval']],
     ['checkpoint_interval', { checkpoint_interval: 5 }, ['checkpoint_interval']],
     ['stale_threshold', { stale_threshold: '-5m' }, ['stale_threshold']],
@@ -81,11 +79,39 @@ describe('settings', () => {
     ['key_derivation.account', { key_derivation: { account: 2 ** 31 } }, ['key_derivation', 'account']],
     ['validation.commands', { validation: { commands: 'npm test' } }, ['validation', 'commands']],
     ['validation.commands', { validation: { commands: ['npm test', ''] } }, ['validation', 'commands', 1]],
-    ['retention.failed', { retention: { failed: '2 weeks' } }, ['retention', 'failed']],
   ])('report a bad %s and use its default', (_name, data, path) => {
     const { config, problems } = readConfig({ hooks: data });
     expect(problems.map((problem) => problem.path)).toEqual([['hooks', ...path]]);
     expect(config).toEqual(DEFAULT_CONFIG);
+  });
+
+  it.each([
+    ['hooks.max_checkpoints', { hooks: { max_checkpoints: 0 } }, { maxCheckpoints: NO_LIMIT }],
+    ['hooks.max_checkpoints', { hooks: { max_checkpoints: 'many' } }, { maxCheckpoints: NO_LIMIT }],
+    ['hooks.max_checkpoints', { hooks: { max_checkpoints: 2.5 } }, { maxCheckpoints: NO_LIMIT }],
+    [
+      'hooks.retention.failed',
+      { hooks: { retention: { failed: '2 weeks' } } },
+      { retentionMs: { ...DEFAULT_CONFIG.retentionMs, failed: NO_LIMIT } },
+    ],
+    ['hooks.retention', { hooks: { retention: 5 } }, { retentionMs: UNREAD_CONFIG.retentionMs }],
+    ['sessions.track', { sessions: { track: 'yes' } }, { sessions: UNREAD_CONFIG.sessions }],
+    [
+      'sessions.read_transcripts.0',
+      { sessions: { track: true, headless: true, read_transcripts: ['claud'] } },
+      { sessions: { ...UNREAD_CONFIG.sessions, headless: true } },
+    ],
+    ['sessions', { sessions: 'on' }, { sessions: UNREAD_CONFIG.sessions }],
+  ])('report a bad %s, for which nothing is deleted then', (name, data, config) => {
+    const read = readConfig(data);
+    expect(read.problems.map((problem) => problem.path.join('.'))).toEqual([name]);
+    expect(read.config).toEqual({ ...DEFAULT_CONFIG, ...config });
+  });
+
+  it('of a file that could not be read delete nothing', () => {
+    expect(readConfig(undefined, undefined, false).config).toEqual(UNREAD_CONFIG);
+    const known = readConfig({ sessions: { headless: 1 } }).config;
+    expect(known).toEqual(DEFAULT_CONFIG);
   });
 
   it('keep what is right beside what is wrong, and report each', () => {
@@ -111,7 +137,9 @@ describe('settings', () => {
     const { config, problems } = readConfig({ hooks: data, snapshots: { enabled: false } });
     expect(problems).toHaveLength(1);
     expect(problems[0]?.path).toEqual(['hooks']);
-    expect(config).toEqual({ ...DEFAULT_CONFIG, snapshots: { ...DEFAULT_CONFIG.snapshots, enabled: false } });
+    const { maxCheckpoints, retentionMs } = UNREAD_CONFIG;
+    const snapshots = { ...DEFAULT_CONFIG.snapshots, enabled: false };
+    expect(config).toEqual({ ...DEFAULT_CONFIG, maxCheckpoints, retentionMs, snapshots });
   });
 
   it.each([
@@ -127,7 +155,7 @@ describe('settings', () => {
   it.each(['many', '-1 MB', '5 TB', -1, 1.5, true])('report %s where a size belongs', (written) => {
     const { config, problems } = readConfig({ snapshots: { max_size: written } });
     expect(problems.map(({ path }) => path)).toEqual([['snapshots', 'max_size']]);
-    expect(config).toEqual(DEFAULT_CONFIG);
+    expect(config).toEqual({ ...DEFAULT_CONFIG, snapshots: UNREAD_CONFIG.snapshots });
   });
 
   it('let a repository set its commands and automatic checkpoints, and nothing else', () => {

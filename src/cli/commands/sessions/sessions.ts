@@ -37,12 +37,18 @@ export const listSessions: Handler = async (context, call) => {
     sessionTitle({ record }, 60),
     ref.sessionId,
   ]);
-  const off = track ? [] : ['Sessions are not observed. To turn that on, run: atlas lifecycle install --host <host>'];
   const head = ['HOST', 'STATUS', 'LAST SEEN', 'CHANGED', 'REQUEST', 'ID'];
   const text = rows.length === 0 ? 'No sessions yet.\n' : table(head, rows, context.streams.columns);
-  const data: AnswerData<'sessions list'> = { tracking: track, sessions: own.map(sessionData) };
-  return { exit: EXIT.done, text, wanted: true, data, notes: off };
+  const data: AnswerData<'sessions list'> = { tracking: track === true, sessions: own.map(sessionData) };
+  return { exit: EXIT.done, text, wanted: true, data, notes: observingNotes(track) };
 };
+
+/** Why there may be no news. */
+function observingNotes(track: boolean | undefined): string[] {
+  if (track === undefined)
+    return ['Correct config.yaml to see what was reported since: its settings could not be read.'];
+  return track ? [] : ['Sessions are not observed. To turn that on, run: atlas lifecycle install --host <host>'];
+}
 
 /** The one session that an id, or its beginning, names; throws `not_found` or `usage`. */
 export function namedSession(sessions: readonly ObservedSession[], id: string): ObservedSession {
