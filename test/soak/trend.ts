@@ -7,8 +7,11 @@ type Held = Sample & StoreSample;
 /** A sample and when it was taken, in minutes since the start. */
 export type Timed = Held & { readonly minute: number };
 
-/** What grows to a limit: a task has entries of 50 checkpoints and 50 restore points, 48 files of its lock, and its own. */
-const LIMITS = { filesOfTask: 165 } as const;
+/**
+ * What grows to a limit: a task has entries of 50 checkpoints and 50 restore points, 48 files of its lock, and its own. What
+ * agents report waits for the next look, and is gone after it: a hundred and more on a busy machine, of many thousands in all.
+ */
+const LIMITS = { filesOfTask: 165, reports: 300 } as const;
 
 /**
  * What may not grow, and by how much in ten minutes it may seem to: what a collection leaves differs each time, and the
@@ -23,7 +26,6 @@ const BOUNDS: Readonly<Record<Exclude<keyof Held, keyof typeof LIMITS>, number>>
   resources: 1,
   listeners: 1,
   emitters: 1,
-  reports: 5,
   abandoned: 0.5,
   captures: 5,
   filesOfSession: 1,

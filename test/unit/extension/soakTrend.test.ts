@@ -43,6 +43,15 @@ describe('what a soak says of its samples', () => {
     expect(flat((minute) => Math.max(0, minute - 12))).toEqual(['heap']);
   });
 
+  it('takes what waits for the next look for flat until more waits than a look may leave', () => {
+    const waiting = (most: number): string[] =>
+      trendsOf(samples(() => 0).map((sample, index) => ({ ...sample, reports: (index * most) / 79 }))).flatMap(
+        ({ what, flat }) => (flat ? [] : [what]),
+      );
+    expect(waiting(299)).toEqual([]);
+    expect(waiting(301)).toEqual(['reports']);
+  });
+
   it('gives the slope as growth in ten minutes', () => {
     const heap = trendsOf(samples((minute) => minute * 0.3)).find(({ what }) => what === 'heap');
     expect(heap?.slope).toBeCloseTo(3, 0);
