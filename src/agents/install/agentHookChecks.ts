@@ -54,7 +54,7 @@ function tell(exam: Examination, worktree: string, host: Host, lines: readonly L
     .flatMap(({ lastFired }) => lastFired ?? [])
     .sort()
     .at(-1);
-  const called = last === undefined ? 'never called so far' : `last called at ${last}`;
+  const called = last === undefined ? 'not called yet' : `last called at ${last}`;
   exam.ok(
     'agent_hooks',
     subject,

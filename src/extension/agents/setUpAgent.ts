@@ -290,7 +290,10 @@ async function tryHooks(context: CommandContext, { worktree, host }: Desk): Prom
           ? vscode.l10n.t("asks a model; can't be tested")
           : vscode.l10n.t('not installed')
         : (trial.problem ?? vscode.l10n.t('works ({0} ms)', Math.round(trial.ms)));
-    const called = lastFired ?? vscode.l10n.t('never called');
+    const called =
+      lastFired === undefined
+        ? vscode.l10n.t('{0} has not called it yet', host.title)
+        : vscode.l10n.t('last called by {0} at {1}', host.title, lastFired);
     return `${trial?.problem === undefined ? '✓' : '!'} ${event.key}: ${oneLine(works, MAX_TEXT)}\n    ${called}`;
   });
   await context.documents.show(REPORT, `${host.title}: ${host.file}\n\n${rows.join('\n')}\n`);
