@@ -5,6 +5,8 @@ export interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+  /** What broke of the platform itself, where that did: then the run tells nothing. */
+  readonly broke?: string;
 }
 
 /** How a program is started. */

@@ -16,6 +16,8 @@ const FILE_LIMIT_MS = 240_000;
 export interface RanFile extends FileResult {
   readonly file: string;
   readonly seconds: number;
+  /** What broke of the platform itself, where that did. */
+  readonly broke?: string;
 }
 
 /** Which tests of a file run, and how long they may take, in ms. */
@@ -39,7 +41,12 @@ export async function runTests(
   const ran: RanFile[] = [];
   const work = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const each = await runFile(machine, bundled, { file, folder, limits });
+      let each = await runFile(machine, bundled, { file, folder, limits });
+      if (each.broke !== undefined) {
+        // That says nothing about the tests: what runs on a server that died waits for ever.
+        console.log(`${each.broke} while it ran ${file}, which is started anew.`);
+        each = await runFile(machine, bundled, { file, folder, limits });
+      }
       ran.push(each);
       tell(each);
     }
@@ -81,13 +88,13 @@ async function runFile(machine: Machine, bundled: Bundled, { file, folder, limit
   };
   const start = performance.now();
   const args = ['--enable-source-maps', machine.pathOf(bundled.runner), machine.pathOf(jobFile)];
-  const { code, stdout, stderr } = await machine.runNode(args, { env, cwd: PROJECT, limitMs: FILE_LIMIT_MS });
+  const { code, stdout, stderr, broke } = await machine.runNode(args, { env, cwd: PROJECT, limitMs: FILE_LIMIT_MS });
   const seconds = (performance.now() - start) / 1000;
   const result = resultIn(report) ?? {
-    tests: [{ name: '(process)', state: 'failed', errors: [`ended with ${code}\n${stdout}${stderr}`] }],
+    tests: [{ name: '(process)', state: 'failed', errors: [`${broke ?? `ended with ${code}`}\n${stdout}${stderr}`] }],
   };
   rmSync(own, { recursive: true, force: true, maxRetries: 3 });
-  return { file, seconds, ...result };
+  return { file, seconds, ...result, ...(broke !== undefined && { broke }) };
 }
 
 function resultIn(report: string): FileResult | undefined {

@@ -23,6 +23,12 @@ class BundleRunner extends TestRunner {
     return import(pathToFileURL(this.bundle).href);
   }
 
+  /** Says which test runs: who kills a file that stands still tells what was said. */
+  override async onBeforeRunTask(test: Task): Promise<void> {
+    console.log(`${new Date().toISOString()} begins: ${test.name}`);
+    await super.onBeforeRunTask(test);
+  }
+
   /** Leaves out what is listed as left out. */
   onCollected(files: Files): void {
     const leave = (task: Task, above: readonly string[]): void => {

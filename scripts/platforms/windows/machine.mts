@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { endMarked, RUN_MARK } from '../endMarked.mts';
+import { describeMarked, endMarked, processesWith, RUN_MARK } from '../endMarked.mts';
 import type { Machine, Ran, RunOptions } from '../platform.mts';
 import { type WindowsLayout, windowsPath } from './layout.mts';
 
@@ -14,6 +14,9 @@ const OURS = 'taskkill.exe=n';
 
 /** What Wine itself keeps running for all programs, started by whichever came first. */
 const SERVERS = /^(?:wineserver|services|winedevice|plugplay|svchost|rpcss|explorer)/;
+
+/** How often it is looked whether Wine's server is still there, in ms. */
+const LOOK_MS = 1000;
 
 /** Runs Windows programs under Wine. */
 export class WindowsMachine implements Machine {
@@ -51,6 +54,17 @@ export class WindowsMachine implements Machine {
   /** Ends Wine's server, and with it whatever still runs. */
   async close(): Promise<void> {
     await this.server('-k');
+    // What a server left behind that died waits for its answer for ever.
+    for (const pid of processesWith(this.mark())) killed(pid);
+  }
+
+  private mark(): string {
+    return `WINEPREFIX=${this.layout.prefix}`;
+  }
+
+  /** The process of Wine's server, where it runs. */
+  private serverProcess(): string | undefined {
+    return processesWith(this.mark()).find((pid) => commOf(pid).startsWith('wineserver'));
   }
 
   private async server(option: string): Promise<void> {
@@ -70,13 +84,31 @@ export class WindowsMachine implements Machine {
       const child = spawn(this.wine(), [program, ...args], {
         env: this.environment({ ...env, [RUN_MARK]: folder }),
         stdio: ['ignore', out, err],
-        timeout: limitMs,
-        killSignal: 'SIGKILL',
         ...(cwd !== undefined && { cwd }),
       });
+      let stoodStill = '';
+      let broke: string | undefined;
+      const kill = (): void => {
+        stoodStill = `\nStood still:\n${describeMarked(folder, SERVERS)}`;
+        child.kill('SIGKILL');
+      };
+      const timer = limitMs === 0 ? undefined : setTimeout(kill, limitMs);
+      const server = this.serverProcess();
+      const look = setInterval(() => {
+        if (server === undefined || this.serverProcess() === server) return;
+        broke = "Wine's server died";
+        kill();
+      }, LOOK_MS);
       const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-      const stderr = readFileSync(files.stderr, 'utf8') + (signal === null ? '' : `\nkilled by ${signal}`);
-      return { code: code ?? 1, stdout: readFileSync(files.stdout, 'utf8'), stderr };
+      clearTimeout(timer);
+      clearInterval(look);
+      const stderr = readFileSync(files.stderr, 'utf8') + stoodStill + (signal === null ? '' : `\nkilled by ${signal}`);
+      return {
+        code: code ?? 1,
+        stdout: readFileSync(files.stdout, 'utf8'),
+        stderr,
+        ...(broke !== undefined && { broke }),
+      };
     } finally {
       endMarked(folder, SERVERS);
       closeSync(out);
@@ -113,5 +145,21 @@ export class WindowsMachine implements Machine {
       NODE_SKIP_PLATFORM_CHECK: '1',
       ...env,
     };
+  }
+}
+
+function commOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function killed(pid: string): void {
+  try {
+    process.kill(Number(pid), 'SIGKILL');
+  } catch {
+    // Gone meanwhile.
   }
 }
