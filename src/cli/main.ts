@@ -1,7 +1,7 @@
 import type { QuickHook } from './hookMain';
 import path from 'node:path';
 import { useCompileCache } from '../system/compileCache';
-import { processSurroundings } from './environment';
+import { isAllWritten, processSurroundings } from './environment';
 import { VERSION } from './version';
 
 const EVENTS: readonly QuickHook['event'][] = ['session-start', 'stop', 'subagent-stop'];
@@ -48,7 +48,7 @@ async function run(args: readonly string[]): Promise<void> {
     if (args[0] !== 'lifecycle') return;
   } else process.exitCode = await (await import('./hookMain')).runHook(hook, processSurroundings(program));
   // The agent waits until this process is gone: an open pipe is not waited for. What is still to be written is.
-  if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
+  if (isAllWritten()) process.exit();
 }
 
 useCompileCache(path.join(__dirname, 'cache'), VERSION);

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -316,4 +316,17 @@ describe.concurrent('options', { timeout: 120_000 }, () => {
     expect(err).not.toContain('EPIPE');
     expect(existsSync(desk.root)).toBe(true);
   });
+
+  it.runIf(spawnSync('perl', ['-e', '1']).status === 0)(
+    'a reader that is slower than a pipe which nobody waits for gets every byte',
+    async () => {
+      const desk = new Desk(cli, 'slow reader');
+      for (let item = 0; item < 5; item += 1) await desk.ok('inbox', 'add', 'x'.repeat(40_000));
+      const whole = await desk.ok('inbox', 'list', '--json');
+      expect(whole.length).toBeGreaterThan(200_000);
+      const unblocked = "perl -MFcntl -e 'fcntl(STDOUT, F_SETFL, O_NONBLOCK); exec @ARGV or die'";
+      const { out } = await shell(desk, `${unblocked} atlas inbox list --json | cat`);
+      expect(out).toBe(whole);
+    },
+  );
 });
