@@ -8,12 +8,24 @@ export const RUN_MARK = 'ATLAS_PLATFORM_RUN';
  * @param spared names of programs that serve every run, whoever started them
  */
 export function endMarked(run: string, spared?: RegExp): void {
-  for (const pid of markedIn(run)) {
-    try {
-      if (spared?.test(readFileSync(`/proc/${pid}/comm`, 'utf8')) !== true) process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // Gone meanwhile.
-    }
+  for (const pid of markedIn(run)) if (spared?.test(commOf(pid)) !== true) killProcess(pid);
+}
+
+/** Kills a process, unless it has ended. */
+export function killProcess(pid: string): void {
+  try {
+    process.kill(Number(pid), 'SIGKILL');
+  } catch {
+    // Gone meanwhile.
+  }
+}
+
+/** The name of a process's program, of 15 characters at most; empty where it has ended. */
+export function commOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    return '';
   }
 }
 
@@ -22,7 +34,7 @@ export function describeMarked(run: string, servers: RegExp): string {
   const marked = new Set(markedIn(run));
   const lines = processes().flatMap((pid) => {
     try {
-      const comm = readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+      const comm = commOf(pid);
       if (!marked.has(pid) && !servers.test(comm)) return [];
       // Its state, its parent and the processor time that it took, in hundredths of a second (proc_pid_stat(5)).
       const [state, parent, ...rest] = readFileSync(`/proc/${pid}/stat`, 'utf8')

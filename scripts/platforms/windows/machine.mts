@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { describeMarked, endMarked, processesWith, RUN_MARK } from '../endMarked.mts';
+import { commOf, describeMarked, endMarked, killProcess, processesWith, RUN_MARK } from '../endMarked.mts';
 import type { Machine, Ran, RunOptions } from '../platform.mts';
 import { type WindowsLayout, windowsPath } from './layout.mts';
 
@@ -55,16 +55,16 @@ export class WindowsMachine implements Machine {
   async close(): Promise<void> {
     await this.server('-k');
     // What a server left behind that died waits for its answer for ever.
-    for (const pid of processesWith(this.mark())) killed(pid);
+    for (const pid of processesWith(this.mark())) killProcess(pid);
   }
 
   private mark(): string {
     return `WINEPREFIX=${this.layout.prefix}`;
   }
 
-  /** The process of Wine's server, where it runs. */
-  private serverProcess(): string | undefined {
-    return processesWith(this.mark()).find((pid) => commOf(pid).startsWith('wineserver'));
+  /** Wine's server, and for a moment whoever asks it to stay. */
+  private serverProcesses(): string[] {
+    return processesWith(this.mark()).filter((pid) => commOf(pid).startsWith('wineserver'));
   }
 
   private async server(option: string): Promise<void> {
@@ -93,9 +93,10 @@ export class WindowsMachine implements Machine {
         child.kill('SIGKILL');
       };
       const timer = limitMs === 0 ? undefined : setTimeout(kill, limitMs);
-      const server = this.serverProcess();
+      const servers = this.serverProcesses();
       const look = setInterval(() => {
-        if (server === undefined || this.serverProcess() === server) return;
+        const now = new Set(this.serverProcesses());
+        if (servers.length === 0 || servers.some((pid) => now.has(pid))) return;
         broke = "Wine's server died";
         kill();
       }, LOOK_MS);
@@ -145,21 +146,5 @@ export class WindowsMachine implements Machine {
       NODE_SKIP_PLATFORM_CHECK: '1',
       ...env,
     };
-  }
-}
-
-function commOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function killed(pid: string): void {
-  try {
-    process.kill(Number(pid), 'SIGKILL');
-  } catch {
-    // Gone meanwhile.
   }
 }
