@@ -1,7 +1,8 @@
 import type { QuickHook } from './hookMain';
 import path from 'node:path';
 import { useCompileCache } from '../system/compileCache';
-import { isAllWritten, processSurroundings } from './environment';
+import { processSurroundings } from './environment';
+import { isAllWritten } from './standardOutput';
 import { VERSION } from './version';
 
 const EVENTS: readonly QuickHook['event'][] = ['session-start', 'stop', 'subagent-stop'];

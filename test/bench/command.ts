@@ -17,7 +17,9 @@ const RECEIPTS = 20;
 /** A whole process, from its start to its end, in ms. */
 async function timed(folder: string, env: NodeJS.ProcessEnv, args: readonly string[], input: string): Promise<number> {
   const start = performance.now();
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['pipe', 'ignore', 'ignore'] });
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['pipe', 'pipe', 'ignore'] });
+  // As agents read it.
+  child.stdout.resume();
   // A program that doesn't read it may have ended by then.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
