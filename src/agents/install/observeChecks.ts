@@ -22,15 +22,12 @@ export function observeChecks(
     const { ports } = exam.atlas;
     const service = trackedSessions(exam.atlas, env);
     const installer = new ObserveInstaller(ports, userPlaces(env), service.spool);
-    if (!(await service.config()).track) {
+    const { track } = await service.config();
+    if (track !== true) {
       // Without consent, only what Atlas itself changed is looked at.
-      for (const { title, path, host } of installer.setUp((each) => installer.wasChanged(each)))
-        exam.ok(
-          'sessions',
-          path,
-          `${title} has Atlas's hooks, but sessions are not observed.`,
-          `To observe them, run: atlas lifecycle install --host ${host}. To remove the hooks: atlas lifecycle uninstall --host ${host}`,
-        );
+      const changed = installer.setUp((each) => installer.wasChanged(each));
+      for (const each of changed)
+        exam.ok('sessions', each.path, ...(track === false ? unobserved(each) : unread(each)));
       return;
     }
     const there = installer.setUp().filter(({ installed, faults }) => installed || faults.length > 0);
@@ -42,6 +39,21 @@ export function observeChecks(
     for (const setUp of there)
       await exam.check('sessions', setUp.path, () => tell(exam, setUp, { installer, env, folders, records }));
   };
+}
+
+function unobserved({ title, host }: ObserveSetUp): [message: string, hint: string] {
+  return [
+    `${title} has Atlas's hooks, but sessions are not observed.`,
+    `To observe them, run: atlas lifecycle install --host ${host}. To remove the hooks: atlas lifecycle uninstall --host ${host}`,
+  ];
+}
+
+/** The mistake itself is told by who looks at the settings. */
+function unread({ title }: ObserveSetUp): [message: string, hint: string] {
+  return [
+    `${title} has Atlas's hooks. What they report waits, since the settings could not be read.`,
+    'Correct config.yaml.',
+  ];
 }
 
 async function checkSpoolOf(

@@ -147,4 +147,16 @@ describe('the doctor on observed sessions', () => {
       { level: 'ok', message: "Claude Code has Atlas's hooks, but sessions are not observed." },
     ]);
   });
+
+  it('says that reports wait where config.yaml can not be read', async () => {
+    await install('claude');
+    edit(path.join(cli.root, 'config.yaml'), (text) => text.replace('track: true', 'track: ['));
+    expect(await findings()).toMatchObject([
+      {
+        level: 'ok',
+        message: "Claude Code has Atlas's hooks. What they report waits, since the settings could not be read.",
+        hint: 'Correct config.yaml.',
+      },
+    ]);
+  });
 });
