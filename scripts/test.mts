@@ -1,6 +1,8 @@
 /* `npm test`: every phase in order, or only those named as arguments. Stops at the first failure. */
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
+import { BUILT_FOLDER } from '../test/support/built.ts';
 import { OUT, PROJECT } from '../test/support/project.ts';
 import { useMemoryFolder } from './memoryFolder.mts';
 import { count, failures, isPresent, reportOf, runPhase, type Phase } from './phases.mts';
@@ -42,6 +44,7 @@ interface Stage {
 const STAGES: readonly Stage[] = [
   alone({ name: 'setup', command: [TSX, 'scripts/setup.mts'] }),
   alone({ name: 'build', command: ['npm', 'run', '--silent', 'build'] }),
+  alone({ name: 'build-for-tests', command: [TSX, 'scripts/buildForTests.mts'] }),
   {
     // What is quick to tell comes first. Of the rest, the longest begin first; what drives windows and agents waits for them
     // half of the time.
@@ -101,7 +104,9 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   host: ['build'],
   'host-newest': ['build'],
   e2e: ['build'],
-  crash: ['build'],
+  integration: ['build-for-tests'],
+  agents: ['build-for-tests'],
+  crash: ['build', 'build-for-tests'],
 };
 
 /** Whether a phase has that name, or is a share of what has it. */
@@ -165,12 +170,15 @@ async function main(): Promise<void> {
   const stages = STAGES.map((stage) => ({ ...stage, phases: stage.phases.filter(runs) }));
   rmSync(path.join(OUT, 'reports'), { recursive: true, force: true });
   const removeMemoryFolder = useMemoryFolder();
+  const built = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
+  process.env[BUILT_FOLDER] = built;
   try {
     for (const stage of stages) await runStage(stage);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
   } finally {
+    rmSync(built, { recursive: true, force: true });
     removeMemoryFolder();
   }
   const phases = stages.flatMap((stage) => stage.phases);

@@ -63,10 +63,15 @@ function compiled(content: string, filename: string, file: string, version: stri
   const before = script.cachedDataRejected === true ? 0 : writers;
   if (before < WRITERS) {
     process.once('exit', () =>
-      writeCache(file, Buffer.concat([Buffer.from(`${source} ${before + 1}\n`), script.createCachedData()])),
+      writeCache(file, Buffer.concat([heading(`${source} ${before + 1}`), script.createCachedData()])),
     );
   }
   return script;
+}
+
+/** A line of a length that eight divides: V8 copies what doesn't lie at such an address. */
+function heading(text: string): Buffer {
+  return Buffer.from(`${text.padEnd(Math.ceil((text.length + 1) / 8) * 8 - 1)}\n`);
 }
 
 interface Cache {
@@ -79,7 +84,7 @@ function readCache(file: string, source: string): Cache {
   try {
     const bytes = readFileSync(file);
     const end = bytes.indexOf('\n');
-    const [known, writers] = bytes.toString('latin1', 0, end).split(/ (?=\d+$)/u);
+    const [known, writers] = bytes.toString('latin1', 0, end).split(/ (?=\d+ *$)/u);
     return known === source ? { cachedData: bytes.subarray(end + 1), writers: Number(writers) } : { writers: 0 };
   } catch {
     return { writers: 0 };

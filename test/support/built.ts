@@ -39,23 +39,28 @@ export function builtOnce(name: string): string | undefined {
   return file !== undefined && existsSync(file) ? file : undefined;
 }
 
-/** Has the command used as often as it takes until what was compiled is kept: then no test waits for that. */
+/** How often each file of the command is used until what was compiled of it is written no more. */
+const USES = 8;
+
+/** Has the command used until what was compiled is kept: then no test waits for that, not even with its own copy. */
 function compileCommand(command: string): void {
   const home = mkdtempSync(path.join(os.tmpdir(), 'atlas-home-'));
   const env = { PATH: process.env['PATH'], HOME: home, ATLAS_HOME: path.join(home, 'store'), ATLAS_SNAPSHOTS: 'off' };
-  const start = ['start', 'Use the command', '--template', 'patch'];
-  const hook = ['lifecycle', 'session-start', '--host', 'claude'];
-  const once = [
-    start,
-    ['status'],
-    ['step', 'start'],
-    ['checkpoint', 'Used it'],
-    ['receipts'],
-    ['worker', 'list'],
-    hook,
-  ];
-  for (const args of [...once, ...Array.from({ length: 8 }, () => [['status', '--json'], hook]).flat()])
+  const use = (...args: readonly string[]): void => {
     spawnSync(process.execPath, [path.join(command, 'cli.js'), ...args], { cwd: home, env, input: '{}' });
+  };
+  use('start', 'Use the command', '--template', 'patch');
+  for (const args of [['step', 'start'], ['checkpoint', 'Used it'], ['receipts'], ['doctor'], ['sessions', 'list']])
+    use(...args);
+  for (const word of ['install', 'uninstall']) use('lifecycle', word, '--host', 'claude', '--yes');
+  use('run', '--', process.execPath, '--version');
+  use('validate', '--command', 'echo used');
+  use('worker', 'list');
+  for (let times = 0; times < USES; times += 1) {
+    use('status', '--json');
+    use('step', 'note', 'Used it');
+    use('lifecycle', 'session-start', '--host', 'claude');
+  }
   rmSync(home, { recursive: true, force: true });
 }
 
@@ -69,11 +74,19 @@ export async function buildForTests(folder: string): Promise<void> {
   );
 }
 
-/** Vitest's set-up of a whole run: builds the command and the worker programs once instead of in each of sixty files. */
-export async function setup(): Promise<() => void> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
+/** The same, with the command used already, into the folder that {@link BUILT_FOLDER} names. */
+export async function buildOnce(): Promise<void> {
+  const folder = process.env[BUILT_FOLDER];
+  if (folder === undefined) throw new Error(`Set ${BUILT_FOLDER} to the folder to build into.`);
   await buildForTests(folder);
   compileCommand(path.join(folder, 'command'));
+}
+
+/** Vitest's set-up of a whole run: builds all that once instead of in each of sixty files, unless `npm test` has. */
+export async function setup(): Promise<() => void> {
+  if (builtOnce('command') !== undefined) return () => undefined;
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-built-'));
   process.env[BUILT_FOLDER] = folder;
+  await buildOnce();
   return () => rmSync(folder, { recursive: true, force: true });
 }
