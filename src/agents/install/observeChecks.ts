@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Result } from '../../core/shared/errors';
 import type { SessionRecord } from '../../core/session/sessionRecord';
 import type { Examination } from '../../service/doctor/report';
@@ -114,8 +114,8 @@ interface Off {
 
 /** The settings by which a host skips hooks, as far as they can be read. */
 function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<Known, 'env' | 'folders'>): Off[] {
-  const read = (folder: string, file: string): string | undefined =>
-    textOf(new Installer(exam.atlas.ports, folder).textOf(file));
+  const read = (file: string): string | undefined =>
+    textOf(new Installer(exam.atlas.ports, dirname(file)).textOf(basename(file)));
   const places = userPlaces(env);
   switch (host) {
     case 'claude': {
@@ -123,33 +123,35 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
       const own = folders.flatMap((folder) =>
         ['settings.json', 'settings.local.json'].map((name) => join(folder, '.claude', name)),
       );
-      return [join(user, 'settings.json'), ...own, ...MANAGED]
+      const managed = managedSettings(env);
+      return [join(user, 'settings.json'), ...own, managed]
         .flatMap((file) => SKIPPING.map((key) => ({ file, key })))
-        .filter(({ file, key }) => isSet(read('/', file.replace(/^\//u, '')), [key], true))
+        .filter(({ file, key }) => isSet(read(file), [key], true))
         .map(({ file, key }) => ({
           message: `"${key}" in ${file} turns hooks off.`,
-          hint: MANAGED.includes(file)
-            ? 'Ask your administrator to allow the hooks.'
-            : 'Remove that setting, and restart Claude Code.',
+          hint:
+            file === managed
+              ? 'Ask your administrator to allow the hooks.'
+              : 'Remove that setting, and restart Claude Code.',
         }));
     }
     case 'codex': {
-      const folder = ObserveInstaller.folderOf(host, places);
-      return isOffInToml(read(folder, 'config.toml') ?? '')
+      const file = join(ObserveInstaller.folderOf(host, places), 'config.toml');
+      return isOffInToml(read(file) ?? '')
         ? [
             {
-              message: `[features] in ${join(folder, 'config.toml')} turns hooks off.`,
+              message: `[features] in ${file} turns hooks off.`,
               hint: 'Remove "hooks = false", and restart Codex.',
             },
           ]
         : [];
     }
     case 'gemini': {
-      const folder = ObserveInstaller.folderOf(host, places);
-      return isSet(read(folder, 'settings.json'), ['hooksConfig', 'enabled'], false)
+      const file = join(ObserveInstaller.folderOf(host, places), 'settings.json');
+      return isSet(read(file), ['hooksConfig', 'enabled'], false)
         ? [
             {
-              message: `"hooksConfig.enabled" in ${join(folder, 'settings.json')} turns hooks off.`,
+              message: `"hooksConfig.enabled" in ${file} turns hooks off.`,
               hint: 'Set it to true, and restart Gemini CLI.',
             },
           ]
@@ -164,12 +166,18 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
 
 /** By which Claude Code skips what users set. See https://code.claude.com/docs/en/settings. */
 const SKIPPING = ['disableAllHooks', 'allowManagedHooksOnly'];
-const MANAGED =
-  process.platform === 'darwin'
-    ? ['/Library/Application Support/ClaudeCode/managed-settings.json']
-    : process.platform === 'win32'
-      ? []
-      : ['/etc/claude-code/managed-settings.json'];
+
+/** Where administrators set what no user can change. */
+function managedSettings(env: NodeJS.ProcessEnv): string {
+  switch (process.platform) {
+    case 'darwin':
+      return '/Library/Application Support/ClaudeCode/managed-settings.json';
+    case 'win32':
+      return join(env['ProgramFiles'] ?? 'C:\\Program Files', 'ClaudeCode', 'managed-settings.json');
+    default:
+      return '/etc/claude-code/managed-settings.json';
+  }
+}
 
 function textOf(text: Result<string | undefined>): string | undefined {
   return text.ok ? text.value : undefined;

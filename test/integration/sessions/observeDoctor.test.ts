@@ -106,6 +106,21 @@ describe('the doctor on observed sessions', () => {
     ]);
   });
 
+  it.runIf(process.platform === 'win32')('finds hooks of Claude Code that an administrator turned off', async () => {
+    await install('claude');
+    const file = home('Programs', 'ClaudeCode', 'managed-settings.json');
+    put(file, '{"allowManagedHooksOnly":true}');
+    const env = { ProgramFiles: home('Programs') };
+    const { findings: found } = await cli.json({ folder, env }, 'doctor');
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        level: 'problem',
+        message: `Claude Code: "allowManagedHooksOnly" in ${file} turns hooks off.`,
+        hint: 'Ask your administrator to allow the hooks.',
+      }),
+    );
+  });
+
   it('finds hooks of Gemini CLI that are turned off, and hooks that are missing', async () => {
     await install('gemini');
     const file = home('.gemini', 'settings.json');
