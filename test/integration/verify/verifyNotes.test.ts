@@ -316,7 +316,7 @@ describe('what others wrote', () => {
   });
 });
 
-describe('--rerun', () => {
+describe('--rerun', { timeout: 60_000 }, () => {
   it('leaves no checkout behind, and says why a run covers no commit', async () => {
     ana.git('switch', '--quiet', 'main');
     const checks = [
