@@ -6,7 +6,7 @@ import { Script } from 'node:vm';
 /** Smaller files (characters) are compiled in the time that looking for a cache takes. */
 const SMALLEST = 20_000;
 /** So many processes write a cache again, with the functions that were called in them too: the first command says little about the others. */
-const WRITERS = 8;
+export const WRITERS = 8;
 
 interface Compiling {
   _compile(this: Module, content: string, filename: string): unknown;

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
+import { WRITERS } from '../../src/system/compileCache';
 import { PROJECT } from './project';
 
 const WORKERS = 'test/support/processes';
@@ -39,9 +40,6 @@ export function builtOnce(name: string): string | undefined {
   return file !== undefined && existsSync(file) ? file : undefined;
 }
 
-/** How often each file of the command is used until what was compiled of it is written no more. */
-const USES = 8;
-
 /** Has the command used until what was compiled is kept: then no test waits for that, not even with its own copy. */
 function compileCommand(command: string): void {
   const home = mkdtempSync(path.join(os.tmpdir(), 'atlas-home-'));
@@ -56,7 +54,7 @@ function compileCommand(command: string): void {
   use('run', '--', process.execPath, '--version');
   use('validate', '--command', 'echo used');
   use('worker', 'list');
-  for (let times = 0; times < USES; times += 1) {
+  for (let times = 0; times < WRITERS; times += 1) {
     use('status', '--json');
     use('step', 'note', 'Used it');
     use('lifecycle', 'session-start', '--host', 'claude');
