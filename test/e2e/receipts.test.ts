@@ -63,7 +63,7 @@ describe('validation receipts in the window', () => {
   });
 
   const row = (text: string | RegExp): Locator => workbench.treeRows(text).first();
-  /** A check's row while its receipt is current; on a slow machine even `echo` takes more than a second: `1.2s`. */
+  /** The row of a check, by a pattern, while its receipt is current; on a slow machine even `echo` takes `1.2s`. */
   const current = (check: string): Locator =>
     row(new RegExp(String.raw`^${check}Passed · Valid · Current · (?:\d+ms|\d+(?:\.\d)?s)$`, 'u'));
   const terminal = (text: string): Locator => workbench.page.locator('.xterm-rows', { hasText: text }).first();
@@ -91,7 +91,7 @@ describe('validation receipts in the window', () => {
     await task.state('step_pending');
     await workbench.expand(row(/^build\d/u));
     await current('echo built by echo').waitFor();
-    await current('test -f covered.txt').waitFor();
+    await current(String.raw`test -f covered\.txt`).waitFor();
     await workbench.screenshot('receipts-tree');
   });
 
