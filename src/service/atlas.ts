@@ -251,10 +251,13 @@ export class Atlas {
     return this.send(ref, { type: 'observe', ...looker }, isNew ? { capture: { worktree } } : {});
   }
 
-  /** HOOK.md's text as it would be now, with what is in the worktree since it was written. Writes nothing. */
-  async hookMarkdown(stored: StoredTask): Promise<string> {
+  /**
+   * HOOK.md's text as it would be now, with what is in the worktree since it was written. Writes nothing.
+   * @param timeoutMs how long looking there may take; what can't be said in time is left out
+   */
+  async hookMarkdown(stored: StoredTask, timeoutMs = LOOK_MS): Promise<string> {
     const { ref, hook, task, seq } = stored;
-    const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.reader, stored);
+    const worktree = isTerminal(hook.state) ? undefined : await worktreeNow(this.reader, stored, timeoutMs);
     await this.markdown.prepare(ref, stored);
     return this.markdown.renderNow({ ref, hook: { ...hook, ...defined({ worktree_state: worktree }) }, task, seq });
   }

@@ -94,9 +94,11 @@ describe('what a person decides', () => {
   it('keeps what was typed while the person looks something up elsewhere', async () => {
     await send({ type: 'human_required', kind: 'question', message: QUESTION });
     await workbench.palette('Atlas: Open HOOK.md');
+    // A panel takes the focus when it has loaded.
+    await button('Send Back with Note…').waitFor();
     await workbench.palette('Atlas: Answer');
     await workbench.quickTitle(QUESTION);
-    await workbench.page.keyboard.type('half of the ');
+    await workbench.quickKeys('half of the ');
     await row(TITLE).click();
     await send({ type: 'human_resume', answer: 'As before' });
     await button('Send Back with Note…').waitFor({ state: 'detached' });

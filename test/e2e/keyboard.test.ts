@@ -53,12 +53,12 @@ describe('a first task, by the keyboard alone', () => {
     for (const key of keys) await workbench.page.keyboard.press(key);
   };
   const type = async (text: string): Promise<void> => {
-    await workbench.page.keyboard.type(text);
+    await workbench.quickKeys(text);
     await press('Enter');
   };
   /** Chooses a row of the open quick pick by its text, once it is the one that Enter takes. */
   const pick = async (text: string): Promise<void> => {
-    await workbench.page.keyboard.type(text);
+    await workbench.quickKeys(text);
     await workbench.page.locator('.quick-input-list .monaco-list-row.focused', { hasText: text }).waitFor();
     await press('Enter');
   };

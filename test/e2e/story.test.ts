@@ -247,9 +247,7 @@ describe('a task from its start to its end', () => {
     await tabTo('Record Checkpoint…');
     await page.keyboard.press('Space');
     await workbench.quickTitle('Record Checkpoint for');
-    // A person types once they see the cursor there.
-    await workbench.quickInput.and(page.locator(':focus')).waitFor();
-    await page.keyboard.type('By the keyboard');
+    await workbench.quickKeys('By the keyboard');
     await page.keyboard.press('Enter');
     await task.checkpoint('By the keyboard');
   });

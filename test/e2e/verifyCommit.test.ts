@@ -35,6 +35,8 @@ describe('Verify Commit… in the window', () => {
     await workbench.quickPick(subject);
     const toast: Locator = workbench.toast(said).first();
     await toast.waitFor();
+    // The notification of what is under way goes a moment later, and the one above it moves.
+    await workbench.toast('Verifying the commit').waitFor({ state: 'detached' });
     await workbench.screenshot(`verify-commit-${subject.replaceAll(' ', '-').toLowerCase()}`);
     await toast.getByRole('button', { name: 'Show' }).click();
     await workbench.page.locator('.tab.active', { hasText: 'atlas-verify.txt' }).waitFor();

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Slices } from '../../system/slices';
+import { RowAsks } from './rowAsks';
 
 /** How many rows of a long list are shown at once. */
 const PAGE = 50;
@@ -8,9 +9,19 @@ const SLICE_MS = 10;
 
 interface Drawn<N> {
   readonly node: N;
+  /** The row that it is below; none at the top. */
+  parent?: string | undefined;
   children?: readonly string[];
   /** What was drawn of it, as text. */
   look?: string;
+  /** Whether it can be opened. */
+  opens?: boolean;
+}
+
+/** The answers about a row that are made before the editor asks, each of which is given once. */
+interface Ready<N> {
+  item?: vscode.TreeItem | undefined;
+  below?: N[] | undefined;
 }
 
 /**
@@ -30,6 +41,12 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   /** The editor asks for all rows of a list at once, and there may be a thousand. */
   private readonly slices = new Slices(SLICE_MS);
   private slice = Promise.resolve();
+  private ready = new Map<string, Ready<N>>();
+  /** Of which comparison what is ready is. */
+  private readyAt = 0;
+  private readonly asks = new RowAsks((ids) => this.drawUnasked(ids));
+  /** What is to be drawn again, and the editor hasn't begun to. */
+  private readonly fired = new Set<string>();
   readonly onDidChangeTreeData = this.changes.event;
 
   /** @param idOf a stable id: a row stays open and selected by it */
@@ -47,24 +64,37 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   }
 
   async getChildren(parent?: N): Promise<N[]> {
-    const { comparisons } = this;
-    const nodes = (await this.childrenOf(parent)).map((node) => this.kept(node).node);
-    this.remember(
-      parent,
-      nodes.map((node) => this.idOf(node)),
-    );
-    // What was read may be older than the last look at it.
-    if (comparisons !== this.comparisons) void this.redraw();
-    return nodes;
+    const id = parent === undefined ? undefined : this.idOf(parent);
+    if (id !== undefined) this.asks.asked(id);
+    return this.asks.answer(id, async (isStale) => {
+      const ready = parent === undefined ? undefined : this.take(parent, 'below');
+      const comparisons = ready === undefined ? this.comparisons : this.readyAt;
+      const nodes = ready ?? (await this.childrenOf(parent));
+      if (isStale()) return [];
+      const kept = this.remember(parent, nodes);
+      // What was read may be older than the last look at it.
+      if (comparisons !== this.comparisons) void this.redraw();
+      return kept;
+    });
   }
 
   async getTreeItem(node: N): Promise<vscode.TreeItem> {
-    await (this.slice = this.slice.then(async () => this.slices.turn()));
-    const { comparisons } = this;
-    const item = await this.rowOf(node);
-    this.kept(node).look = this.lookOf(node, item);
-    if (comparisons !== this.comparisons) void this.redraw();
-    return item;
+    const id = this.idOf(node);
+    const begins = this.fired.delete(id);
+    if (begins) for (const stale of this.asks.begun(id)) delete this.drawn.get(stale)?.children;
+    return this.asks.answer(begins ? undefined : this.drawn.get(id)?.parent, async (isStale) => {
+      const ready = this.take(node, 'item');
+      if (ready === undefined) await (this.slice = this.slice.then(async () => this.slices.turn()));
+      const comparisons = ready === undefined ? this.comparisons : this.readyAt;
+      const item = ready ?? (await this.rowOf(node));
+      // The editor leaves out a row without an answer.
+      if (isStale()) return undefined as unknown as vscode.TreeItem;
+      const kept = this.kept(node);
+      kept.look = this.lookOf(node, item);
+      kept.opens = (item.collapsibleState ?? 0) !== vscode.TreeItemCollapsibleState.None;
+      if (comparisons !== this.comparisons) void this.redraw();
+      return item;
+    });
   }
 
   resolveTreeItem(item: vscode.TreeItem, node: N): vscode.TreeItem {
@@ -95,18 +125,24 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
     return known;
   }
 
-  private remember(parent: N | undefined, ids: readonly string[]): void {
+  /** @returns the rows, each as the object that it was before */
+  private remember(parent: N | undefined, nodes: readonly N[]): N[] {
+    const rows = nodes.map((node) => this.kept(node));
+    const ids = nodes.map((node) => this.idOf(node));
     const before = parent === undefined ? this.top : this.kept(parent).children;
     if (parent === undefined) this.top = ids;
     else this.kept(parent).children = ids;
+    for (const row of rows) row.parent = parent === undefined ? undefined : this.idOf(parent);
     const there = new Set(ids);
     for (const id of before ?? []) if (!there.has(id)) this.forget(id);
+    return rows.map(({ node }) => node);
   }
 
-  private forget(id: string): void {
+  /** @returns the ids of the row and of all below it */
+  private forget(id: string): string[] {
     const gone = this.drawn.get(id);
     this.drawn.delete(id);
-    for (const child of gone?.children ?? []) this.forget(child);
+    return [id, ...(gone?.children ?? []).flatMap((child) => this.forget(child))];
   }
 
   /**
@@ -118,6 +154,8 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
     const last = this.turn;
     this.turn = (async () => {
       await last;
+      this.ready = new Map();
+      this.readyAt = this.comparisons;
       try {
         await this.compare(concerns);
       } catch {
@@ -134,20 +172,59 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
       this.drawAll();
       return;
     }
-    const others = await this.othersAmong(this.top, concerns, new Slices(SLICE_MS));
-    // The editor asks again for them, and for what is below them as soon as that is to be seen.
+    const slices = new Slices(SLICE_MS);
+    const others = await this.othersAmong(this.top, concerns, slices);
+    for (const { node } of others) await this.prepare(node, slices);
+    await this.asks.idle();
+    this.drawAgain(others.filter((other) => this.drawn.get(this.idOf(other.node)) === other));
+  }
+
+  /** Makes the answers about a row and those below it that are to be seen: rows aren't known while the editor asks. */
+  private async prepare(node: N, slices: Slices): Promise<void> {
+    const id = this.idOf(node);
+    await slices.turn();
+    const item = await this.rowOf(node);
+    const below = this.drawn.get(id)?.children === undefined ? undefined : await this.childrenOf(node);
+    this.ready.set(id, { item, below });
+    for (const child of below ?? []) await this.prepare(child, slices);
+  }
+
+  private take<K extends keyof Ready<N>>(node: N, key: K): Ready<N>[K] {
+    const answers = this.ready.get(this.idOf(node));
+    const answer = answers?.[key];
+    delete answers?.[key];
+    return answer;
+  }
+
+  /** The editor asks again for these, and for what is below them as soon as that is to be seen. */
+  private drawAgain(others: readonly Drawn<N>[]): void {
     for (const other of others) {
-      for (const child of other.children ?? []) this.forget(child);
+      if (other.children !== undefined) this.asks.drawnAgain([this.idOf(other.node)]);
+      for (const child of other.children ?? []) this.asks.drawnAgain(this.forget(child));
       delete other.children;
       delete other.look;
     }
-    if (others.length > 0) this.changes.fire(others.map(({ node }) => node));
+    this.fire(others);
+  }
+
+  /** Rows that may have been opened unseen are drawn once more: of those that are open, the editor asks what is below. */
+  private drawUnasked(ids: readonly string[]): void {
+    const rows = ids.map((id) => this.drawn.get(id)).filter((row) => row !== undefined);
+    this.fire(rows.filter(({ opens, look, children }) => opens && look !== undefined && children === undefined));
+  }
+
+  private fire(rows: readonly Drawn<N>[]): void {
+    if (rows.length === 0) return;
+    for (const { node } of rows) this.fired.add(this.idOf(node));
+    this.changes.fire(rows.map(({ node }) => node));
   }
 
   /** Has the editor ask for all of them, when they are to be seen. */
   protected drawAll(): void {
+    this.asks.drawnAgain(this.drawn.keys());
     this.top = undefined;
     this.drawn.clear();
+    this.fired.clear();
     this.changes.fire(undefined);
   }
 
@@ -180,6 +257,7 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   }
 
   dispose(): void {
+    this.asks.dispose();
     this.changes.dispose();
   }
 }

@@ -87,18 +87,27 @@ export async function observeWorktree(
 }
 
 /**
- * What there is in a task's worktree now, as far as git says within {@link LOOK_MS}, and what differs from the files of the
- * last checkpoint; `undefined` where it has no worktree.
+ * What there is in a task's worktree now, as far as git says in time, and what differs from the files of the last
+ * checkpoint; `undefined` where it has no worktree.
+ * @param timeoutMs how long each of the two looks may take
  */
 export async function worktreeNow(
   atlas: Pick<AtlasReader, 'ports' | 'snapshots'>,
   stored: StoredTask,
+  timeoutMs = LOOK_MS,
 ): Promise<WorktreeState | undefined> {
-  const [state, since] = await Promise.all([gitStateNow(atlas.ports, stored), sinceCheckpoint(atlas, stored, LOOK_MS)]);
+  const [state, since] = await Promise.all([
+    gitStateNow(atlas.ports, stored, timeoutMs),
+    sinceCheckpoint(atlas, stored, timeoutMs),
+  ]);
   return state === undefined || since === undefined ? state : { ...state, since_checkpoint: since };
 }
 
-async function gitStateNow(ports: ServicePorts, { hook, task }: StoredTask): Promise<WorktreeState | undefined> {
+async function gitStateNow(
+  ports: ServicePorts,
+  { hook, task }: StoredTask,
+  timeoutMs: number,
+): Promise<WorktreeState | undefined> {
   const began = performance.now();
   const repository = await repositoryOf(ports, task);
   if (repository === undefined) {
@@ -106,8 +115,8 @@ async function gitStateNow(ports: ServicePorts, { hook, task }: StoredTask): Pro
     const isMissing = worktree !== undefined && ports.files.stat(worktree) === undefined;
     return isMissing ? { observed_at: toTimestamp(ports.clock.now()), is_missing: true } : undefined;
   }
-  const status = await ports.git.status(repository, LOOK_MS);
-  const left = Math.max(0, Math.round(LOOK_MS - (performance.now() - began)));
+  const status = await ports.git.status(repository, timeoutMs);
+  const left = Math.max(0, Math.round(timeoutMs - (performance.now() - began)));
   return observeWorktree(ports, repository, lastCheckpointCommit(hook), status, left, true);
 }
 

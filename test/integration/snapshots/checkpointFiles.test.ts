@@ -17,6 +17,9 @@ import { SnapshotWorld } from '../../support/fixtures/snapshotWorld';
 
 /* The files of a task's checkpoints: kept, told, compared, restored, and let go. */
 
+/** A busy machine may take longer than people are let wait. */
+const PATIENT_MS = 60_000;
+
 let world: SnapshotWorld;
 let atlas: Atlas;
 let ref: TaskRef;
@@ -222,7 +225,7 @@ describe('restoring', () => {
     expect(readFileSync(file('ignored'), 'utf8')).toBe('mine\n');
     const [event] = eventsOf(stored().hook.history, 'restore');
     expect(event?.details).toMatchObject({ target_id: first.id, written: 2, removed: 1, undo: false });
-    const markdown = await atlas.hookMarkdown(stored());
+    const markdown = await atlas.hookMarkdown(stored(), PATIENT_MS);
     expect(markdown).toContain(`A human restored files of checkpoint \`${first.id}\``);
     expect(markdown).toContain('No file has changed since the checkpoint.');
 
@@ -325,7 +328,7 @@ describe('HOOK.md', () => {
     world.write('a.txt', 'changed\n');
     world.commit('changed');
     world.write('new.txt', 'new\n');
-    const markdown = await atlas.hookMarkdown(stored());
+    const markdown = await atlas.hookMarkdown(stored(), PATIENT_MS);
     expect(markdown).toMatch(/^- `a\.txt` \(modified, \+1 −1 lines\)$/mu);
     expect(markdown).toMatch(/^- `new\.txt` \(new, \+1 −0 lines\)$/mu);
     expect(markdown).toMatch(/^\*\*2 files changed since the checkpoint:\*\*$/mu);
@@ -341,7 +344,7 @@ describe('HOOK.md', () => {
     world.write('a.txt', 'ours\n');
     world.commit('ours');
     expect(() => world.git('merge', 'other')).toThrow(/CONFLICT|Command failed/u);
-    const markdown = await atlas.hookMarkdown(stored());
+    const markdown = await atlas.hookMarkdown(stored(), PATIENT_MS);
     expect(markdown).toMatch(/^- `a\.txt` \(in conflict/mu);
     expect(markdown).toContain('A merge is in progress');
   });

@@ -216,6 +216,12 @@ export class Workbench {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Types key by key into the open input box or quick pick, once it has the focus: what is typed before goes elsewhere. */
+  async quickKeys(text: string): Promise<void> {
+    await this.quickInput.and(this.page.locator(':focus')).waitFor();
+    await this.page.keyboard.type(text);
+  }
+
   #row(text: string | RegExp): Locator {
     return this.quickRows(text).first();
   }
