@@ -94,8 +94,8 @@ describe('what a person decides', () => {
   it('keeps what was typed while the person looks something up elsewhere', async () => {
     await send({ type: 'human_required', kind: 'question', message: QUESTION });
     await workbench.palette('Atlas: Open HOOK.md');
-    // A panel takes the focus when it has loaded.
     await button('Send Back with Note…').waitFor();
+    await workbench.webviewFocused();
     await workbench.palette('Atlas: Answer');
     await workbench.quickTitle(QUESTION);
     await workbench.quickKeys('half of the ');

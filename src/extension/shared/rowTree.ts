@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Slices } from '../../system/slices';
+import { BoundCommands } from './boundCommands';
 import { RowAsks } from './rowAsks';
 
 /** How many rows of a long list are shown at once. */
@@ -47,6 +48,7 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   private readonly asks = new RowAsks((ids) => this.drawUnasked(ids));
   /** What is to be drawn again, and the editor hasn't begun to. */
   private readonly fired = new Set<string>();
+  private readonly commands = new BoundCommands();
   readonly onDidChangeTreeData = this.changes.event;
 
   /** @param idOf a stable id: a row stays open and selected by it */
@@ -93,8 +95,17 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
       kept.look = this.lookOf(node, item);
       kept.opens = (item.collapsibleState ?? 0) !== vscode.TreeItemCollapsibleState.None;
       if (comparisons !== this.comparisons) void this.redraw();
+      this.bindCommand(item);
       return item;
     });
+  }
+
+  /** Our commands are drawn without their argument, which the editor drops before it has drawn the row again. */
+  private bindCommand(item: vscode.TreeItem): void {
+    const { command = '', title = '' } = item.command ?? {};
+    const argument: unknown = item.command?.arguments?.[0];
+    if (!command.startsWith('atlas.') || typeof argument !== 'object' || argument === null) return;
+    item.command = { command: this.commands.idOf(command, argument), title };
   }
 
   resolveTreeItem(item: vscode.TreeItem, node: N): vscode.TreeItem {
@@ -258,6 +269,7 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
 
   dispose(): void {
     this.asks.dispose();
+    this.commands.dispose();
     this.changes.dispose();
   }
 }

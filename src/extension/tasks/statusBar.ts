@@ -72,11 +72,7 @@ export class StatusBar implements vscode.Disposable {
     this.item.backgroundColor =
       health === undefined ? undefined : new vscode.ThemeColor('statusBarItem.warningBackground');
     void this.explain(view, now);
-    this.item.command = {
-      command: 'atlas.showTaskActions',
-      title: vscode.l10n.t('Show Task Actions'),
-      arguments: [{ kind: 'task', ref }],
-    };
+    this.run('atlas.showTaskActions', vscode.l10n.t('Show Task Actions'), ref);
     this.item.accessibilityInformation = {
       label: vscode.l10n.t(
         'Atlas task {0}, {1}',
@@ -86,6 +82,12 @@ export class StatusBar implements vscode.Disposable {
       role: 'button',
     };
     this.item.show();
+  }
+
+  /** What a click runs. The same is not set again: the editor drops the argument of the last one before it has the next. */
+  private run(command: string, title: string, ref: TaskRef): void {
+    const next = { command, title, arguments: [{ kind: 'task', ref }] };
+    if (JSON.stringify(next) !== JSON.stringify(this.item.command)) this.item.command = next;
   }
 
   private showSession({ text, tooltip, interrupted }: Attention, needing: number): void {
@@ -123,11 +125,7 @@ export class StatusBar implements vscode.Disposable {
     this.explained = undefined;
     this.item.tooltip = plain(`${refKey(damaged.ref)}: ${explain(damaged.error)}`, 500);
     this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
-    this.item.command = {
-      command: 'atlas.runDoctor',
-      title: vscode.l10n.t('Run Doctor'),
-      arguments: [{ kind: 'task', ref: damaged.ref }],
-    };
+    this.run('atlas.runDoctor', vscode.l10n.t('Run Doctor'), damaged.ref);
     this.item.show();
   }
 

@@ -65,7 +65,15 @@ export class MarkdownString {
 
 export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
 export const workspace = { isTrusted: true };
-export const commands = { executeCommand: async (): Promise<void> => Promise.resolve() };
+const registered = new Map<string, (...args: unknown[]) => unknown>();
+export const commands = {
+  registerCommand: (id: string, run: (...args: unknown[]) => unknown) => {
+    registered.set(id, run);
+    return { dispose: () => registered.delete(id) };
+  },
+  executeCommand: async (id: string, ...args: unknown[]): Promise<unknown> =>
+    Promise.resolve(registered.get(id)?.(...args)),
+};
 export const l10n = {
   t: (text: string, ...values: readonly unknown[]): string =>
     text.replace(/\{(\d+)\}/g, (_match, index: string) => String(values[Number(index)])),

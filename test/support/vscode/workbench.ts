@@ -347,6 +347,14 @@ export class Workbench {
     return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
   }
 
+  /** Waits until the webview that is shown has the focus: it takes that when it has loaded, also from what was opened meanwhile. */
+  async webviewFocused(): Promise<void> {
+    await this.webview().locator('body').evaluate(`new Promise((resolve) => {
+      const look = () => (document.hasFocus() ? resolve() : requestAnimationFrame(look));
+      look();
+    })`);
+  }
+
   /**
    * Notifications that are shown, all or those with that text. The editor hides them after ten seconds: what is looked at
    * later is looked for in the {@link notifications}.
@@ -399,6 +407,9 @@ export class Workbench {
       if (workbench.#page === undefined) continue;
       await workbench.screenshot(`failed ${name.replaceAll(/[^\w ]+/gu, ' ').slice(0, 80)}`);
       console.log(`What the window shows: ${JSON.stringify(await workbench.#page.evaluate(whatIsShown), null, 2)}`);
+      // Last, as it changes what is shown.
+      const list = await workbench.notifications(/./u).then((items) => items.allTextContents(), String);
+      console.log(`All notifications: ${JSON.stringify(list, null, 2)}`);
     }
   }
 

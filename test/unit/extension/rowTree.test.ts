@@ -30,6 +30,7 @@ class Rows extends RowTree<string> {
     await this.gate;
     const item = new vscode.TreeItem(this.text.get(node) ?? node);
     if (this.below.has(node)) item.collapsibleState = vscode.TreeItemCollapsibleState.Collapsed;
+    item.command = { command: 'atlas.show', title: 'Show', arguments: [{ node }] };
     return item;
   }
 
@@ -119,6 +120,26 @@ describe('the rows of a tree that are drawn again', () => {
     await rows.redraw();
     expect(drawn).toEqual([['a']]);
   });
+});
+
+/* An editor as old as 1.104 drops a command's arguments before it has drawn the row again, and a click says "not found". */
+it('the command of a row works as it was drawn, however often the row is drawn again', async () => {
+  const show = vi.fn();
+  const registered = vscode.commands.registerCommand('atlas.show', show);
+  const rows = new Rows();
+  await rows.ask();
+  const { command: before } = await rows.getTreeItem('a1');
+  rows.text.set('a1', 'other');
+  await rows.redraw();
+  const { command: after } = await rows.getTreeItem('a1');
+  for (const command of [before, after]) {
+    expect(command?.arguments).toBeUndefined();
+    await vscode.commands.executeCommand(command?.command ?? '');
+  }
+  expect(after).toEqual(before);
+  expect(show.mock.calls).toEqual([[{ node: 'a1' }], [{ node: 'a1' }]]);
+  rows.dispose();
+  registered.dispose();
 });
 
 /** Lets go on whatever waits for nothing but its turn. */
