@@ -1,5 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import type { Result } from '../../core/shared/errors';
+import { namesIn } from '../../core/shared/namesIn';
+import type { FileSystem } from '../../core/shared/ports';
 import type { SessionRecord } from '../../core/session/sessionRecord';
 import type { Examination } from '../../service/doctor/report';
 import { trackedSessions } from '../sessions/trackedSessions';
@@ -123,17 +125,23 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
       const own = folders.flatMap((folder) =>
         ['settings.json', 'settings.local.json'].map((name) => join(folder, '.claude', name)),
       );
-      const managed = managedSettings(env);
-      return [join(user, 'settings.json'), ...own, managed]
-        .flatMap((file) => SKIPPING.map((key) => ({ file, key })))
-        .filter(({ file, key }) => isSet(read(file), [key], true))
-        .map(({ file, key }) => ({
-          message: `"${key}" in ${file} turns hooks off.`,
-          hint:
-            file === managed
-              ? 'Ask your administrator to allow the hooks.'
-              : 'Remove that setting, and restart Claude Code.',
-        }));
+      const offIn = (file: string, key: string, hint: string): Off => ({
+        message: `"${key}" in ${file} turns hooks off.`,
+        hint,
+      });
+      return [
+        ...[join(user, 'settings.json'), ...own]
+          .filter((file) => valueOf(read(file), [SKIP_ALL]) === true)
+          .map((file) => offIn(file, SKIP_ALL, 'Remove that setting, and restart Claude Code.')),
+        ...SKIPPING.flatMap((key) => {
+          const set = managedSettings(exam.atlas.ports.files, env).filter(
+            (file) => valueOf(read(file), [key]) !== undefined,
+          );
+          const file = set.at(-1);
+          if (file === undefined || valueOf(read(file), [key]) !== true) return [];
+          return [offIn(file, key, 'Ask your administrator to allow the hooks.')];
+        }),
+      ];
     }
     case 'codex': {
       const file = join(ObserveInstaller.folderOf(host, places), 'config.toml');
@@ -148,7 +156,7 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
     }
     case 'gemini': {
       const file = join(ObserveInstaller.folderOf(host, places), 'settings.json');
-      return isSet(read(file), ['hooksConfig', 'enabled'], false)
+      return valueOf(read(file), ['hooksConfig', 'enabled']) === false
         ? [
             {
               message: `"hooksConfig.enabled" in ${file} turns hooks off.`,
@@ -164,18 +172,26 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
   }
 }
 
-/** By which Claude Code skips what users set. See https://code.claude.com/docs/en/settings. */
-const SKIPPING = ['disableAllHooks', 'allowManagedHooksOnly'];
+/** By which Claude Code skips what users set; the second counts only where an administrator sets it. See https://code.claude.com/docs/en/settings. */
+const SKIP_ALL = 'disableAllHooks';
+const SKIPPING = [SKIP_ALL, 'allowManagedHooksOnly'];
 
-/** Where administrators set what no user can change. */
-function managedSettings(env: NodeJS.ProcessEnv): string {
+/** Where administrators set what no user can change, each file over those before it. */
+function managedSettings(files: FileSystem, env: NodeJS.ProcessEnv): string[] {
+  const folder = managedFolder(env);
+  const added = join(folder, 'managed-settings.d');
+  const names = namesIn(files, added).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+  return [join(folder, 'managed-settings.json'), ...names.sort().map((name) => join(added, name))];
+}
+
+function managedFolder(env: NodeJS.ProcessEnv): string {
   switch (process.platform) {
     case 'darwin':
-      return '/Library/Application Support/ClaudeCode/managed-settings.json';
+      return '/Library/Application Support/ClaudeCode';
     case 'win32':
-      return join(env['ProgramFiles'] ?? 'C:\\Program Files', 'ClaudeCode', 'managed-settings.json');
+      return join(env['ProgramFiles'] ?? 'C:\\Program Files', 'ClaudeCode');
     default:
-      return '/etc/claude-code/managed-settings.json';
+      return '/etc/claude-code';
   }
 }
 
@@ -183,14 +199,15 @@ function textOf(text: Result<string | undefined>): string | undefined {
   return text.ok ? text.value : undefined;
 }
 
-function isSet(text: string | undefined, keys: readonly string[], value: boolean): boolean {
+/** What a settings file says at a path of keys; `undefined` where it says nothing or can't be read. */
+function valueOf(text: string | undefined, keys: readonly string[]): unknown {
   const settings = text === undefined ? undefined : SettingsText.parse(text);
-  if (settings?.ok !== true) return false;
+  if (settings?.ok !== true) return undefined;
   const found = keys.reduce<ReturnType<SettingsText['member']>>(
     (node, key) => settings.value.member(node, key),
     settings.value.root,
   );
-  return found?.value === value;
+  return found?.value;
 }
 
 /** Whether Codex's settings turn hooks off; `codex_hooks` is the older name. See https://developers.openai.com/codex/hooks. */

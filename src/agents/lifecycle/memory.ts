@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { embedded } from '../../core/shared/agentText';
 import { flat } from '../../core/hookMarkdown/escape';
+import { namesIn } from '../../core/shared/namesIn';
 import type { FileSystem } from '../../core/shared/ports';
 import { count } from '../../core/shared/text';
 import { type OutsideText, readBelow } from './outsideFile';
@@ -70,14 +71,6 @@ export function recentJournals(
       const read = readBelow(files, place.root, join(place.folder, `${date}.md`), MAX_JOURNAL_BYTES, refused);
       return read === undefined ? [] : [journalLine(date, read)];
     });
-}
-
-function namesIn(files: FileSystem, folder: string): string[] {
-  try {
-    return files.list(folder);
-  } catch {
-    return [];
-  }
 }
 
 function journalLine(date: string, { text, more }: OutsideText): string {

@@ -119,6 +119,16 @@ describe('the doctor on observed sessions', () => {
         hint: 'Ask your administrator to allow the hooks.',
       }),
     );
+    const added = (name: string): string => home('Programs', 'ClaudeCode', 'managed-settings.d', name);
+    const problemsNow = async (): Promise<string[]> => {
+      const said = await cli.json({ folder, env }, 'doctor');
+      return (said['findings'] as Finding[]).filter(({ level }) => level === 'problem').map(({ message }) => message);
+    };
+    put(added('10-allow.json'), '{"allowManagedHooksOnly":false}');
+    put(added('.20-hidden.json'), '{"disableAllHooks":true}');
+    expect(await problemsNow()).toEqual([]);
+    put(added('20-off.json'), '{"disableAllHooks":true}');
+    expect(await problemsNow()).toEqual([`Claude Code: "disableAllHooks" in ${added('20-off.json')} turns hooks off.`]);
   });
 
   it('finds hooks of Gemini CLI that are turned off, and hooks that are missing', async () => {
