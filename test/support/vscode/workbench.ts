@@ -407,9 +407,18 @@ export class Workbench {
       if (workbench.#page === undefined) continue;
       await workbench.screenshot(`failed ${name.replaceAll(/[^\w ]+/gu, ' ').slice(0, 80)}`);
       console.log(`What the window shows: ${JSON.stringify(await workbench.#page.evaluate(whatIsShown), null, 2)}`);
-      // Last, as it changes what is shown.
-      const list = await workbench.notifications(/./u).then((items) => items.allTextContents(), String);
-      console.log(`All notifications: ${JSON.stringify(list, null, 2)}`);
+      console.log(`All notifications: ${JSON.stringify(await workbench.#allNotifications(), null, 2)}`);
+    }
+  }
+
+  /** The texts of those that nobody has dismissed, also of those that are hidden; an error in their place. */
+  async #allNotifications(): Promise<readonly string[]> {
+    try {
+      const texts = await (await this.notifications(/./u)).allTextContents();
+      await this.palette('Notifications: Hide Notifications');
+      return texts;
+    } catch (error) {
+      return [String(error)];
     }
   }
 
