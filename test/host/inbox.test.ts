@@ -156,8 +156,11 @@ describe('the inbox in a window', () => {
     await tree.redraw();
     const [root] = await tree.getChildren();
     await rows(root);
-    const drawn: unknown[] = [];
-    const subscription = tree.onDidChangeTreeData((nodes) => drawn.push(nodes));
+    const drawn: (InboxNode | undefined)[] = [];
+    // What is folded may be drawn once more at any time: an editor may have opened it unseen.
+    const subscription = tree.onDidChangeTreeData((nodes) =>
+      drawn.push(...(nodes ?? [undefined]).filter((node) => node?.kind !== 'finished')),
+    );
     try {
       await tree.redraw();
       assert.deepEqual(drawn, [], 'nothing has changed');
@@ -167,14 +170,14 @@ describe('the inbox in a window', () => {
       unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }));
       await model.look();
       await tree.redraw();
-      assert.deepEqual(drawn.splice(0).flat(), [root], 'it has gone to the top');
+      assert.deepEqual(drawn.splice(0), [root], 'it has gone to the top');
       await rows(root);
       // A claim that is renewed for longer changes what the tooltip says, and nothing else.
       unwrap(await inbox.claim(workspace, second, { sessionId: 'worker' }, 7_200_000));
       await model.look();
       await tree.redraw();
       const [row] = await tree.getChildren(root);
-      assert.deepEqual(drawn.splice(0).flat(), [row], 'its row alone');
+      assert.deepEqual(drawn.splice(0), [row], 'its row alone');
     } finally {
       subscription.dispose();
       await clear();

@@ -68,13 +68,14 @@ export class RowAsks {
 
   /**
    * The editor begins to draw a row again, and knows those below it no more.
-   * @returns the rows below which it was just asking, by id: their answers are stale
+   * @param rows it and those below it, by id
+   * @returns those of them below which it was just asking: their answers are stale
    */
-  begun(id: string): string[] {
+  begun(rows: ReadonlySet<string>): string[] {
     const stale: string[] = [];
     for (const question of this.open) {
       const { below } = question;
-      if (below === undefined || (below !== id && !this.again.has(below))) continue;
+      if (below === undefined || !rows.has(below)) continue;
       question.stale = true;
       this.again.set(below, false);
       stale.push(below);

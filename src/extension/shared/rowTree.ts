@@ -46,8 +46,8 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   /** Of which comparison what is ready is. */
   private readyAt = 0;
   private readonly asks = new RowAsks((ids) => this.drawUnasked(ids));
-  /** What is to be drawn again, and the editor hasn't begun to. */
-  private readonly fired = new Set<string>();
+  /** What is to be drawn again, and the editor hasn't begun to: the ids of what it knew below each. */
+  private readonly fired = new Map<string, readonly string[]>();
   private readonly commands = new BoundCommands();
   readonly onDidChangeTreeData = this.changes.event;
 
@@ -82,9 +82,11 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
 
   async getTreeItem(node: N): Promise<vscode.TreeItem> {
     const id = this.idOf(node);
-    const begins = this.fired.delete(id);
-    if (begins) for (const stale of this.asks.begun(id)) delete this.drawn.get(stale)?.children;
-    return this.asks.answer(begins ? undefined : this.drawn.get(id)?.parent, async (isStale) => {
+    const below = this.fired.get(id);
+    this.fired.delete(id);
+    if (below !== undefined)
+      for (const stale of this.asks.begun(new Set([id, ...below]))) delete this.drawn.get(stale)?.children;
+    return this.asks.answer(below !== undefined ? undefined : this.drawn.get(id)?.parent, async (isStale) => {
       const ready = this.take(node, 'item');
       if (ready === undefined) await (this.slice = this.slice.then(async () => this.slices.turn()));
       const comparisons = ready === undefined ? this.comparisons : this.readyAt;
@@ -210,24 +212,20 @@ export abstract class RowTree<N> implements vscode.TreeDataProvider<N>, vscode.D
   /** The editor asks again for these, and for what is below them as soon as that is to be seen. */
   private drawAgain(others: readonly Drawn<N>[]): void {
     for (const other of others) {
-      if (other.children !== undefined) this.asks.drawnAgain([this.idOf(other.node)]);
-      for (const child of other.children ?? []) this.asks.drawnAgain(this.forget(child));
+      const id = this.idOf(other.node);
+      const below = (other.children ?? []).flatMap((child) => this.forget(child));
+      this.asks.drawnAgain(other.children === undefined ? below : [id, ...below]);
+      this.fired.set(id, [...(this.fired.get(id) ?? []), ...below]);
       delete other.children;
       delete other.look;
     }
-    this.fire(others);
+    if (others.length > 0) this.changes.fire(others.map(({ node }) => node));
   }
 
   /** Rows that may have been opened unseen are drawn once more: of those that are open, the editor asks what is below. */
   private drawUnasked(ids: readonly string[]): void {
     const rows = ids.map((id) => this.drawn.get(id)).filter((row) => row !== undefined);
-    this.fire(rows.filter(({ opens, look, children }) => opens && look !== undefined && children === undefined));
-  }
-
-  private fire(rows: readonly Drawn<N>[]): void {
-    if (rows.length === 0) return;
-    for (const { node } of rows) this.fired.add(this.idOf(node));
-    this.changes.fire(rows.map(({ node }) => node));
+    this.drawAgain(rows.filter(({ opens, look, children }) => opens && look !== undefined && children === undefined));
   }
 
   /** Has the editor ask for all of them, when they are to be seen. */

@@ -220,6 +220,21 @@ describe('a row that is opened while the one above it is drawn again', () => {
     expect(await rows.getChildren('a2')).toEqual(['a2x']);
   });
 
+  it('has its answers while another one, which changed with the row above it, is drawn again', async () => {
+    await Promise.all([rows.ask(), rest()]);
+    rows.text.set('a', 'another');
+    rows.text.set('b', 'another');
+    await Promise.all([rows.redraw(), rest()]);
+    expect(drawn.at(-1)).toEqual(['a', 'b']);
+    await rows.getTreeItem('a');
+    for (const node of await rows.getChildren('a')) await rows.getTreeItem(node);
+    rows.text.set('a2', 'slow');
+    const { asked, answer } = await slow('a2');
+    await rows.getTreeItem('b');
+    answer();
+    expect(await asked).toMatchObject({ label: 'slow' });
+  });
+
   it('is not drawn again while the editor waits for an answer', async () => {
     await rows.getTreeItem('a');
     for (const node of await rows.getChildren('a')) await rows.getTreeItem(node);
