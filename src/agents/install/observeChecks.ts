@@ -125,6 +125,7 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
       const own = folders.flatMap((folder) =>
         ['settings.json', 'settings.local.json'].map((name) => join(folder, '.claude', name)),
       );
+      const managed = managedSettings(exam.atlas.ports.files, env).map((file) => ({ file, text: read(file) }));
       const offIn = (file: string, key: string, hint: string): Off => ({
         message: `"${key}" in ${file} turns hooks off.`,
         hint,
@@ -133,13 +134,11 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
         ...[join(user, 'settings.json'), ...own]
           .filter((file) => valueOf(read(file), [SKIP_ALL]) === true)
           .map((file) => offIn(file, SKIP_ALL, 'Remove that setting, and restart Claude Code.')),
-        ...SKIPPING.flatMap((key) => {
-          const set = managedSettings(exam.atlas.ports.files, env).filter(
-            (file) => valueOf(read(file), [key]) !== undefined,
-          );
-          const file = set.at(-1);
-          if (file === undefined || valueOf(read(file), [key]) !== true) return [];
-          return [offIn(file, key, 'Ask your administrator to allow the hooks.')];
+        ...[SKIP_ALL, SKIP_USERS].flatMap((key) => {
+          const last = managed.findLast(({ text }) => valueOf(text, [key]) !== undefined);
+          return last !== undefined && valueOf(last.text, [key]) === true
+            ? [offIn(last.file, key, 'Ask your administrator to allow the hooks.')]
+            : [];
         }),
       ];
     }
@@ -172,9 +171,10 @@ function turnedOff(exam: Examination, host: ObserveHost, { env, folders }: Pick<
   }
 }
 
-/** By which Claude Code skips what users set; the second counts only where an administrator sets it. See https://code.claude.com/docs/en/settings. */
+/** By which Claude Code skips hooks. See https://code.claude.com/docs/en/settings. */
 const SKIP_ALL = 'disableAllHooks';
-const SKIPPING = [SKIP_ALL, 'allowManagedHooksOnly'];
+/** By which it skips those that users set; it counts only where an administrator sets it. */
+const SKIP_USERS = 'allowManagedHooksOnly';
 
 /** Where administrators set what no user can change, each file over those before it. */
 function managedSettings(files: FileSystem, env: NodeJS.ProcessEnv): string[] {
