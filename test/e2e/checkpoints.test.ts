@@ -69,12 +69,12 @@ describe('the files of a checkpoint', () => {
   });
 
   it('are listed in its panel, each with what changed, in every theme', async () => {
-    await row('After the change').click();
+    await workbench.clickRow(row('After the change'));
     await page().getByRole('heading', { name: 'After the change' }).waitFor();
     await page().getByText('3 files are kept. 3 changed since the checkpoint before.').waitFor();
     for (const theme of Object.keys(THEMES) as Theme[]) {
       await workbench.useTheme(theme);
-      await row('After the change').click();
+      await workbench.clickRow(row('After the change'));
       await page().getByRole('button', { name: 'src/tls.ts' }).waitFor();
       await workbench.screenshot(`checkpoint-panel-${THEMES[theme]}`);
     }

@@ -99,7 +99,7 @@ describe('what a person decides', () => {
     await workbench.palette('Atlas: Answer');
     await workbench.quickTitle(QUESTION);
     await workbench.quickKeys('half of the ');
-    await row(TITLE).click();
+    await workbench.clickRow(row(TITLE));
     await send({ type: 'human_resume', answer: 'As before' });
     await button('Send Back with Note…').waitFor({ state: 'detached' });
     await workbench.quickInput.click();

@@ -88,7 +88,7 @@ describe('the inbox', () => {
   });
 
   it('is claimed by its inline action, which shows it, and completed with a summary and a way back', async () => {
-    await row('Look at the invoices').hover();
+    await workbench.hoverRow(row('Look at the invoices'));
     expect(await row('Look at the invoices').locator('a.action-label').count()).toBeLessThanOrEqual(3);
     await workbench.rowAction(row('Look at the invoices'), 'Claim Queue Item');
     await workbench.page.locator('.tab.active', { hasText: 'Queue item: Look at the invoices' }).waitFor();
@@ -107,7 +107,7 @@ describe('the inbox', () => {
     await workbench.quickType('All are paid');
     await until('the item is done', async () => (await statusOf(1)) === 'done');
     await row(/^Finished1$/).waitFor();
-    await row(/^Finished1$/).click();
+    await workbench.clickRow(row(/^Finished1$/));
     await row(/^Look at the invoices.*done$/).waitFor();
     // The panel follows, without a click.
     await workbench.webview().locator('.words', { hasText: 'All are paid' }).waitFor();
@@ -115,7 +115,7 @@ describe('the inbox', () => {
   });
 
   it('has a panel with what can be done, which keeps to its item over a reload', async () => {
-    await row('onerror').click();
+    await workbench.clickRow(row('onerror'));
     const panel = workbench.webview();
     await panel.locator('.words', { hasText: '<img src=x onerror=alert(1)> **bold**' }).waitFor();
     expect(await panel.locator('img, a, strong').count()).toBe(0);
@@ -153,7 +153,7 @@ describe('the inbox', () => {
     // Who sent the message away resumes it from the view.
     await workbench.expand(row(/^Finished/));
     await row(/^Was it paid\?.*done$/).waitFor();
-    await row(/^Was it paid\?.*done$/).hover();
+    await workbench.hoverRow(row(/^Was it paid\?.*done$/));
     await row(/^Was it paid\?.*done$/)
       .locator('a.action-label[aria-label^="Resume Session"]')
       .waitFor();
@@ -169,7 +169,7 @@ describe('the inbox', () => {
     }
     await workbench.useTheme(theme);
     await row('Say why the build').waitFor();
-    await row('Answer the question').hover();
+    await workbench.hoverRow(row('Answer the question'));
     await shoot(THEMES[theme]);
   });
 

@@ -103,7 +103,7 @@ describe('validation receipts in the window', () => {
   });
 
   it('verifies a receipt that is clicked, and shows each check in the panel', async () => {
-    await row('echo built by echo').click();
+    await workbench.clickRow(row('echo built by echo'));
     await workbench.toast(/echo built by echo: Passed · Valid/u).waitFor();
     await panel().locator('table').waitFor();
     await panel().getByText('The signature over the receipt').first().waitFor();

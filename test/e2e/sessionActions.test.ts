@@ -79,7 +79,7 @@ describe('a session', () => {
   it.each(Object.keys(THEMES) as Theme[])('that waits can be read in %s', async (theme) => {
     await workbench.useTheme(theme);
     const listed = await workbench.notifications(ASKING);
-    await row(ASKING).hover();
+    await workbench.hoverRow(row(ASKING));
     const shots = path.join(OUT, 'screenshots');
     mkdirSync(shots, { recursive: true });
     const name = theme.toLowerCase().replaceAll(' ', '-');

@@ -74,7 +74,7 @@ describe('the Sessions view', () => {
 
   it.each(Object.keys(THEMES) as Theme[])('can be read in %s', async (theme) => {
     await workbench.useTheme(theme);
-    await row(REQUEST).hover();
+    await workbench.hoverRow(row(REQUEST));
     const shots = path.join(OUT, 'screenshots');
     mkdirSync(shots, { recursive: true });
     const name = theme.toLowerCase().replaceAll(' ', '-');
@@ -83,7 +83,7 @@ describe('the Sessions view', () => {
   });
 
   it("shows the session's HOOK.md, with what was asked and what changed", async () => {
-    await row(REQUEST).click();
+    await workbench.clickRow(row(REQUEST));
     await workbench.page.locator('.tab.active', { hasText: 'HOOK.md' }).waitFor();
     await workbench.page.locator('.view-line', { hasText: REQUEST }).first().waitFor();
   });

@@ -108,7 +108,7 @@ describe('a task from its start to its end', () => {
     await workbench.rowAction(taskRow(), 'Start Step');
     await task.state('step_running');
     await workbench.webview().locator('.state', { hasText: 'Running' }).waitFor();
-    await row(/^Fix the parserRunning · 1\/3$/).hover();
+    await workbench.hoverRow(row(/^Fix the parserRunning · 1\/3$/));
     await taskRow().locator('a.action-label[aria-label^="Complete Step"]').waitFor();
     expect(await taskRow().locator('a.action-label').count()).toBeLessThanOrEqual(3);
     expect(await status('now').count()).toBe(0); // no checkpoint yet
@@ -164,7 +164,7 @@ describe('a task from its start to its end', () => {
   });
 
   it('shows a checkpoint, and compares it with now', async () => {
-    await row('Half of the parser').click();
+    await workbench.clickRow(row('Half of the parser'));
     await workbench.page.locator('.tab.active', { hasText: 'Checkpoint: Half of the parser' }).waitFor();
     const details = workbench.webview();
     await details.getByRole('heading', { name: 'Half of the parser' }).waitFor();
@@ -176,7 +176,7 @@ describe('a task from its start to its end', () => {
     await workbench.page.locator('.tab.active', { hasText: '"Half of the parser" ↔ now (1 file)' }).waitFor();
     await workbench.page.locator('.multiDiffEntry', { hasText: 'parser.txt' }).waitFor();
     await workbench.page.locator('.multiDiffEntry .editor.modified .view-lines', { hasText: 'two' }).waitFor();
-    await row('Half of the parser').click();
+    await workbench.clickRow(row('Half of the parser'));
     await details.getByText('3 files are kept. None changed since the checkpoint before.').waitFor();
     await details.getByRole('button', { name: 'Compare with Current Files' }).click();
     await workbench.page.locator('.tab.active', { hasText: '"Half of the parser" ↔ now (1 file)' }).waitFor();
@@ -262,7 +262,7 @@ describe('a task from its start to its end', () => {
     await workbench.dialog.getByRole('button', { name: 'Abandon' }).click();
     await task.state('abandoned');
     await workbench.statusItem(STATUS).waitFor({ state: 'hidden' });
-    await row('Finished').click();
+    await workbench.clickRow(row('Finished'));
     await row(/Fix the parserAbandoned · now/).waitFor();
   });
 });
@@ -327,7 +327,7 @@ describe('in a folder that is not trusted', () => {
     await workbench.page.keyboard.press('Escape');
 
     const row = workbench.treeRows(TASK).first();
-    await row.hover();
+    await workbench.hoverRow(row);
     await row.locator('.action-item.disabled a[aria-label^="Complete Step"]').click({ force: true });
     expect(task.hook().state).toBe('step_running');
     expect(snapshot(workspace.atlasHome)).toEqual(before);

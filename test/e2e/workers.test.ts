@@ -90,7 +90,7 @@ describe('the workers', () => {
     await workbench.openFile('README.md');
     const hover = await workbench.hoverOf(row(/^malloryhostile/));
     expect(await hover.locator('img, a, .codicon, strong').count()).toBe(0);
-    await row(/^malloryhostile/).click();
+    await workbench.clickRow(row(/^malloryhostile/));
   });
 
   it('that died are counted, and are recovered by the inline action, which shows the plan', async () => {

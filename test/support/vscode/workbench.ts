@@ -298,7 +298,7 @@ export class Workbench {
   async expand(row: Locator): Promise<void> {
     await row.waitFor();
     for (let tries = 1; (await row.getAttribute('aria-expanded')) === 'false'; tries += 1) {
-      await row.click();
+      await this.clickRow(row);
       try {
         await row.and(this.page.locator('[aria-expanded="true"]')).waitFor(QUICK);
       } catch (error) {
@@ -307,9 +307,28 @@ export class Workbench {
     }
   }
 
+  /** Clicks a tree row. */
+  async clickRow(row: Locator): Promise<void> {
+    await this.#pointAway();
+    await row.click();
+  }
+
+  /** Points at a tree row, which then shows its buttons. */
+  async hoverRow(row: Locator): Promise<void> {
+    await this.#pointAway();
+    await row.hover();
+  }
+
+  /** Takes the pointer into the editor: what a row tells where the pointer rests lies over the rows below for as long. */
+  async #pointAway(): Promise<void> {
+    const { width, height } = this.page.viewportSize() ?? { width: 1280, height: 800 };
+    // To a place rather than an element: a webview may lie over it.
+    await this.page.mouse.move(width * 0.75, height / 2);
+  }
+
   /** Presses one of the buttons that a tree row shows while the pointer is on it, by the beginning of its label. */
   async rowAction(row: Locator, label: string): Promise<void> {
-    await row.hover();
+    await this.hoverRow(row);
     await row.locator(`.actions a.action-label[aria-label^="${label}"]`).click();
   }
 
@@ -317,17 +336,13 @@ export class Workbench {
   async hoverOf(row: Locator): Promise<Locator> {
     // What the extension tells comes a moment after the hover opens.
     const hover = this.page.locator('.workbench-hover .hover-contents', { hasNotText: /^Loading/u });
-    const { width, height } = this.page.viewportSize() ?? { width: 1280, height: 800 };
-    const editor = { x: width * 0.75, y: height / 2 };
     for (let tries = 1; ; tries += 1) {
-      await row.hover();
+      await this.hoverRow(row);
       try {
         await hover.waitFor(QUICK);
         return hover;
       } catch (error) {
         if (!(error instanceof errors.TimeoutError) || tries === MAX_TRIES) throw error;
-        // To a place rather than an element: a webview may lie over it.
-        await this.page.mouse.move(editor.x, editor.y);
       }
     }
   }
