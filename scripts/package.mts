@@ -1,5 +1,6 @@
 /* `npm run package`: makes atlas-hooks.vsix, and refuses files that were not meant to ship and a package that grew too big. */
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import type { Metafile } from 'esbuild';
 import { createVSIX, listFiles, PackageManager } from '@vscode/vsce';
@@ -17,6 +18,9 @@ const BUDGET_BYTES = 1_750_000;
 const BEGIN_BUDGET_BYTES = 140_000;
 /** Packages that lie beside the window's file. */
 const LATE_PACKAGES = ['marked', '@bsv/sdk', 'yaml', 'chokidar'];
+
+/** Folders of a checkout that never ship. vsce tries each of its patterns on each file, and there are over ten thousand in these. */
+const LEFT_OUT = ['node_modules', '.git', '.vscode-test', 'out'].map((name) => path.join(PROJECT, name));
 
 /** What may ship. `.vscodeignore` decides what does; this list notices when that file is loosened by mistake. */
 const ALLOWED = [
@@ -75,7 +79,12 @@ function runAtBegin(): { bytes: number; packages: Set<string> } {
   return { bytes, packages };
 }
 
-const files = await listFiles({ cwd: PROJECT, packageManager: PackageManager.None });
+const folder = mkdtempSync(path.join(os.tmpdir(), 'atlas-package-'));
+process.on('exit', () => {
+  rmSync(folder, { recursive: true, force: true });
+});
+cpSync(PROJECT, folder, { recursive: true, filter: (file) => !LEFT_OUT.includes(file) });
+const files = await listFiles({ cwd: folder, packageManager: PackageManager.None });
 const shipped = files.map((file) => file.split(path.sep).join('/'));
 const problems = [
   ...shipped.filter((file) => !ALLOWED.some((pattern) => pattern.test(file))).map((file) => `must not ship: ${file}`),
@@ -104,7 +113,7 @@ for (const file of shipped.filter((name) => /^dist\/.*\.js$/.test(name))) {
 for (const name of LATE_PACKAGES) if (packages.has(name)) problems.push(`${name} is in the window's file`);
 if (problems.length === 0) {
   await createVSIX({
-    cwd: PROJECT,
+    cwd: folder,
     packagePath: VSIX,
     dependencies: false,
   });
