@@ -54,12 +54,14 @@ export { ThemeIcon as ThemeColor };
 export class MarkdownString {
   value = '';
 
-  appendText(text: string): void {
+  appendText(text: string): this {
     this.value += text;
+    return this;
   }
 
-  appendMarkdown(text: string): void {
+  appendMarkdown(text: string): this {
     this.value += text;
+    return this;
   }
 }
 
