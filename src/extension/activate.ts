@@ -14,7 +14,7 @@ import { LatePanels } from './panels';
 import { lazy } from '../core/shared/lazy';
 import { setting } from './shared/config';
 import { setContext } from './shared/contextKeys';
-import { LateTree } from './shared/lateTree';
+import { LateTree } from './shared/tree/lateTree';
 import { ChannelLogger } from './shared/log';
 import { showFailure } from './shared/messages';
 import { TextDocuments } from './shared/textDocuments';

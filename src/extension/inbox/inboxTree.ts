@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { AtlasError } from '../../core/shared/errors';
 import type { InboxItem } from '../../core/inbox/inbox';
-import { RowTree } from '../shared/rowTree';
+import { RowTree } from '../shared/tree/rowTree';
 import type { InboxModel } from './inboxModel';
 import { type InboxNode, damagedRow, groupRow, itemRow, itemTooltip, nodeId } from './inboxRows';
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { RowTree } from '../shared/rowTree';
+import { RowTree } from '../shared/tree/rowTree';
 import { type SessionNode, inWorktree, repositoryOf, sessionNodeId, sessionRows } from './outline';
 import { moreSessionsRow, sessionGroupRow, sessionRow, sessionTooltip } from './sessionRowTexts';
 import type { SessionsModel } from './sessionsModel';

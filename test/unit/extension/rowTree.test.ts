@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as vscode from 'vscode';
-import { RowTree } from '../../../src/extension/shared/rowTree';
+import { RowTree } from '../../../src/extension/shared/tree/rowTree';
 
 vi.mock('vscode', async () => import('../../bench/workers/vscodeStub'));
 

@@ -7,7 +7,7 @@ import { type TaskView, type WindowTasks, rankedView } from '../../windowTasks';
 import { setContext } from '../../shared/contextKeys';
 import { type TreeNode, nodeId } from './nodes';
 import { RefreshThrottle } from '../../shared/refreshThrottle';
-import { RowTree } from '../../shared/rowTree';
+import { RowTree } from '../../shared/tree/rowTree';
 import { TaskSnapshotCache } from './taskSnapshotCache';
 import type { ReceiptStatus, Verdicts } from '../../receipts/verdicts';
 import type * as treeRows from './treeRows';

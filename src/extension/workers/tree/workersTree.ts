@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { convoyStatuses } from '../../../workers/ledger/convoys';
 import type { ForgeStatus, WorkerStatus } from '../../../workers/operations/workerStatus';
 import { plain } from '../../shared/messages';
-import { RowTree } from '../../shared/rowTree';
+import { RowTree } from '../../shared/tree/rowTree';
 import { SlotDetails } from './slotDetails';
 import { type NodeOf, SLOT_PARTS, type WorkerNode, workerNodeId } from './nodes';
 import { BUCKETS, LEDGER_KINDS, abilitiesOf, bucketsOf, isEmpty, poolOf, poolsOf, problemsOf } from './outline';

@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { webviewPage } from '../../src/extension/shared/webviewPage';
-import type { DetailsModel } from '../../src/protocol/detailsPanel';
-import { openBrowser } from '../support/vscode/window';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/vscode/panelPage';
-import { WEBVIEW_THEMES, type WebviewTheme } from '../support/vscode/themes';
+import { webviewPage } from '../../../src/extension/shared/webviewPage';
+import type { DetailsModel } from '../../../src/protocol/detailsPanel';
+import { openBrowser } from '../../support/vscode/window';
+import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../../support/vscode/panelPage';
+import { WEBVIEW_THEMES, type WebviewTheme } from '../../support/vscode/themes';
 
-vi.mock('vscode', async () => (await import('../support/vscode/vscodeTexts')).vscodeTexts);
+vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
 
 const HOSTILE = '<img src=x onerror="window.pwned=1"> [x](javascript:window.pwned=1) "><script>window.pwned=1</script>';
 const WORKER: DetailsModel = {

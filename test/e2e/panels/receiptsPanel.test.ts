@@ -1,18 +1,18 @@
 import type { Browser, Page } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { receiptDetails } from '../../src/extension/receipts/panel/receiptsDetails';
-import { keyOfItem, receiptsPanelModel } from '../../src/extension/receipts/panel/receiptsPanelModel';
-import type { ReceiptItem, ReceiptsPanelData } from '../../src/extension/receipts/panel/receiptsPanelModel';
-import { webviewPage } from '../../src/extension/shared/webviewPage';
-import type { ReceiptDetails, ReceiptsPanelRequest, ToReceiptsPanel } from '../../src/protocol/receiptsPanel';
-import { assortedReceipts, receiptItem, receiptsData } from '../support/fixtures/receipts/receiptItems';
-import { openBrowser } from '../support/vscode/window';
+import { receiptDetails } from '../../../src/extension/receipts/panel/receiptsDetails';
+import { keyOfItem, receiptsPanelModel } from '../../../src/extension/receipts/panel/receiptsPanelModel';
+import type { ReceiptItem, ReceiptsPanelData } from '../../../src/extension/receipts/panel/receiptsPanelModel';
+import { webviewPage } from '../../../src/extension/shared/webviewPage';
+import type { ReceiptDetails, ReceiptsPanelRequest, ToReceiptsPanel } from '../../../src/protocol/receiptsPanel';
+import { assortedReceipts, receiptItem, receiptsData } from '../../support/fixtures/receipts/receiptItems';
+import { openBrowser } from '../../support/vscode/window';
 import { lowContrast } from './contrast';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/vscode/panelPage';
-import { WEBVIEW_THEMES, type WebviewTheme } from '../support/vscode/themes';
+import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../../support/vscode/panelPage';
+import { WEBVIEW_THEMES, type WebviewTheme } from '../../support/vscode/themes';
 
-vi.mock('vscode', async () => (await import('../support/vscode/vscodeTexts')).vscodeTexts);
+vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const EXTENSION = { path: '/ext' };

@@ -1,18 +1,18 @@
 import type { Browser } from 'playwright-core';
 import type * as vscode from 'vscode';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ChangedFiles } from '../../src/extension/tasks/panel/changedFiles';
-import { type TaskPanelData, taskPanelModel } from '../../src/extension/tasks/panel/taskPanelModel';
-import { renderDocument } from '../../src/extension/shared/markdown';
-import { webviewPage } from '../../src/extension/shared/webviewPage';
-import type { TaskPanelModel, ToTaskPanel } from '../../src/protocol/taskPanel';
-import { DrivenHook, stepOf } from '../support/drivers/drivenHook';
-import { render } from '../support/fixtures/renderedHook';
-import { openBrowser } from '../support/vscode/window';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../support/vscode/panelPage';
-import { WEBVIEW_THEMES, type WebviewTheme } from '../support/vscode/themes';
+import type { ChangedFiles } from '../../../src/extension/tasks/panel/changedFiles';
+import { type TaskPanelData, taskPanelModel } from '../../../src/extension/tasks/panel/taskPanelModel';
+import { renderDocument } from '../../../src/extension/shared/markdown';
+import { webviewPage } from '../../../src/extension/shared/webviewPage';
+import type { TaskPanelModel, ToTaskPanel } from '../../../src/protocol/taskPanel';
+import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
+import { render } from '../../support/fixtures/renderedHook';
+import { openBrowser } from '../../support/vscode/window';
+import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../../support/vscode/panelPage';
+import { WEBVIEW_THEMES, type WebviewTheme } from '../../support/vscode/themes';
 
-vi.mock('vscode', async () => (await import('../support/vscode/vscodeTexts')).vscodeTexts);
+vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
 const EXTENSION = { path: '/ext' };

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { lazy } from '../../core/shared/lazy';
+import { lazy } from '../../../core/shared/lazy';
 import type { RowTree } from './rowTree';
 
 /** A tree that is loaded when its view or a command first asks: a window whose view stays hidden never needs it. */

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { Slices } from '../../system/slices';
-import { BoundCommands } from './boundCommands';
+import { Slices } from '../../../system/slices';
+import { BoundCommands } from '../boundCommands';
 import { RowAsks } from './rowAsks';
 
 /** How many rows of a long list are shown at once. */
