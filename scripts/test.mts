@@ -31,10 +31,11 @@ function vitest(project: string, share?: { readonly index: number; readonly of: 
 
 const SHARES = 6;
 
-/** One of the shares of the integration tests, which take as long as all others: so the phases end at the same time. */
-function integration(index: number): Phase {
-  return { ...vitest('integration', { index, of: SHARES }), besideOthers: ['--maxWorkers=1'] };
-}
+/** The integration tests in shares, as they take as long as all others: so the phases end at the same time. */
+const INTEGRATION: readonly Phase[] = Array.from({ length: SHARES }, (_, at) => ({
+  ...vitest('integration', { index: at + 1, of: SHARES }),
+  besideOthers: ['--maxWorkers=1'],
+}));
 
 /** Phases of which so many run at once, each begun in order as soon as there is room. */
 interface Stage {
@@ -65,14 +66,10 @@ const STAGES: readonly Stage[] = [
       { name: 'format', command: ['npm', 'run', '--silent', 'format:check'] },
       { ...vitest('unit'), besideOthers: ['--maxWorkers=1'] },
       vitest('e2e'),
-      integration(1),
-      integration(2),
+      ...INTEGRATION.slice(0, 2),
       // Real agents, which are installed on first use: over half a gigabyte.
       { ...vitest('agents'), besideOthers: ['--maxWorkers=1'] },
-      integration(3),
-      integration(4),
-      integration(5),
-      integration(6),
+      ...INTEGRATION.slice(2),
       {
         name: 'host',
         command: [TSX, 'scripts/hostSuite.mts', '--report', reportOf('host')],
@@ -136,9 +133,9 @@ function chosen(names: readonly string[]): ReadonlySet<string> {
   return new Set(named.flatMap(({ name, phases }) => [...(NEEDS[name] ?? []), ...phases.map((phase) => phase.name)]));
 }
 
-/** Whether a phase runs unasked: real agents and a Windows are too large to be installed by everybody who runs the tests. */
+/** Whether a phase runs unasked: packaging builds already, and real agents and a Windows are too large for everybody to install. */
 function isMeant({ name }: Phase): boolean {
-  if (name === 'build') return false; // packaging builds
+  if (name === 'build') return false;
   const isCi = process.env['CI'] === 'true';
   if (name === 'agents' && !isCi && process.env['ATLAS_REAL_AGENTS'] === undefined) {
     console.log('Real agents are left out. To run them: ATLAS_REAL_AGENTS=codex,opencode npm test');
