@@ -1,11 +1,8 @@
-import type { Browser } from 'playwright-core';
-import type * as vscode from 'vscode';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { webviewPage } from '../../../src/extension/shared/webviewPage';
+import { describe, expect, it, vi } from 'vitest';
 import type { DetailsModel } from '../../../src/protocol/detailsPanel';
-import { openBrowser } from '../../support/vscode/window';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../../support/vscode/panelPage';
+import type { PanelPage } from '../../support/vscode/panelPage';
 import { WEBVIEW_THEMES, type WebviewTheme } from '../../support/vscode/themes';
+import { type Look, panelInBrowser } from './panelInBrowser';
 
 vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
 
@@ -52,35 +49,9 @@ const WORKER: DetailsModel = {
 };
 
 describe('the details panel in a browser', () => {
-  let browser: Browser;
-  let folder: string;
-  let panel: PanelPage | undefined;
-
-  beforeAll(async () => {
-    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('detailsPanel')]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-  });
-
-  afterEach(async () => {
-    const complaints = panel?.complaints ?? [];
-    await panel?.close();
-    panel = undefined;
-    expect(complaints).toEqual([]);
-  });
-
-  const html = (): string =>
-    webviewPage(
-      PAGE_WEBVIEW as unknown as vscode.Webview,
-      EXTENSION as unknown as vscode.Uri,
-      'detailsPanel',
-      'Details',
-    );
-  const EXTENSION = { path: '/ext' };
-  const open = async (model = WORKER, look: Parameters<typeof PanelPage.open>[3] = {}): Promise<PanelPage> => {
-    panel = await PanelPage.open(browser, html(), folder, look);
+  const openPage = panelInBrowser('detailsPanel', 'Details');
+  const open = async (model = WORKER, look: Look = {}): Promise<PanelPage> => {
+    const panel = await openPage(look);
     await panel.send({ type: 'model', model });
     return panel;
   };

@@ -1,21 +1,18 @@
-import type { Browser, Page } from 'playwright-core';
-import type * as vscode from 'vscode';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
 import { receiptDetails } from '../../../src/extension/receipts/panel/receiptsDetails';
 import { keyOfItem, receiptsPanelModel } from '../../../src/extension/receipts/panel/receiptsPanelModel';
 import type { ReceiptItem, ReceiptsPanelData } from '../../../src/extension/receipts/panel/receiptsPanelModel';
-import { webviewPage } from '../../../src/extension/shared/webviewPage';
 import type { ReceiptDetails, ReceiptsPanelRequest, ToReceiptsPanel } from '../../../src/protocol/receiptsPanel';
 import { assortedReceipts, receiptItem, receiptsData } from '../../support/fixtures/receipts/receiptItems';
-import { openBrowser } from '../../support/vscode/window';
 import { lowContrast } from './contrast';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../../support/vscode/panelPage';
+import type { PanelPage } from '../../support/vscode/panelPage';
 import { WEBVIEW_THEMES, type WebviewTheme } from '../../support/vscode/themes';
+import { type Look, panelInBrowser } from './panelInBrowser';
 
 vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
-const EXTENSION = { path: '/ext' };
 const HOSTILE =
   '<img src=x onerror="window.pwned=1"> [x](command:workbench.action.quit) "><script>window.pwned=1</script>';
 const many = (count: number): ReceiptItem[] =>
@@ -80,38 +77,13 @@ class FakeHost {
 }
 
 describe('the receipts panel in a browser', () => {
-  let browser: Browser;
-  let folder: string;
-  let panel: PanelPage | undefined;
-
-  beforeAll(async () => {
-    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('receiptsPanel')]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-  });
-
-  afterEach(async () => {
-    const complaints = panel?.complaints ?? [];
-    await panel?.close();
-    panel = undefined;
-    expect(complaints).toEqual([]);
-  });
-
-  const html = (): string =>
-    webviewPage(
-      PAGE_WEBVIEW as unknown as vscode.Webview,
-      EXTENSION as unknown as vscode.Uri,
-      'receiptsPanel',
-      'Receipts',
-    );
+  const openPage = panelInBrowser('receiptsPanel', 'Receipts');
   const open = async (
     items: readonly ReceiptItem[] = assortedReceipts(),
-    look: Parameters<typeof PanelPage.open>[3] = {},
+    look: Look = {},
     more: Partial<ReceiptsPanelData> = {},
   ): Promise<FakeHost> => {
-    panel = await PanelPage.open(browser, html(), folder, look);
+    const panel = await openPage(look);
     const host = new FakeHost(panel, receiptsData(items, more));
     await host.sendModel();
     return host;

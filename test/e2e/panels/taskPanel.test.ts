@@ -1,21 +1,17 @@
-import type { Browser } from 'playwright-core';
-import type * as vscode from 'vscode';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { ChangedFiles } from '../../../src/extension/tasks/panel/changedFiles';
 import { type TaskPanelData, taskPanelModel } from '../../../src/extension/tasks/panel/taskPanelModel';
 import { renderDocument } from '../../../src/extension/shared/markdown';
-import { webviewPage } from '../../../src/extension/shared/webviewPage';
 import type { TaskPanelModel, ToTaskPanel } from '../../../src/protocol/taskPanel';
 import { DrivenHook, stepOf } from '../../support/drivers/drivenHook';
 import { render } from '../../support/fixtures/renderedHook';
-import { openBrowser } from '../../support/vscode/window';
-import { PAGE_WEBVIEW, PanelPage, bundleWebview } from '../../support/vscode/panelPage';
+import type { PanelPage } from '../../support/vscode/panelPage';
 import { WEBVIEW_THEMES, type WebviewTheme } from '../../support/vscode/themes';
+import { type Look, panelInBrowser } from './panelInBrowser';
 
 vi.mock('vscode', async () => (await import('../../support/vscode/vscodeTexts')).vscodeTexts);
 
 const REF = { workspace: 'parser', id: 'task-20260117-143022' };
-const EXTENSION = { path: '/ext' };
 const STEPS = [
   stepOf('analyze', 'ai'),
   stepOf('implement', 'ai', ['npm test']),
@@ -85,29 +81,9 @@ const failing = (): [DrivenHook, Partial<TaskPanelData>] => {
 };
 
 describe('the HOOK.md panel in a browser', () => {
-  let browser: Browser;
-  let folder: string;
-  let panel: PanelPage | undefined;
-
-  beforeAll(async () => {
-    [browser, folder] = await Promise.all([openBrowser(), bundleWebview('taskPanel')]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-  });
-
-  afterEach(async () => {
-    const complaints = panel?.complaints ?? [];
-    await panel?.close();
-    panel = undefined;
-    expect(complaints).toEqual([]);
-  });
-
-  const html = (): string =>
-    webviewPage(PAGE_WEBVIEW as unknown as vscode.Webview, EXTENSION as unknown as vscode.Uri, 'taskPanel', 'HOOK.md');
-  const open = async (model?: TaskPanelModel, look: Parameters<typeof PanelPage.open>[3] = {}): Promise<PanelPage> => {
-    panel = await PanelPage.open(browser, html(), folder, look);
+  const openPage = panelInBrowser('taskPanel', 'HOOK.md');
+  const open = async (model?: TaskPanelModel, look: Look = {}): Promise<PanelPage> => {
+    const panel = await openPage(look);
     if (model !== undefined) await panel.send({ type: 'model', model } satisfies ToTaskPanel);
     return panel;
   };
